@@ -139,7 +139,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     ),
     "formula": lambda text: formulas.format_stacked(text[:2000], 80),
     "drawings": lambda text: [*diagrams.parse_drawings(text.encode() + b"\n")],
-    "picture": lambda text: linked_files.read_answer(text.encode() + b"\n"),
+    "picture": lambda text: linked_files.parse_picture(text.encode() + b"\n"),
 }
 VALUE_PARSERS: dict[str, Callable[[Any], object]] = {
     "JSON page": lambda value: [*read_document(value).walk()],
@@ -418,7 +418,7 @@ def read_specification(place: Place, data: bytes) -> str:
 
 
 def read_image(place: Place, data: bytes) -> str:
-    return asyncio.run(linked_files.scale_image(data, 10, 10, (0, 0, 0))).trouble
+    return asyncio.run(linked_files.scale_image(data, 10, 10, (0, 0, 0))).problem
 
 
 def read_imported(kind: str) -> Callable[[Place, bytes], str]:

@@ -1,4 +1,4 @@
-"""The embedded platform, a client, and the parts of the data layer, with a clock that the test moves."""
+"""The embedded platform, a client, and the parts of the data layer, with a clock that tests move."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
-from tests.data.sends import Gate
+from tests.data.sends import RequestGate
 from tests.server.asking import Ask, Clock, small_world, space_with
 
 MIA = User(id="mia", display_name="Mia Lund")
 
 
-class ByHand(Outbox):
-    """An outbox that is driven by the test."""
+class ManualOutbox(Outbox):
+    """An outbox that sends only when a test calls `step` or `send_due`."""
 
     def start(self) -> None:
         pass
 
-    async def run_dry(self) -> None:
-        """Take all due steps."""
+    async def send_due(self) -> None:
+        """Take all steps that are due."""
         while await self.step() == 0:
             pass
 
@@ -61,7 +61,7 @@ async def here(ask: Ask) -> SpaceRef:
 
 @pytest.fixture
 def user() -> str:
-    """The user of the client."""
+    """Return the id of the user that the client signs in as."""
     return "mia"
 
 
@@ -76,9 +76,9 @@ async def client(platform: Platform, user: str) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-def gate(client: Client) -> Gate:
-    """The client, behind a gate."""
-    return Gate(client)
+def gate(client: Client) -> RequestGate:
+    """Return the client behind a gate."""
+    return RequestGate(client)
 
 
 @pytest.fixture
@@ -98,21 +98,21 @@ def drafts(state: StateDb) -> Drafts:
 
 
 @pytest.fixture
-async def outbox(gate: Gate, state: StateDb, drafts: Drafts) -> AsyncIterator[ByHand]:
-    outbox = ByHand(gate, state, drafts, me=MIA, jitter=lambda: 0.0)
+async def outbox(gate: RequestGate, state: StateDb, drafts: Drafts) -> AsyncIterator[ManualOutbox]:
+    outbox = ManualOutbox(gate, state, drafts, me=MIA, jitter=lambda: 0.0)
     yield outbox
     await outbox.close()
 
 
 @pytest.fixture
-def shelf(clock: Clock) -> Iterator[ResponseCache]:
-    shelf = ResponseCache(None, "mia@test", now=clock)
-    yield shelf
-    shelf.close()
+def cache(clock: Clock) -> Iterator[ResponseCache]:
+    cache = ResponseCache(None, "mia@test", now=clock)
+    yield cache
+    cache.close()
 
 
 @pytest.fixture
-async def live(gate: Gate, shelf: ResponseCache, outbox: ByHand, clock: Clock) -> AsyncIterator[Live]:
-    live = Live(gate, shelf, outbox, now=clock)
+async def live(gate: RequestGate, cache: ResponseCache, outbox: ManualOutbox, clock: Clock) -> AsyncIterator[Live]:
+    live = Live(gate, cache, outbox, now=clock)
     yield live
     await live.close()

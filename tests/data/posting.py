@@ -1,4 +1,4 @@
-"""Post comments through the outbox until the process is killed, or until no comment is left that needs no user.
+"""Post comments through the outbox until the process is killed, or until only comments that need the user remain.
 
 python -m tests.data.posting FOLDER ORIGIN SPACES USER COUNT [decides]
 """
@@ -45,7 +45,7 @@ def space(number: int, spaces: list[str]) -> str:
     return spaces[0 if number % 3 else -1]
 
 
-class Anew:
+class ReconnectingClient:
     """A client with a new connection for each operation, so that each operation meets its own fault."""
 
     def __init__(self, origin: str) -> None:
@@ -66,7 +66,13 @@ async def main(folder: str, origin: str, spaces: str, who: str, how_many: str, d
     state = StateDb(Path(folder), "mia")
     drafts = Drafts(state)
     outbox = Outbox(
-        Anew(origin), state, drafts, undo_seconds=0.02, timeout=DEADLINE, arrival_margin=SETTLE, jitter=lambda: 0.02
+        ReconnectingClient(origin),
+        state,
+        drafts,
+        undo_seconds=0.02,
+        timeout=DEADLINE,
+        arrival_margin=SETTLE,
+        jitter=lambda: 0.02,
     )
     outbox.start()
     print("ready", flush=True)

@@ -20,7 +20,7 @@ from octavo.data.writes.change_request_writes import submit_review
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.parse import parse
-from tests.data.posting import DEADLINE, SETTLE, Anew
+from tests.data.posting import DEADLINE, SETTLE, ReconnectingClient
 
 WORDS = (
     "One word too many.",
@@ -36,7 +36,7 @@ PLACE = "verdict"
 
 async def main(folder: str, origin: str, space: str, change_request: str, revision: str) -> None:
     state = StateDb(Path(folder), "mia")
-    drafts, send = Drafts(state), Anew(origin)
+    drafts, send = Drafts(state), ReconnectingClient(origin)
     outbox = Outbox(
         send, state, drafts, undo_seconds=0.02, timeout=DEADLINE, arrival_margin=SETTLE, jitter=lambda: 0.02
     )

@@ -1,4 +1,4 @@
-"""A watcher of responses, as screens are."""
+"""A watcher that records responses, as a screen would receive them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from octavo.data.live import Snapshot
 
 
-class Screen:
-    """Stores all snapshots that it got."""
+class SnapshotWatcher:
+    """Records all snapshots in `seen`."""
 
     def __init__(self) -> None:
         self.seen: list[Any] = []

@@ -1,4 +1,4 @@
-"""Connections to the platform that fail or wait as the test decides."""
+"""Connections to the platform that fail or wait when a test wants."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.server.asking import Clock
 T = TypeVar("T")
 
 
-class Killed(BaseException):
-    """The process is killed here."""
+class ProcessKilled(BaseException):
+    """Raised where a real process would be killed."""
 
 
 def refuse_to_save(state: StateDb) -> Callable[[], None]:
-    """Make every write to state.db fail. Return a function that ends this."""
+    """Make every write to state.db fail. Return a function that allows writes again."""
 
     def refuse(db: sqlite3.Connection) -> sqlite3.Connection:
         db.execute("PRAGMA query_only = ON")
@@ -40,12 +40,12 @@ def refuse_to_save(state: StateDb) -> Callable[[], None]:
     return allow
 
 
-class Gate:
-    """Passes operations to the platform. After `hold`, operations wait for `let_go`. `asked` has all operations."""
+class RequestGate:
+    """Passes operations to the platform. After `hold`, operations wait for `release`. `requests` has all operations."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self.asked: list[Operation[Any]] = []
+        self.requests: list[Operation[Any]] = []
         self.errors: deque[ApiError] = deque()
         """Errors of the next operations, which are not passed on."""
         self.waiting = 0
@@ -56,7 +56,7 @@ class Gate:
         """Make all later operations wait."""
         self._held = []
 
-    def let_go(self, number: int | None = None) -> None:
+    def release(self, number: int | None = None) -> None:
         """Pass on the waiting operation at index `number`, or all waiting and later ones."""
         held = self._held or []
         if number is None:
@@ -68,17 +68,17 @@ class Gate:
 
     @property
     def writes(self) -> list[Operation[Any]]:
-        return [op for op in self.asked if SPECS[type(op)].method != "GET"]
+        return [op for op in self.requests if SPECS[type(op)].method != "GET"]
 
     async def __call__(self, op: Operation[T]) -> T:
-        self.asked.append(op)
+        self.requests.append(op)
         error = self.errors.popleft() if self.errors else None
         if self._held is not None:
-            let_go = asyncio.Event()
-            self._held.append(let_go)
+            released = asyncio.Event()
+            self._held.append(released)
             self.waiting += 1
             try:
-                await let_go.wait()
+                await released.wait()
             finally:
                 self.waiting -= 1
         if error is not None:
@@ -86,12 +86,12 @@ class Gate:
         return await self._send(op)
 
 
-class Line:
+class FaultyConnection:
     """A bad connection to the platform: the next write or the next read meets a fault.
 
     not sent         the request is never sent
     lost request     the request is sent and never arrives
-    lost answer      the request arrives, and its response is lost
+    lost response    the request arrives, and its response is lost
     late 20          the request arrives after 20 seconds, and its response is lost
     stalled 20       as `late`, after the computer was suspended for 20 seconds before the request
     slow 20          the response is created at once and arrives after 20 seconds
@@ -109,11 +109,11 @@ class Line:
         self._late: list[tuple[datetime, Operation[Any]]] = []
 
     @property
-    def under_way(self) -> list[Operation[Any]]:
-        """Requests that arrive later, although no caller waits for them."""
+    def late_requests(self) -> list[Operation[Any]]:
+        """Return the requests that arrive later, although no caller waits for them."""
         return [op for _, op in self._late]
 
-    def arrive(self) -> None:
+    def deliver_late(self) -> None:
         """Deliver the late requests that are due."""
         for each in [each for each in self._late if each[0] <= self._clock()]:
             self._late.remove(each)
@@ -123,7 +123,7 @@ class Line:
 
     async def __call__(self, op: Operation[T]) -> T:
         await asyncio.sleep(0)
-        self.arrive()
+        self.deliver_late()
         if SPECS[type(op)].method == "GET":
             fault, self.read_fault = self.read_fault, ""
         else:
@@ -137,7 +137,7 @@ class Line:
             case "slow":
                 slow: T = self.apply(op)
                 self._clock.forward(seconds=float(seconds))
-                self.arrive()
+                self.deliver_late()
                 return slow
             case "not":
                 raise NotSent("Can't reach the server.")
@@ -145,14 +145,14 @@ class Line:
                 if what == "stalled":
                     self._clock.forward(seconds=float(seconds))
                 self._late.append((self._clock() + timedelta(seconds=float(seconds)), op))
-            case "lost" if seconds == "answer":
+            case "lost" if seconds == "response":
                 self.apply(op)
         if killed:
-            raise Killed
+            raise ProcessKilled
         raise Lost("The connection broke.")
 
     def apply(self, op: Operation[Any]) -> Any:
-        """Pass the request to the platform."""
+        """Apply the request on the platform and return the response."""
         try:
             said = answer(op, self._world)
         except Refusal as no:

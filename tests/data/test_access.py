@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from octavo.data.access import Person, Place, access_sentence, highest_role, role_sources
+from octavo.data.access import Person, RoleScope, access_sentence, highest_role, role_sources
 
 JUN = Person("jun", "Jun", "read", frozenset({"docs"}))
 ADMIN = Person("ada", "Ada", "admin")
@@ -8,66 +8,66 @@ GUEST = Person("gus", "Gus", None)
 HERE = "Saltmarsh"
 
 
-def said(person: Person, *chain: Place) -> str:
+def explain(person: Person, *chain: RoleScope) -> str:
     return access_sentence(person, chain, HERE, highest_role(role_sources(person, chain, HERE)))
 
 
-def test_a_role_given_right_here() -> None:
-    space = Place("api", "Payments API", people={"jun": "create"})
-    assert said(JUN, space) == (
+def test_role_given_directly_is_named() -> None:
+    space = RoleScope("api", "Payments API", people={"jun": "create"})
+    assert explain(JUN, space) == (
         "Jun can merge, review, edit, comment, and read in Payments API: Creator here, given directly to Jun."
     )
 
 
-def test_a_role_by_a_team() -> None:
-    space = Place("api", "Payments API", teams={"docs": ("Docs", "comment"), "others": ("Others", "admin")})
-    assert said(JUN, space) == (
+def test_role_through_a_team_is_named() -> None:
+    space = RoleScope("api", "Payments API", teams={"docs": ("Docs", "comment"), "others": ("Others", "admin")})
+    assert explain(JUN, space) == (
         "Jun can comment and read in Payments API: Commenter here through the team Docs, which includes Jun."
     )
 
 
-def test_a_role_in_the_collection_around_by_a_team() -> None:
-    chain = Place("api", "Payments API"), Place("product", "Product", teams={"docs": ("Docs", "edit")})
-    assert said(JUN, *chain) == (
+def test_role_in_the_collection_through_a_team_is_named() -> None:
+    chain = RoleScope("api", "Payments API"), RoleScope("product", "Product", teams={"docs": ("Docs", "edit")})
+    assert explain(JUN, *chain) == (
         "Jun can edit, comment, and read in Payments API: Editor in the collection Product through the team Docs, which includes Jun."
     )
 
 
-def test_a_role_in_a_collection_further_up() -> None:
-    chain = Place("api", "Payments API"), Place("pay", "Pay"), Place("all", "All", people={"gus": "review"})
-    assert said(GUEST, *chain) == (
+def test_role_in_an_outer_collection_is_named() -> None:
+    chain = RoleScope("api", "Payments API"), RoleScope("pay", "Pay"), RoleScope("all", "All", people={"gus": "review"})
+    assert explain(GUEST, *chain) == (
         "Gus can review, edit, comment, and read in Payments API: Reviewer in the collection All, which contains Pay, given directly to Gus."
     )
 
 
-def test_the_role_in_the_organization() -> None:
-    assert said(JUN, Place("api", "Payments API")) == (
+def test_inherited_role_of_the_organization_is_named() -> None:
+    assert explain(JUN, RoleScope("api", "Payments API")) == (
         "Jun can read in Payments API: Reader in Saltmarsh, and this role is inherited here."
     )
 
 
 def test_organization_role_is_limited_by_default_access() -> None:
     mara = Person("mara", "Mara", "create")
-    assert said(mara, Place("api", "API", "comment")) == (
+    assert explain(mara, RoleScope("api", "API", "comment")) == (
         "Mara can comment and read in API: Creator in Saltmarsh, but the default access here limits this role to Commenter."
     )
-    assert said(mara, Place("api", "API"), Place("pay", "Pay", "admin")) == (
+    assert explain(mara, RoleScope("api", "API"), RoleScope("pay", "Pay", "admin")) == (
         "Mara can merge, review, edit, comment, and read in API: Creator in Saltmarsh, "
         "and the default access of Pay allows roles up to Admin."
     )
-    assert "API gives no default access" in said(mara, Place("api", "API", None))
+    assert "API gives no default access" in explain(mara, RoleScope("api", "API", None))
 
 
 def test_admin_always_has_access() -> None:
-    assert said(ADMIN, Place("api", "API", None)) == (
+    assert explain(ADMIN, RoleScope("api", "API", None)) == (
         "Ada can administer, merge, review, edit, comment, and read in API: Admin in Saltmarsh, and Admins have access everywhere."
     )
 
 
-def test_highest_role_counts_and_the_others_follow() -> None:
+def test_highest_role_counts_and_other_roles_are_listed() -> None:
     chain = (
-        Place("api", "API", people={"jun": "comment"}),
-        Place("pay", "Pay", people={"jun": "edit"}, teams={"docs": ("Docs", "create")}),
+        RoleScope("api", "API", people={"jun": "comment"}),
+        RoleScope("pay", "Pay", people={"jun": "edit"}, teams={"docs": ("Docs", "create")}),
     )
     found = role_sources(JUN, chain, HERE)
     assert [(each.kind, each.role) for each in found] == [
@@ -79,17 +79,17 @@ def test_highest_role_counts_and_the_others_follow() -> None:
 
 
 def test_user_without_access_is_told_why() -> None:
-    assert said(GUEST, Place("api", "API")) == (
+    assert explain(GUEST, RoleScope("api", "API")) == (
         "Gus has no access to API. Gus is a Guest in Saltmarsh. Guests have only the roles that they have been given."
     )
     left = Person("jun", "Jun", "admin", disabled=True)
-    assert said(left, Place("api", "API", people={"jun": "edit"})) == (
+    assert explain(left, RoleScope("api", "API", people={"jun": "edit"})) == (
         "Jun has no access to API. The account of Jun is disabled in Saltmarsh and has no access."
     )
 
 
 def test_unexplained_role_has_no_explanation() -> None:
-    chain = Place("api", "API", None), Place("pay", "Pay", load_error="You may not see it.")
+    chain = RoleScope("api", "API", None), RoleScope("pay", "Pay", load_error="You may not see it.")
     assert access_sentence(JUN, chain, HERE, "edit") == (
         "Jun can edit, comment, and read in API as Editor. The server does not say where this role comes from. "
         "Could not load the roles given in Pay (You may not see it.)."

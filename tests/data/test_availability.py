@@ -13,7 +13,7 @@ from octavo.api.places import SpaceRef
 from octavo.data.availability import frozen_feature_reason
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from tests.data.sends import Gate
+from tests.data.sends import RequestGate
 from tests.server.asking import ACME
 
 NO_ROUTE = "Cannot GET that."
@@ -68,14 +68,14 @@ async def test_missing_place_says_nothing_about_the_operation(live: Live, here: 
 
 
 async def test_only_refused_operations_are_investigated(
-    live: Live, gate: Gate, platform: Platform, here: SpaceRef
+    live: Live, gate: RequestGate, platform: Platform, here: SpaceRef
 ) -> None:
-    before = len(gate.asked)
+    before = len(gate.requests)
     await live.send(links.ListOfSpace(at=here))
-    assert len(gate.asked) == before + 1
+    assert len(gate.requests) == before + 1
     platform.refuse_next(spaces.Get, 404, NO_ROUTE)
     await refused(live, spaces.Get(at=here))
-    assert len(gate.asked) == before + 2, "a thing that is not found may just not be there"
+    assert len(gate.requests) == before + 2, "a thing that is not found may just not be there"
     platform.refuse_next(links.ListOfSpace, 503, "Later.", times=9)
     await refused(live, links.ListOfSpace(at=here))
     assert live.unavailable(links.ListOfSpace) is None

@@ -1,5 +1,4 @@
-"""Random faults and edits by other users never double a write, never overwrite an unseen change, and leave untouched
-threads without questions to the user."""
+"""Random faults, and edits by other users: no write is sent twice or overwrites an unseen change. Threads that others leave alone never need the user."""
 
 from __future__ import annotations
 
@@ -21,8 +20,8 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.write_kind import Basis
 from octavo.server.app import Platform
 from octavo.server.store import Json
-from tests.data.conftest import MIA, ByHand
-from tests.data.sends import Killed, Line
+from tests.data.conftest import MIA, ManualOutbox
+from tests.data.sends import FaultyConnection, ProcessKilled
 from tests.data.test_outbox_machine import BOUNDED, READ_FAULTS, SETTLE, TIMEOUT
 from tests.server.asking import Ask, Clock, small_world, space_with
 
@@ -32,24 +31,24 @@ THREADS = 2
 EMOJI = "1f44d"
 
 
-class Watched(Line):
-    """A line that tells what each change met when it arrived, and how it left it."""
+class RecordingConnection(FaultyConnection):
+    """A connection that reports the thread before and after each write."""
 
-    def __init__(self, machine: Changes) -> None:
+    def __init__(self, machine: ThreadChanges) -> None:
         super().__init__(machine.world.for_user("mia"), machine.clock)
         self._machine = machine
 
     def apply(self, op: Operation[Any]) -> Any:
         if not isinstance(op, comments.Update):
             return super().apply(op)
-        before = self._machine.there(op.comment_id)
+        before = self._machine.stored_thread(op.comment_id)
         answer = super().apply(op)
-        self._machine.arrived(op, before, self._machine.there(op.comment_id))
+        self._machine.on_arrival(op, before, self._machine.stored_thread(op.comment_id))
         return answer
 
 
-class Changes(RuleBasedStateMachine):
-    """One person's outbox on a bad line, which ends and begins again, and others who talk in the same threads."""
+class ThreadChanges(RuleBasedStateMachine):
+    """The outbox of one user on a bad connection, with restarts, and other users who write in the same threads."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,9 +57,9 @@ class Changes(RuleBasedStateMachine):
         self.world = small_world(self.clock)
         self.platform = Platform(self.world)
         self.ask = Ask(self.platform)
-        self.line = Watched(self)
+        self.line = RecordingConnection(self)
         self.state = StateDb(None, "mia", now=self.clock)
-        self.wished: dict[str, list[tuple[str, Any]]] = {}
+        self.wanted: dict[str, list[tuple[str, Any]]] = {}
         """Writes of Mia for each thread, in order."""
         self.touched: set[str] = set()
         """The threads that others changed."""
@@ -79,11 +78,11 @@ class Changes(RuleBasedStateMachine):
         self.here = self.run(space_with(self.ask, intro="# Intro")).ref
         body = Markdown(markdown="Why?")
         self.threads = [self.run(self.ask(comments.Create(at=self.here, body=body), "mia")).id for _ in range(THREADS)]
-        self.wished = {each: [] for each in self.threads}
+        self.wanted = {each: [] for each in self.threads}
         self.outbox = self.start()
 
-    def start(self) -> ByHand:
-        outbox = ByHand(
+    def start(self) -> ManualOutbox:
+        outbox = ManualOutbox(
             self.line,
             self.state,
             Drafts(self.state),
@@ -95,13 +94,13 @@ class Changes(RuleBasedStateMachine):
         outbox.basis_for = self.seen
         return outbox
 
-    def there(self, thread: str) -> Json:
+    def stored_thread(self, thread: str) -> Json:
         return dict(self.world.store.get(f"/spaces/{self.here.space_id}/comments/{thread}"))
 
     def seen(self, op: Operation[Any]) -> Basis:
         """Return the threads on the screen of Mia: the state of the server with her queued writes."""
         assert isinstance(op, comments.Update)
-        now = self.there(op.comment_id)
+        now = self.stored_thread(op.comment_id)
         text, is_open = str(now["body"]["markdown"]), now["status"] == "open"
         for entry in self.outbox.entries:
             if isinstance(entry.op, comments.Update) and entry.op.comment_id == op.comment_id:
@@ -128,13 +127,13 @@ class Changes(RuleBasedStateMachine):
         )
         match what:
             case "resolve" | "reopen":
-                self.wished[thread].append(("resolved", what == "resolve"))
+                self.wanted[thread].append(("resolved", what == "resolve"))
                 self.written[thread, what == "resolve"] += 1
             case "edit":
-                self.wished[thread].append(("text", text))
+                self.wanted[thread].append(("text", text))
                 self.based_on[text] = entry.basis.text
             case _:
-                self.wished[thread].append(("reacted", what == "react"))
+                self.wanted[thread].append(("reacted", what == "react"))
 
     change_more = change
 
@@ -142,8 +141,8 @@ class Changes(RuleBasedStateMachine):
         which=st.integers(0, THREADS - 1),
         how=st.sampled_from(["answer and flip", "edit elsewhere", "edit back", "answer"]),
     )
-    def meanwhile(self, which: int, how: str) -> None:
-        """Others do something. Those who reopen a thread say why: a thread only opened again looks as it did before."""
+    def change_by_others(self, which: int, how: str) -> None:
+        """Change a thread as another user. Reopening adds a reply: a thread that is only reopened looks unchanged."""
         thread = self.threads[which]
         where = {"at": self.here, "comment_id": thread}
         self.number += 1
@@ -152,7 +151,7 @@ class Changes(RuleBasedStateMachine):
             said = Markdown(markdown=f"Answer {self.number}")
             self.run(self.ask(comments.CreateReply(**where, body=said), "ada"))
             if how == "answer and flip":
-                is_open = self.there(thread)["status"] == "open"
+                is_open = self.stored_thread(thread)["status"] == "open"
                 self.run(self.ask(comments.Update(**where, resolved=is_open), "ada"))
         else:
             text = f"Elsewhere {self.number}" if how == "edit elsewhere" else "Why?"
@@ -167,12 +166,12 @@ class Changes(RuleBasedStateMachine):
     )
     def send(self, seconds: int, write_fault: str, read_fault: str, steps: int) -> None:
         self.clock.forward(seconds=seconds)
-        self.line.arrive()
+        self.line.deliver_late()
         self.line.write_fault, self.line.read_fault = write_fault, read_fault
         for _ in range(steps):
             try:
                 self.run(self.outbox.step())
-            except Killed:
+            except ProcessKilled:
                 self.crash()
 
     send_more = send
@@ -192,67 +191,69 @@ class Changes(RuleBasedStateMachine):
         for _ in range(9):
             try:
                 self.run(self.outbox.step())
-            except Killed:
+            except ProcessKilled:
                 self.crash()
             if not self.line.write_fault:
                 break
-        self.meanwhile(which, how)
+        self.change_by_others(which, how)
 
     @rule()
     def crash(self) -> None:
-        self.outbox._worker._release_lock()  # as the kernel does when a process is gone
+        self.outbox._worker._release_lock()  # The operating system releases the lock of a killed process.
         self.outbox = self.start()
 
-    def arrived(self, op: comments.Update, before: Json, after: Json) -> None:
+    def on_arrival(self, op: comments.Update, before: Json, after: Json) -> None:
         if op.resolved is not None and before["status"] != after["status"]:
             self.flipped[op.comment_id, op.resolved] += 1
         if op.body is not None and before["body"] != after["body"] and not self.line.is_late:
             words = op.body.markdown
-            assert before["body"]["markdown"] == self.based_on[words], f"{words} was written over what nobody saw"
+            assert before["body"]["markdown"] == self.based_on[words], f"{words} overwrote an unseen edit"
 
     @invariant()
-    def nothing_is_done_twice(self) -> None:
+    def no_write_is_applied_twice(self) -> None:
         for what, times in self.flipped.items():
-            assert times <= self.written[what], f"{what} was done {times} times, and wanted {self.written[what]} times"
+            assert times <= self.written[what], f"{what}: applied {times} times, written {self.written[what]} times"
 
     def teardown(self) -> None:
         if hasattr(self, "outbox"):
-            self.come_to_rest()
+            self.send_everything()
         self.runner.close()
         self.state.close()
         self.platform.close()
         self.world.store.close()
 
-    def come_to_rest(self) -> None:
-        """Without a fault, and without a person, all is done but what others changed meanwhile."""
+    def send_everything(self) -> None:
+        """Send until only conflicts with other users remain. No faults, no decisions by the user."""
         self.line.write_fault = self.line.read_fault = ""
         for _ in range(60):
-            self.run(self.outbox.run_dry())
+            self.run(self.outbox.send_due())
             if all(each.needs_user for each in self.outbox.entries):
                 break
             self.clock.forward(seconds=31)
-            self.line.arrive()
+            self.line.deliver_late()
         left = self.outbox.entries
-        assert all(each.changed_by_others for each in left), f"It does not settle: {left}"
+        assert all(each.changed_by_others for each in left), f"unsent: {left}"
         assert all(each.facts.thread in self.touched for each in left)
         for thread in set(self.threads) - self.touched:
-            self.is_as_wished(thread)
+            self.has_all_changes(thread)
 
-    def is_as_wished(self, thread: str) -> None:
-        there = self.there(thread)
+    def has_all_changes(self, thread: str) -> None:
+        stored_thread = self.stored_thread(thread)
         now = {
-            "resolved": there["status"] == "resolved",
-            "text": there["body"]["markdown"],
-            "reacted": any(each["emoji"] == EMOJI for each in there["reactions"]),
+            "resolved": stored_thread["status"] == "resolved",
+            "text": stored_thread["body"]["markdown"],
+            "reacted": any(each["emoji"] == EMOJI for each in stored_thread["reactions"]),
         }
-        assert dict(self.wished[thread]).items() <= now.items()
+        assert dict(self.wanted[thread]).items() <= now.items()
 
 
-def test_no_change_is_lost_made_twice_or_made_over_anothers() -> None:
-    run_state_machine_as_test(Changes, settings=settings(max_examples=15, stateful_step_count=40, deadline=None))
+def test_changes_are_applied_once_and_overwrite_no_other_change() -> None:
+    run_state_machine_as_test(ThreadChanges, settings=settings(max_examples=15, stateful_step_count=40, deadline=None))
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_no_change_is_lost_made_twice_or_made_over_anothers_for_long() -> None:
-    run_state_machine_as_test(Changes, settings=settings(max_examples=2000, stateful_step_count=50, deadline=None))
+def test_changes_are_applied_once_in_long_runs() -> None:
+    run_state_machine_as_test(
+        ThreadChanges, settings=settings(max_examples=2000, stateful_step_count=50, deadline=None)
+    )

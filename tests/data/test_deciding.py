@@ -1,4 +1,4 @@
-"""Reviews, updates and new change requests are sent once."""
+"""Reviews, updates, new change requests, review requests and status changes are sent once."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.data.writes.change_request_writes import create, request_reviews, review, toggle_draft, update
 from octavo.data.writes.direct import SendResult, find_unfinished, unfinished_writes
 from octavo.server.app import Platform
-from tests.data.sends import Gate
+from tests.data.sends import RequestGate
 from tests.server.asking import Ask, Clock
 
-Deed: TypeAlias = Callable[[], Awaitable[SendResult[Any]]]
+Decision: TypeAlias = Callable[[], Awaitable[SendResult[Any]]]
 
 
 async def edit(ask: Ask, at: ChangeRequestRef, page: str, markdown: str) -> None:
@@ -32,7 +32,7 @@ async def edit(ask: Ask, at: ChangeRequestRef, page: str, markdown: str) -> None
 
 @pytest.fixture
 async def at(ask: Ask, here: SpaceRef) -> ChangeRequestRef:
-    """An open change request of `intro` that the primary content has overtaken."""
+    """Create an open change request that edits `intro` and is outdated."""
     made = await ask(change_requests.Create(at=here, subject="Say more"))
     await edit(ask, made.ref(here), "intro", "# Intro\n\nHello, reader.")
     await ask(change_requests.Update(at=made.ref(here), status="open"))
@@ -48,7 +48,7 @@ async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
 
 
 @pytest.fixture
-async def checked(ask: Ask, at: ChangeRequestRef, seen: ChangeRequest) -> MergeBasis:
+async def merge_basis(ask: Ask, at: ChangeRequestRef, seen: ChangeRequest) -> MergeBasis:
     return MergeBasis(seen, (await ask(spaces.Get(at=at.space))).revision)
 
 
@@ -58,15 +58,17 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, checked: MergeBasis, here: SpaceRef) -> Deed:
-    """Does it as it was seen."""
+def decide(
+    kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, merge_basis: MergeBasis, here: SpaceRef
+) -> Decision:
+    """Return a function that sends the decision for the state that was seen."""
 
-    async def do() -> SendResult[Any]:
+    async def send_decision() -> SendResult[Any]:
         match kind:
             case "review":
                 return await review(live, at, "approved", seen.revision, "Well said.", action="approve #1")
             case "update":
-                return await update(live, at, checked)
+                return await update(live, at, merge_basis)
             case "request":
                 return await request_reviews(live, at, ["tom", "ada"])
             case "ready":
@@ -74,7 +76,7 @@ def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, check
             case _:
                 return await create(live, here, "Say less")
 
-    return do
+    return send_decision
 
 
 OPS: dict[str, type[Operation[Any]]] = {
@@ -86,8 +88,8 @@ OPS: dict[str, type[Operation[Any]]] = {
 }
 
 
-async def times(ask: Ask, kind: str, at: ChangeRequestRef, seen: ChangeRequest) -> int:
-    """Return how often the decision was made."""
+async def count_decisions(ask: Ask, kind: str, at: ChangeRequestRef, seen: ChangeRequest) -> int:
+    """Return how often the server has recorded the decision."""
     match kind:
         case "review":
             return len((await ask(reviews.List(at=at))).items)
@@ -102,88 +104,94 @@ async def times(ask: Ask, kind: str, at: ChangeRequestRef, seen: ChangeRequest) 
             return [each.subject for each in drafts.items].count("Say less")
 
 
-def sent(gate: Gate, kind: str) -> int:
+def count_requests(gate: RequestGate, kind: str) -> int:
     return sum(isinstance(op, OPS[kind]) for op in gate.writes)
 
 
 async def test_decision_is_sent_once(
-    kind: str, deed: Deed, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, state: StateDb
+    kind: str, decide: Decision, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, state: StateDb
 ) -> None:
-    outcome = await deed()
+    outcome = await decide()
     assert (outcome.kind, outcome.message) == ("done", "")
     assert outcome.result is not None
-    assert (await times(ask, kind, at, seen), sent(gate, kind)) == (1, 1)
+    assert (await count_decisions(ask, kind, at, seen), count_requests(gate, kind)) == (1, 1)
     assert unfinished_writes(state) == ()
 
 
 async def test_lost_response_is_found_and_nothing_is_resent(
-    kind: str, deed: Deed, live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+    kind: str, decide: Decision, live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
 ) -> None:
-    async def losing(op: Operation[Any]) -> Any:
+    async def lose_response(op: Operation[Any]) -> Any:
         answer = await gate(op)
         if isinstance(op, OPS[kind]):
             raise Lost("The connection broke.")
         return answer
 
-    live.send = losing
-    outcome = await deed()
+    live.send = lose_response
+    outcome = await decide()
     assert (outcome.kind, outcome.message) == ("done", "")
     assert outcome.result is not None
-    assert (await times(ask, kind, at, seen), sent(gate, kind)) == (1, 1)
+    assert (await count_decisions(ask, kind, at, seen), count_requests(gate, kind)) == (1, 1)
 
 
 async def test_lost_request_is_reported_after_a_minute(
-    kind: str, deed: Deed, live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+    kind: str, decide: Decision, live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
 ) -> None:
-    async def losing(op: Operation[Any]) -> Any:
+    async def lose_response(op: Operation[Any]) -> Any:
         if isinstance(op, OPS[kind]):
             raise Lost("The connection broke.")
         return await gate(op)
 
-    live.send = losing
-    outcome = await deed()
+    live.send = lose_response
+    outcome = await decide()
     assert outcome.kind == "unknown"
     assert ": The connection broke. After one minute, " in outcome.message
-    assert await times(ask, kind, at, seen) == 0
+    assert await count_decisions(ask, kind, at, seen) == 0
     live.send = gate
-    assert (await deed()).kind == "done", "A person may decide to send it again"
+    assert (await decide()).kind == "done", "the user may send the decision again"
 
 
-async def test_a_conflict_is_a_sentence(
-    kind: str, deed: Deed, gate: Gate, platform: Platform, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+async def test_conflict_is_reported_with_the_message_of_the_server(
+    kind: str,
+    decide: Decision,
+    gate: RequestGate,
+    platform: Platform,
+    ask: Ask,
+    at: ChangeRequestRef,
+    seen: ChangeRequest,
 ) -> None:
     platform.refuse_next(OPS[kind], 409, "It is being edited.")
-    outcome = await deed()
+    outcome = await decide()
     assert outcome.kind == "refused"
     assert outcome.message.endswith(": It is being edited.")
-    assert (await times(ask, kind, at, seen), sent(gate, kind)) == (0, 1)
+    assert (await count_decisions(ask, kind, at, seen), count_requests(gate, kind)) == (0, 1)
 
 
 async def test_offline_decision_is_refused_and_not_queued(
-    kind: str, deed: Deed, live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+    kind: str, decide: Decision, live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
 ) -> None:
     gate.errors.extend(NotSent("Can't reach the server.") for _ in range(2 if kind == "review" else 1))
-    outcome = await deed()
+    outcome = await decide()
     assert outcome.kind == "refused"
     assert outcome.message.endswith(": Can't reach the server.")
     assert live.outbox.entries == ()
-    assert (await times(ask, kind, at, seen), sent(gate, kind)) == (0, 0)
+    assert (await count_decisions(ask, kind, at, seen), count_requests(gate, kind)) == (0, 0)
 
 
 async def test_two_key_presses_send_one_request(
-    kind: str, deed: Deed, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+    kind: str, decide: Decision, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
 ) -> None:
-    first, second = await asyncio.gather(deed(), deed())
+    first, second = await asyncio.gather(decide(), decide())
     assert (first.kind, second.kind) == ("done", "done")
-    assert (await times(ask, kind, at, seen), sent(gate, kind)) == (1, 1)
+    assert (await count_decisions(ask, kind, at, seen), count_requests(gate, kind)) == (1, 1)
 
 
 async def test_change_request_edited_since_is_neither_reviewed_nor_updated(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, checked: MergeBasis
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, merge_basis: MergeBasis
 ) -> None:
     await edit(ask, at, "intro", "# Intro\n\nSomething else.")
     assert (await review(live, at, "approved", seen.revision, action="approve #1")).kind == "changed"
-    outcome = await update(live, at, checked)
+    outcome = await update(live, at, merge_basis)
     edited = (
         "This change request has been edited since the checks were loaded. Review the checks again before you update."
     )
@@ -192,32 +200,34 @@ async def test_change_request_edited_since_is_neither_reviewed_nor_updated(
 
 
 async def test_update_for_an_older_main_is_refused_and_names_the_merges(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, here: SpaceRef, checked: MergeBasis
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, here: SpaceRef, merge_basis: MergeBasis
 ) -> None:
     other = await ask(change_requests.Create(at=here, subject="Press less"))
     await edit(ask, other.ref(here), "usage", "# Usage\n\nPress one key.")
     await ask(change_requests.Merge(at=other.ref(here)))
-    outcome = await update(live, at, checked)
+    outcome = await update(live, at, merge_basis)
     main = f"Main has changed since the checks were loaded: #{other.number} Press less was merged. Review the checks again before you update."
     assert (outcome.kind, outcome.message) == ("changed", main)
     assert gate.writes == []
 
 
 async def test_edit_during_a_review_is_reported(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
 ) -> None:
-    async def overtaken(op: Operation[Any]) -> Any:
+    async def edit_before_review(op: Operation[Any]) -> Any:
         if isinstance(op, reviews.Submit):
             await edit(ask, at, "intro", "# Intro\n\nSomething else.")
         return await gate(op)
 
-    live.send = overtaken
+    live.send = edit_before_review
     outcome = await review(live, at, "approved", seen.revision, action="approve #1")
     assert outcome.kind == "done"
     assert "edited at the same time" in outcome.message
 
 
-async def test_up_to_date_change_request_is_not_updated(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_up_to_date_change_request_is_not_updated(
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
+) -> None:
     before = await ask(change_requests.Get(at=at))
     await ask(change_requests.UpdateFromMain(at=at))
     outcome = await update(live, at, MergeBasis(before, None))
@@ -226,7 +236,7 @@ async def test_up_to_date_change_request_is_not_updated(live: Live, gate: Gate, 
 
 
 async def test_requested_reviewer_is_not_requested_again(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
     await ask(reviews.Request(at=at, users=("tom",)))
     outcome = await request_reviews(live, at, ["tom"])
@@ -236,30 +246,30 @@ async def test_requested_reviewer_is_not_requested_again(
 
 
 async def test_earlier_review_is_not_mistaken_for_the_lost_one(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
 ) -> None:
     await ask(reviews.Submit(at=at, status="approved"), "mia")
 
-    async def losing(op: Operation[Any]) -> Any:
+    async def lose_response(op: Operation[Any]) -> Any:
         if isinstance(op, reviews.Submit):
             raise Lost("The connection broke.")
         return await gate(op)
 
-    live.send = losing
+    live.send = lose_response
     assert (await review(live, at, "approved", seen.revision, "Again.", action="approve #1")).kind == "unknown"
 
 
 async def test_canceled_decision_stays_in_progress(
-    live: Live, state: StateDb, at: ChangeRequestRef, checked: MergeBasis, clock: Clock
+    live: Live, state: StateDb, at: ChangeRequestRef, merge_basis: MergeBasis, clock: Clock
 ) -> None:
     asked = asyncio.Event()
 
-    async def hanging(op: Operation[Any]) -> Any:
+    async def never_respond(op: Operation[Any]) -> Any:
         asked.set()
         await asyncio.Event().wait()
 
-    live.send = hanging
-    task = asyncio.create_task(update(live, at, checked))
+    live.send = never_respond
+    task = asyncio.create_task(update(live, at, merge_basis))
     await asked.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -267,16 +277,16 @@ async def test_canceled_decision_stays_in_progress(
     (begun,) = unfinished_writes(state)
     assert (begun.name, begun.began_at) == (f"update {at.space_id}/{at.change_request_id}", clock())
     assert begun.attempt is not None
-    assert (begun.attempt.op, begun.attempt.basis) == (change_requests.UpdateFromMain(at=at), checked.basis)
+    assert (begun.attempt.op, begun.attempt.basis) == (change_requests.UpdateFromMain(at=at), merge_basis.basis)
 
 
 @pytest.mark.parametrize("arrives", [True, False])
 async def test_canceled_decision_is_checked_at_the_next_start(
-    arrives: bool, kind: str, deed: Deed, live: Live, gate: Gate, state: StateDb, ask: Ask
+    arrives: bool, kind: str, decide: Decision, live: Live, gate: RequestGate, state: StateDb, ask: Ask
 ) -> None:
     asked = asyncio.Event()
 
-    async def cut_off(op: Operation[Any]) -> Any:
+    async def cancel_after_sending(op: Operation[Any]) -> Any:
         if not isinstance(op, OPS[kind]):
             return await gate(op)
         if arrives:
@@ -284,8 +294,8 @@ async def test_canceled_decision_is_checked_at_the_next_start(
         asked.set()
         await asyncio.Event().wait()
 
-    live.send = cut_off
-    task = asyncio.ensure_future(deed())
+    live.send = cancel_after_sending
+    task = asyncio.ensure_future(decide())
     await asked.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -294,7 +304,7 @@ async def test_canceled_decision_is_checked_at_the_next_start(
     (begun,) = unfinished_writes(state)
     found = await find_unfinished(live, begun)
     assert (found.kind, found.message) == ("done" if arrives else "unknown", "")
-    assert sent(gate, kind) == arrives
+    assert count_requests(gate, kind) == arrives
 
 
 async def test_claim_stored_by_an_older_version_has_no_attempt(live: Live, state: StateDb) -> None:

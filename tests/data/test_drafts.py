@@ -1,4 +1,4 @@
-"""Nothing typed is lost."""
+"""Drafts: typed text is never lost."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import NotSaved, StateDb
-from tests.data.conftest import ByHand
+from tests.data.conftest import ManualOutbox
 from tests.server.asking import Clock
 
 
-def opened(folder: Path, clock: Clock) -> tuple[StateDb, Drafts]:
+def open_drafts(folder: Path, clock: Clock) -> tuple[StateDb, Drafts]:
     state = StateDb(folder, "mia", now=clock)
     return state, Drafts(state)
 
 
 async def test_draft_survives_a_restart(tmp_path: Path, clock: Clock) -> None:
-    state, drafts = opened(tmp_path, clock)
+    state, drafts = open_drafts(tmp_path, clock)
     await drafts.save("a", "One")
     await drafts.save("a", "One two")
     drafts.save_now("b", "At the last moment")
     state.close()
-    state, drafts = opened(tmp_path, clock)
+    state, drafts = open_drafts(tmp_path, clock)
     assert (drafts.get("a"), drafts.get("b"), drafts.get("c")) == ("One two", "At the last moment", None)
     await drafts.discard("a")
     assert [draft.key for draft in drafts.all()] == ["b"]
@@ -46,25 +46,25 @@ async def test_blank_text_is_no_draft(drafts: Drafts) -> None:
 
 
 async def test_next_instance_takes_over_shown_drafts(tmp_path: Path, clock: Clock) -> None:
-    state, drafts = opened(tmp_path, clock)
+    state, drafts = open_drafts(tmp_path, clock)
     await drafts.save("a", "One")
     state.close()
-    state, drafts = opened(tmp_path, clock)
+    state, drafts = open_drafts(tmp_path, clock)
     assert drafts.get("a") == "One"
     await drafts.save("a", "One two")
-    assert _versions(drafts, "a") == ["One two"]
+    assert _texts_at(drafts, "a") == ["One two"]
     state.close()
 
 
 async def test_two_instances_in_one_place_keep_two_versions(tmp_path: Path, clock: Clock) -> None:
-    (first, one), (second, two) = opened(tmp_path, clock), opened(tmp_path, clock)
+    (first, one), (second, two) = open_drafts(tmp_path, clock), open_drafts(tmp_path, clock)
     await one.save("a", "One")
     assert two.get("a") == "One"
     clock.forward(seconds=1)
     await one.save("a", "One, and more")
     clock.forward(seconds=1)
     await two.save("a", "One, but other")
-    assert _versions(one, "a") == ["One, but other", "One, and more"]
+    assert _texts_at(one, "a") == ["One, but other", "One, and more"]
     assert (one.get("a"), two.get("a")) == ("One, and more", "One, but other")
     await two.discard("a")
     assert (one.get("a"), two.get("a")) == ("One, and more", "One, and more")
@@ -130,7 +130,7 @@ async def test_last_save_wins_in_any_order_of_waiting(tmp_path: Path) -> None:
     state.close()
 
 
-async def test_text_typed_while_a_draft_is_queued_is_kept(outbox: ByHand, here: SpaceRef) -> None:
+async def test_text_typed_while_a_draft_is_queued_is_kept(outbox: ManualOutbox, here: SpaceRef) -> None:
     drafts = outbox._drafts
     await drafts.save("a", "Hello")
     op = comments.Create(at=here, body=Markdown(markdown="Hello"))
@@ -143,15 +143,15 @@ async def test_text_typed_while_a_draft_is_queued_is_kept(outbox: ByHand, here: 
     assert Drafts(outbox.state).get("a") == "And more"
 
 
-def _versions(drafts: Drafts, place: str) -> list[str]:
-    """All there is at `place`, the newest first: more than one when two instances wrote there."""
+def _texts_at(drafts: Drafts, place: str) -> list[str]:
+    """Return the drafts at `place`, newest first. Two instances can leave several."""
     state = drafts._state
     rows = state.rows("SELECT text FROM drafts WHERE place = ? ORDER BY saved_at DESC", place)
     return [str(text) for (text,) in rows]
 
 
 async def test_draft_is_readable_before_it_is_on_disk(tmp_path: Path, clock: Clock) -> None:
-    state, drafts = opened(tmp_path, clock)
+    state, drafts = open_drafts(tmp_path, clock)
     await drafts.save("a", "One")
     clock.forward(seconds=1)
     saving = (drafts.save("b", "Two"), drafts.save("a", ""))
@@ -164,7 +164,7 @@ async def test_draft_is_readable_before_it_is_on_disk(tmp_path: Path, clock: Clo
 
 
 async def test_draft_is_saved_after_a_database_lock(tmp_path: Path, clock: Clock) -> None:
-    state, drafts = opened(tmp_path, clock)
+    state, drafts = open_drafts(tmp_path, clock)
     await drafts.save("a", "sixteen letters.")
     with closing(sqlite3.connect(tmp_path / "state.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -179,16 +179,16 @@ async def test_draft_is_saved_after_a_database_lock(tmp_path: Path, clock: Clock
         assert drafts.late_keys() == {"a", "b"}
         assert drafts.unsaved_reason == "another program is using the file"
         other.execute("ROLLBACK")
-    while drafts.unsaved():  # the first try may be under way for as long as SQLite waits
+    while drafts.unsaved():  # The first attempt may last as long as SQLite waits for a lock.
         await drafts.save_again()
         await asyncio.sleep(0.01)
-    assert (_versions(drafts, "a"), _versions(drafts, "b")) == (["sixteen letters. and the rest"], ["another"])
+    assert (_texts_at(drafts, "a"), _texts_at(drafts, "b")) == (["sixteen letters. and the rest"], ["another"])
     assert drafts.late_keys() == frozenset()
     state.close()
 
 
 async def test_draft_counts_as_saved_when_it_is_on_disk(tmp_path: Path, clock: Clock) -> None:
-    state, drafts = opened(tmp_path, clock)
+    state, drafts = open_drafts(tmp_path, clock)
     state.write_now(lambda db: None)
     with closing(sqlite3.connect(tmp_path / "state.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -242,6 +242,6 @@ def test_draft_on_a_full_disk_is_saved_when_there_is_space(tmp_path: Path, clock
     failed, unsaved, still, then = done.stdout.splitlines()
     assert failed.startswith("Nothing is being saved: ")
     assert (unsaved, still, then) == ("[240000] frozenset({'a'})", "1", "() frozenset()")
-    state, drafts = opened(tmp_path, clock)
+    state, drafts = open_drafts(tmp_path, clock)
     assert drafts.get("a") == "a long text " * 20_000
     state.close()

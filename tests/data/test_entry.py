@@ -1,4 +1,4 @@
-"""The steps of an entry, all of them from all states."""
+"""The state machine of an outbox entry: each step from each state."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NEW = OutboxEntry(id="e1", op=OP, facts=kind_of(OP).facts(OP), action="comment",
 
 
 def entry(state: EntryState, **changes: Any) -> OutboxEntry:
-    """An entry as it is in this state."""
+    """Return an entry in this state."""
     times: dict[str, Any] = {
         "held": {"held_until": LATER},
         "queued": {"due_at": START},
@@ -63,7 +63,7 @@ def entry(state: EntryState, **changes: Any) -> OutboxEntry:
 
 
 def with_op(before: OutboxEntry, op: DurableWrite, **changes: Any) -> OutboxEntry:
-    """An entry with another operation."""
+    """Return the entry with another operation."""
     return replace(before, op=op, facts=kind_of(op).facts(op), **changes)
 
 
@@ -135,7 +135,7 @@ def test_lookups_become_rarer_and_end() -> None:
     assert lost.needs_user
 
 
-def test_a_retry_does_not_look_before_the_server_can_have_acted() -> None:
+def test_retry_is_due_after_the_first_request_can_arrive() -> None:
     assert steps.retry(entry("unknown"), START).due_at == LATER
     assert steps.retry(entry("unknown", due_at=None, may_arrive_until=None), LATER).due_at == LATER
 
@@ -152,7 +152,7 @@ def test_oldest_due_entry_comes_first() -> None:
 @pytest.mark.parametrize("state", ["held", "queued", "sending", "unknown"])
 @pytest.mark.parametrize("page", ["intro", "usage"])
 def test_entry_in_progress_is_not_overtaken_in_its_place(state: EntryState, page: str) -> None:
-    before, after = entry(state, due_at=LATER), with_op(entry("queued"), id="e2", op=_on(page))
+    before, after = entry(state, due_at=LATER), with_op(entry("queued"), id="e2", op=_comment_on(page))
     assert next_due((before, after), START) is None
     assert blocked_by(after, (before, after)) == before
     elsewhere = with_op(after, op=comments.Create(at=SpaceRef(space_id="other"), body=OP.body))
@@ -169,7 +169,7 @@ def test_entry_that_needs_the_user_blocks_no_other(state: EntryState) -> None:
     assert next_due((before, after), START) == after
 
 
-def test_uncertain_entry_goes_first_for_a_moment() -> None:
+def test_uncertain_entry_blocks_newer_entries_for_15_seconds() -> None:
     doubted, after = steps.mark_not_found(entry("unknown"), START), replace(entry("queued"), id="e2")
     now = START
     while next_due((doubted, after), now) != after:
@@ -262,7 +262,7 @@ def test_error_is_classified_for_writes(error: ApiError, of_write: Failure, of_r
     assert classify_failure(error, has_left=False) == of_read
 
 
-def _on(page: str) -> comments.Create:
+def _comment_on(page: str) -> comments.Create:
     return comments.Create(at=HERE, page=page, body=Markdown(markdown="Hello"))
 
 

@@ -1,4 +1,4 @@
-"""Comments that are written in a review wait for its verdict, and go out before it."""
+"""Pending comments: they wait for the review and are sent before it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import review, submit_review, withdraw_review_by_request
 from octavo.data.writes.machine import NewWrite
-from tests.data.conftest import ByHand
-from tests.data.sends import Gate
+from tests.data.conftest import ManualOutbox
+from tests.data.sends import RequestGate
 from tests.data.test_deciding import edit
 from tests.server.asking import Ask, Clock
 
@@ -33,17 +33,17 @@ async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
     return await ask(change_requests.Get(at=at))
 
 
-async def hold(outbox: ByHand, place: ChangeRequestRef, *words: str) -> None:
+async def add_pending(outbox: ManualOutbox, place: ChangeRequestRef, *words: str) -> None:
     for number, each in enumerate(words):
         op = comments.Create(at=place, page="intro", body=Markdown(markdown=each))
         await outbox.add_pending_comment(NewWrite(op, "comment", f"place {number}"))
 
 
-async def posted(ask: Ask, place: ChangeRequestRef) -> list[str]:
+async def posted_texts(ask: Ask, place: ChangeRequestRef) -> list[str]:
     return [each.body.text for each in (await ask(comments.List(at=place, format="markdown", order="asc"))).items]
 
 
-async def verdicts(ask: Ask, place: ChangeRequestRef) -> list[str]:
+async def review_statuses(ask: Ask, place: ChangeRequestRef) -> list[str]:
     return [each.status for each in (await ask(reviews.List(at=place))).items]
 
 
@@ -55,35 +55,35 @@ async def approve(live: Live, of: ChangeRequest, place: ChangeRequestRef, words:
 
 async def test_pending_comments_are_sent_before_the_review(
     live: Live,
-    outbox: ByHand,
+    outbox: ManualOutbox,
     at: ChangeRequestRef,
     seen: ChangeRequest,
     ask: Ask,
     clock: Clock,
-    gate: Gate,
+    gate: RequestGate,
 ) -> None:
-    await hold(outbox, at, "One", "Two", "Three")
+    await add_pending(outbox, at, "One", "Two", "Three")
     clock.forward(seconds=90_000)
-    await outbox.run_dry()
-    assert (await posted(ask, at), gate.writes) == ([], [])
+    await outbox.send_due()
+    assert (await posted_texts(ask, at), gate.writes) == ([], [])
     assert await approve(live, seen, at, "Well done.") == "done"
     clock.forward(seconds=outbox.undo_seconds)
-    await outbox.run_dry()
-    assert await posted(ask, at) == ["One", "Two", "Three", "Well done."]
+    await outbox.send_due()
+    assert await posted_texts(ask, at) == ["One", "Two", "Three", "Well done."]
     assert [type(each).__name__ for each in gate.writes] == ["Create"] * 3 + ["Submit"]
-    assert (await verdicts(ask, at), outbox.entries) == (["approved"], ())
+    assert (await review_statuses(ask, at), outbox.entries) == (["approved"], ())
 
 
 async def test_lost_comment_delays_other_comments_and_the_review(
     live: Live,
-    outbox: ByHand,
+    outbox: ManualOutbox,
     at: ChangeRequestRef,
     seen: ChangeRequest,
     ask: Ask,
     clock: Clock,
-    gate: Gate,
+    gate: RequestGate,
 ) -> None:
-    await hold(outbox, at, "One", "Two")
+    await add_pending(outbox, at, "One", "Two")
     await approve(live, seen, at)
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.step()
@@ -91,7 +91,7 @@ async def test_lost_comment_delays_other_comments_and_the_review(
     await outbox.step()
     lost = True
 
-    async def lossy(op: Operation[object]) -> object:
+    async def lose_comment(op: Operation[object]) -> object:
         nonlocal lost
         answer = await gate(op)
         if isinstance(op, comments.Create) and lost:
@@ -99,54 +99,54 @@ async def test_lost_comment_delays_other_comments_and_the_review(
             raise Lost("The connection broke.")
         return answer
 
-    outbox._worker._delivery._send = lossy  # type: ignore[assignment]  # answers like the client
-    await outbox.run_dry()
-    assert (await posted(ask, at), await verdicts(ask, at)) == (["One"], [])
+    outbox._worker._delivery._send = lose_comment  # type: ignore[assignment]  # responds like the client
+    await outbox.send_due()
+    assert (await posted_texts(ask, at), await review_statuses(ask, at)) == (["One"], [])
     clock.forward(seconds=61)
-    await outbox.run_dry()
-    assert (await posted(ask, at), await verdicts(ask, at)) == (["One", "Two"], ["approved"])
+    await outbox.send_due()
+    assert (await posted_texts(ask, at), await review_statuses(ask, at)) == (["One", "Two"], ["approved"])
 
 
 async def test_review_is_not_sent_without_all_its_comments(
     live: Live,
-    outbox: ByHand,
+    outbox: ManualOutbox,
     at: ChangeRequestRef,
     seen: ChangeRequest,
     ask: Ask,
     clock: Clock,
-    gate: Gate,
+    gate: RequestGate,
     drafts: Drafts,
 ) -> None:
-    await hold(outbox, at, "One", "Two")
+    await add_pending(outbox, at, "One", "Two")
     await approve(live, seen, at, "Well done.")
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.step()
     await outbox.step()
     await outbox.step()
     gate.errors.append(rejected("No.", Trace(status=403)))
-    await outbox.run_dry()
+    await outbox.send_due()
     failed = {each.action: each.reason for each in outbox.entries}
-    assert await verdicts(ask, at) == []
+    assert await review_statuses(ask, at) == []
     assert "one pending comment was not sent" in failed["approve"]
     assert (drafts.get("verdict"), drafts.get("place 0")) == ("Well done.", "One")
     await outbox.discard(next(each.id for each in outbox.entries if each.action == "comment"))
     assert await approve(live, seen, at, "Well done.") == "done"
     clock.forward(seconds=outbox.undo_seconds)
-    await outbox.run_dry()
-    assert (await posted(ask, at), await verdicts(ask, at)) == (["Two", "Well done."], ["approved"])
+    await outbox.send_due()
+    assert (await posted_texts(ask, at), await review_statuses(ask, at)) == (["Two", "Well done."], ["approved"])
     assert outbox.entries == ()
 
 
 async def test_undone_review_leaves_pending_comments_and_a_draft(
     live: Live,
-    outbox: ByHand,
+    outbox: ManualOutbox,
     at: ChangeRequestRef,
     seen: ChangeRequest,
     clock: Clock,
-    gate: Gate,
+    gate: RequestGate,
     drafts: Drafts,
 ) -> None:
-    await hold(outbox, at, "One", "Two")
+    await add_pending(outbox, at, "One", "Two")
     await approve(live, seen, at, "Well done.")
     undone = await outbox.undo()
     assert undone
@@ -155,7 +155,7 @@ async def test_undone_review_leaves_pending_comments_and_a_draft(
     assert [each.state for each in outbox.entries] == ["pending", "pending"]
     assert drafts.get("verdict") == "Well done."
     clock.forward(seconds=60)
-    await outbox.run_dry()
+    await outbox.send_due()
     assert gate.writes == []
 
 
@@ -163,12 +163,12 @@ async def test_undone_review_leaves_pending_comments_and_a_draft(
 async def test_changed_change_request_stops_the_review_and_its_comments(
     how: str,
     live: Live,
-    outbox: ByHand,
+    outbox: ManualOutbox,
     at: ChangeRequestRef,
     seen: ChangeRequest,
     ask: Ask,
 ) -> None:
-    await hold(outbox, at, "One")
+    await add_pending(outbox, at, "One")
     if how == "edited":
         await edit(ask, at, "intro", "# Intro\n\nOther words.")
     else:
@@ -183,34 +183,34 @@ async def test_changed_change_request_stops_the_review_and_its_comments(
 async def test_change_after_the_comments_makes_the_review_a_draft(
     how: str,
     live: Live,
-    outbox: ByHand,
+    outbox: ManualOutbox,
     at: ChangeRequestRef,
     seen: ChangeRequest,
     ask: Ask,
     clock: Clock,
     drafts: Drafts,
 ) -> None:
-    await hold(outbox, at, "One")
+    await add_pending(outbox, at, "One")
     await approve(live, seen, at, "Well done.")
     if how == "edited":
         await edit(ask, at, "intro", "# Intro\n\nOther words.")
     else:
         await ask(change_requests.Update(at=at, status="archived"))
     clock.forward(seconds=outbox.undo_seconds)
-    await outbox.run_dry()
-    assert await verdicts(ask, at) == []
+    await outbox.send_due()
+    assert await review_statuses(ask, at) == []
     assert [(each.action, how in each.reason) for each in outbox.entries][-1] == ("approve", True)
     assert drafts.get("verdict") == "Well done."
 
 
 async def test_review_offline_sends_nothing(
     live: Live,
-    outbox: ByHand,
+    outbox: ManualOutbox,
     at: ChangeRequestRef,
     seen: ChangeRequest,
-    gate: Gate,
+    gate: RequestGate,
 ) -> None:
-    await hold(outbox, at, "One")
+    await add_pending(outbox, at, "One")
     gate.errors.append(NotSent("Can't reach the server."))
     assert await approve(live, seen, at) == "refused"
     assert [each.state for each in outbox.entries] == ["pending"]
@@ -218,27 +218,27 @@ async def test_review_offline_sends_nothing(
 
 async def test_two_key_presses_give_one_review(
     live: Live,
-    outbox: ByHand,
+    outbox: ManualOutbox,
     at: ChangeRequestRef,
     seen: ChangeRequest,
     ask: Ask,
     clock: Clock,
 ) -> None:
-    await hold(outbox, at, "One")
+    await add_pending(outbox, at, "One")
     assert await approve(live, seen, at) == "done"
     assert await approve(live, seen, at) == "refused"
     assert (await review(live, at, "approved", seen.revision, action="approve #1")).kind == "refused"
     clock.forward(seconds=outbox.undo_seconds)
-    await outbox.run_dry()
-    assert await verdicts(ask, at) == ["approved"]
+    await outbox.send_due()
+    assert await review_statuses(ask, at) == ["approved"]
 
 
 async def test_pending_comment_can_be_edited_and_discarded(
-    outbox: ByHand,
+    outbox: ManualOutbox,
     at: ChangeRequestRef,
     drafts: Drafts,
 ) -> None:
-    await hold(outbox, at, "One", "Two")
+    await add_pending(outbox, at, "One", "Two")
     one, two = outbox.pending_comments(at)
     await drafts.save("rewording", "One more")
     op = comments.Create(at=at, page="intro", body=Markdown(markdown="One more"))
@@ -251,20 +251,20 @@ async def test_pending_comment_can_be_edited_and_discarded(
 
 
 async def test_immediate_comment_does_not_wait_for_pending_ones(
-    outbox: ByHand,
+    outbox: ManualOutbox,
     at: ChangeRequestRef,
     ask: Ask,
     clock: Clock,
 ) -> None:
-    await hold(outbox, at, "One")
+    await add_pending(outbox, at, "One")
     await outbox.add(comments.Create(at=at, page="intro", body=Markdown(markdown="Now")), action="comment")
     clock.forward(seconds=outbox.undo_seconds)
-    await outbox.run_dry()
-    assert await posted(ask, at) == ["Now"]
+    await outbox.send_due()
+    assert await posted_texts(ask, at) == ["Now"]
     await outbox.submit_review(at)
     clock.forward(seconds=outbox.undo_seconds)
-    await outbox.run_dry()
-    assert (await posted(ask, at), await verdicts(ask, at)) == (["Now", "One"], [])
+    await outbox.send_due()
+    assert (await posted_texts(ask, at), await review_statuses(ask, at)) == (["Now", "One"], [])
 
 
 @pytest.mark.parametrize("asked", [False, True], ids=["unasked", "asked"])
@@ -289,15 +289,17 @@ async def test_withdrawn_review_does_not_count(
 @pytest.mark.parametrize("submits_again", [False, True], ids=["pending", "submitted again"])
 @pytest.mark.parametrize("submitter", ["the other instance", "an earlier instance"])
 async def test_undo_of_a_review_undone_by_another_instance_does_nothing(
-    submitter: str, submits_again: bool, outbox: ByHand, at: ChangeRequestRef, gate: Gate, drafts: Drafts
+    submitter: str, submits_again: bool, outbox: ManualOutbox, at: ChangeRequestRef, gate: RequestGate, drafts: Drafts
 ) -> None:
-    await hold(outbox, at, "One", "Two")
+    await add_pending(outbox, at, "One", "Two")
     if submitter == "the other instance":
-        other = ByHand(gate, outbox.state, Drafts(outbox.state), me=outbox.me)
+        other = ManualOutbox(gate, outbox.state, Drafts(outbox.state), me=outbox.me)
         await other.submit_review(at)
     else:
         await outbox.submit_review(at)
-        other = ByHand(gate, outbox.state, Drafts(outbox.state), me=outbox.me)  # finds the review on disk
+        other = ManualOutbox(
+            gate, outbox.state, Drafts(outbox.state), me=outbox.me
+        )  # The reload finds the review on disk.
     outbox._entries.reload()
     while any(each.state == "held" for each in outbox.entries):
         assert await outbox.undo()
@@ -311,15 +313,15 @@ async def test_undo_of_a_review_undone_by_another_instance_does_nothing(
 
 
 async def test_undo_of_a_review_keeps_comments_withdrawn_elsewhere(
-    outbox: ByHand, at: ChangeRequestRef, gate: Gate, drafts: Drafts
+    outbox: ManualOutbox, at: ChangeRequestRef, gate: RequestGate, drafts: Drafts
 ) -> None:
-    other = ByHand(gate, outbox.state, Drafts(outbox.state), me=outbox.me)
-    await hold(outbox, at, "One")
-    await hold(other, at, "Two")
+    other = ManualOutbox(gate, outbox.state, Drafts(outbox.state), me=outbox.me)
+    await add_pending(outbox, at, "One")
+    await add_pending(other, at, "Two")
     outbox._entries.reload()
     await outbox.submit_review(at)
     other._entries.reload()
-    await other.undo()  # its comment is pending again, and leaves the review
+    await other.undo()  # The comment is pending again and leaves the review.
     undone = await outbox.undo()
     assert undone is not None
     assert (undone.message, [each.facts.text for each in undone.undone]) == ("Pending again: comment.", ["One"])

@@ -1,4 +1,4 @@
-"""Reasons of inbox rows, and the closest cases without a row."""
+"""Reasons of inbox rows. Each reason has a similar case that makes no row."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def at_hour(hours: float) -> Any:
     return START + timedelta(hours=hours)
 
 
-def request(by: User = TOM, **more: Any) -> ChangeRequest:
+def change_request(by: User = TOM, **more: Any) -> ChangeRequest:
     about = {"id": "c", "number": 7, "status": "open", "subject": "Rotate secrets", "space": "s", "revision": "r2"}
     return ChangeRequest(**{**about, "created_by": by, "updated_at": at_hour(5), **more})
 
@@ -62,7 +62,7 @@ def review(by: User, status: str = "approved", **more: Any) -> Review:
     return Review(**{**about, **more})
 
 
-def asked(of: User | None = MIA, **more: Any) -> RequestedReviewer:
+def requested_reviewer(of: User | None = MIA, **more: Any) -> RequestedReviewer:
     return RequestedReviewer(**{"user": of, "requested_by": TOM, "created_at": at_hour(1), "revision": "r1", **more})
 
 
@@ -79,19 +79,19 @@ def entry(op: DurableWrite, state: Any = "queued", **more: Any) -> OutboxEntry:
     return OutboxEntry(op=op, facts=kind_of(op).facts(op), **{**about, **more})
 
 
-def known(about: ChangeRequest | None = None, **more: Any) -> InboxFacts:
+def inbox_facts(about: ChangeRequest | None = None, **more: Any) -> InboxFacts:
     requests = () if about is None else (about,)
     read: dict[str, Any] = {"reviews": {AT: ()}, "requested": {AT: ()}, "threads": {AT: (), HERE: ()}}
     return InboxFacts(**{"me": MIA, "spaces": {"s": SPACE}, "change_requests": requests, **read, **more})
 
 
-def in_thread(root: Comment, *replies: MessageFacts, at: Discussion = HERE, **more: Any) -> InboxFacts:
-    """A thread whose replies were read."""
+def facts_of_thread(root: Comment, *replies: MessageFacts, at: Discussion = HERE, **more: Any) -> InboxFacts:
+    """Return facts with one thread whose replies are loaded."""
     with_count = root.model_copy(update={"replies": len(replies)})
-    return known(threads={at: (with_count,)}, replies={at: {root.id: replies}}, **more)
+    return inbox_facts(threads={at: (with_count,)}, replies={at: {root.id: replies}}, **more)
 
 
-def only(inbox: Inbox) -> InboxRow:
+def only_row(inbox: Inbox) -> InboxRow:
     (row,) = inbox.rows
     return row
 
@@ -100,14 +100,14 @@ def new_reply(thread: str = "k", at: Discussion = HERE) -> comments.CreateReply:
     return comments.CreateReply(at=at, comment_id=thread, body=Markdown(markdown="Later."))
 
 
-def verdict() -> reviews.Submit:
+def new_review() -> reviews.Submit:
     return reviews.Submit(at=AT, status="approved")
 
 
 FRESH = {"reviews": {AT: (review(TOM),)}}
 STALE = {"reviews": {AT: (review(MIA, revision="r1"),)}}
 REFUSED = {"reviews": {AT: (review(TOM, "changes-requested"),)}}
-NAMED_TEAM = asked(None, kind="team", team=TeamReference(id="docs"))
+NAMED_TEAM = requested_reviewer(None, kind="team", team=TeamReference(id="docs"))
 REVIEWS_RULE = {"type": "rules", "rules": [{"rule": "require_specific_reviewers", "users": ["ada"]}]}
 RULED = SPACE.model_copy(update={"merge_rules": REVIEWS_RULE})
 CUSTOM = SPACE.model_copy(update={"merge_rules": {"type": "rules", "rules": [{"rule": "custom", "expression": "x"}]}})
@@ -120,148 +120,154 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
         pytest.param(
             "not sent",
             "could not reply",
-            known(entries=(entry(new_reply(), "failed", reason="The thread is gone."),)),
-            known(entries=(entry(new_reply()),)),
+            inbox_facts(entries=(entry(new_reply(), "failed", reason="The thread is gone."),)),
+            inbox_facts(entries=(entry(new_reply()),)),
             id="a write that failed, not one on its way",
         ),
         pytest.param(
             "not sent",
             "may have been sent: reply",
-            known(entries=(entry(new_reply(), "unknown"),)),
-            known(entries=(entry(new_reply(), "unknown", may_arrive_until=at_hour(7)),)),
+            inbox_facts(entries=(entry(new_reply(), "unknown"),)),
+            inbox_facts(entries=(entry(new_reply(), "unknown", may_arrive_until=at_hour(7)),)),
             id="a write in doubt that waits for a person, not one that is looked for",
         ),
         pytest.param(
             "review requested",
             "review requested by Tom Lund",
-            known(request(), requested={AT: (asked(),)}),
-            known(request(), requested={AT: (asked(ADA),)}),
+            inbox_facts(change_request(), requested={AT: (requested_reviewer(),)}),
+            inbox_facts(change_request(), requested={AT: (requested_reviewer(ADA),)}),
             id="my review, not that of another",
         ),
         pytest.param(
             "review requested",
             "review requested from your team by Tom Lund",
-            known(request(), requested={AT: (NAMED_TEAM,)}, teams=frozenset({"docs"})),
-            known(request(), requested={AT: (NAMED_TEAM,)}, teams=frozenset({"sales"})),
+            inbox_facts(change_request(), requested={AT: (NAMED_TEAM,)}, teams=frozenset({"docs"})),
+            inbox_facts(change_request(), requested={AT: (NAMED_TEAM,)}, teams=frozenset({"sales"})),
             id="that of my team, not of another team",
         ),
         pytest.param(
             "review requested",
             "review requested by Tom Lund",
-            known(request(status="draft"), requested={AT: (asked(),)}),
-            known(request(status="merged"), requested={AT: (asked(),)}),
+            inbox_facts(change_request(status="draft"), requested={AT: (requested_reviewer(),)}),
+            inbox_facts(change_request(status="merged"), requested={AT: (requested_reviewer(),)}),
             id="of a draft, not of what is merged",
         ),
         pytest.param(
             "review requested",
             "review requested by Tom Lund",
-            known(request(), requested={AT: (asked(),)}, entries=(entry(verdict(), "failed", reason="No."),)),
-            known(request(), requested={AT: (asked(),)}, entries=(entry(verdict()),)),
+            inbox_facts(
+                change_request(),
+                requested={AT: (requested_reviewer(),)},
+                entries=(entry(new_review(), "failed", reason="No."),),
+            ),
+            inbox_facts(change_request(), requested={AT: (requested_reviewer(),)}, entries=(entry(new_review()),)),
             id="also when my verdict failed, not while it is on its way",
         ),
         pytest.param(
             "changed since review",
             "changed since you approved it",
-            known(request(), **STALE),
-            known(request(revision="r1"), **STALE),
+            inbox_facts(change_request(), **STALE),
+            inbox_facts(change_request(revision="r1"), **STALE),
             id="what I approved and was edited, not as I approved it",
         ),
         pytest.param(
             "changed since review",
             "changed since you requested changes",
-            known(request(), reviews={AT: (review(MIA, "changes-requested", revision="r1"),)}),
-            known(request(), reviews={AT: (review(MIA, "changes-requested", revision="r1", outdated=True),)}),
+            inbox_facts(change_request(), reviews={AT: (review(MIA, "changes-requested", revision="r1"),)}),
+            inbox_facts(
+                change_request(), reviews={AT: (review(MIA, "changes-requested", revision="r1", outdated=True),)}
+            ),
             id="what I asked changes for, not by a review that counts no more",
         ),
         pytest.param(
             "changed since review",
             "changed since you approved it",
-            known(request(TOM), **STALE),
-            known(request(MIA), **STALE),
+            inbox_facts(change_request(TOM), **STALE),
+            inbox_facts(change_request(MIA), **STALE),
             id="what another edits, not my own",
         ),
         pytest.param(
             "approved",
             "approved by Tom Lund, ready to merge",
-            known(request(MIA), **FRESH),
-            known(request(ADA), **FRESH),
+            inbox_facts(change_request(MIA), **FRESH),
+            inbox_facts(change_request(ADA), **FRESH),
             id="mine approved, not that of another",
         ),
         pytest.param(
             "approved",
             "approved by Tom Lund, ready to merge",
-            known(request(MIA), **FRESH),
-            known(request(MIA), reviews={AT: (review(MIA),)}),
+            inbox_facts(change_request(MIA), **FRESH),
+            inbox_facts(change_request(MIA), reviews={AT: (review(MIA),)}),
             id="approved by another, not by myself",
         ),
         pytest.param(
             "approved",
             "approved by Tom Lund, ready to merge",
-            known(request(MIA), **FRESH),
-            known(request(MIA, revision="r3"), **FRESH),
+            inbox_facts(change_request(MIA), **FRESH),
+            inbox_facts(change_request(MIA, revision="r3"), **FRESH),
             id="approved as it is, not as it was",
         ),
         pytest.param(
             "approved",
             "approved by Tom Lund, ready to merge",
-            known(request(MIA), **FRESH),
-            known(request(MIA), **FRESH, spaces={"s": READER}),
+            inbox_facts(change_request(MIA), **FRESH),
+            inbox_facts(change_request(MIA), **FRESH, spaces={"s": READER}),
             id="where I may merge, not where I may not",
         ),
         pytest.param(
             "approved",
             "approved by Tom Lund; the server will check the merge rules",
-            known(request(MIA), **FRESH, spaces={"s": CUSTOM}),
-            known(request(MIA), **FRESH, spaces={"s": RULED}),
+            inbox_facts(change_request(MIA), **FRESH, spaces={"s": CUSTOM}),
+            inbox_facts(change_request(MIA), **FRESH, spaces={"s": RULED}),
             id="where a rule is not to be told, not where one lacks a reviewer",
         ),
         pytest.param(
             "changes requested",
             "Tom Lund requested changes",
-            known(request(MIA), **REFUSED),
-            known(request(MIA, revision="r3"), **REFUSED),
+            inbox_facts(change_request(MIA), **REFUSED),
+            inbox_facts(change_request(MIA, revision="r3"), **REFUSED),
             id="of mine as it is, not of what I edited since",
         ),
         pytest.param(
             "outdated",
             "main has changed: update needed",
-            known(request(MIA, outdated=True)),
-            known(request(TOM, outdated=True)),
+            inbox_facts(change_request(MIA, outdated=True)),
+            inbox_facts(change_request(TOM, outdated=True)),
             id="mine, not that of another",
         ),
         pytest.param(
             "new replies",
             "1 new reply from Tom Lund",
-            in_thread(comment(MIA), reply(TOM)),
-            in_thread(comment(MIA), reply(TOM), reply(MIA, name="a2", hour=4)),
+            facts_of_thread(comment(MIA), reply(TOM)),
+            facts_of_thread(comment(MIA), reply(TOM), reply(MIA, name="a2", hour=4)),
             id="a reply to my thread, not when mine was the last",
         ),
         pytest.param(
             "new replies",
             "2 new replies from Tom Lund and Ada Lund",
-            in_thread(comment(TOM), reply(MIA), reply(TOM, name="a2"), reply(ADA, name="a3")),
-            in_thread(comment(TOM), reply(ADA), reply(TOM, name="a2"), reply(ADA, name="a3")),
+            facts_of_thread(comment(TOM), reply(MIA), reply(TOM, name="a2"), reply(ADA, name="a3")),
+            facts_of_thread(comment(TOM), reply(ADA), reply(TOM, name="a2"), reply(ADA, name="a3")),
             id="where I replied, not where I never wrote",
         ),
         pytest.param(
             "new replies",
             "1 new reply from Tom Lund",
-            in_thread(comment(MIA), reply(TOM)),
-            in_thread(comment(MIA, status="resolved"), reply(TOM)),
+            facts_of_thread(comment(MIA), reply(TOM)),
+            facts_of_thread(comment(MIA, status="resolved"), reply(TOM)),
             id="in an open thread, not in one that is done",
         ),
         pytest.param(
             "new replies",
             "1 new reply from Tom Lund",
-            in_thread(comment(MIA), reply(TOM), entries=(entry(new_reply("other")),)),
-            in_thread(comment(MIA), reply(TOM), entries=(entry(new_reply()),)),
+            facts_of_thread(comment(MIA), reply(TOM), entries=(entry(new_reply("other")),)),
+            facts_of_thread(comment(MIA), reply(TOM), entries=(entry(new_reply()),)),
             id="not once my answer is on its way",
         ),
         pytest.param(
             "new replies",
             "1 new reply from Tom Lund",
-            in_thread(comment(MIA), reply(TOM)),
-            in_thread(
+            facts_of_thread(comment(MIA), reply(TOM)),
+            facts_of_thread(
                 comment(MIA),
                 reply(TOM),
                 entries=(entry(comments.Update(at=HERE, comment_id="k", resolved=True), "done"),),
@@ -271,50 +277,50 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
         pytest.param(
             "on my change requests",
             "Tom Lund commented on your change request",
-            in_thread(comment(TOM), at=AT, about=request(MIA)),
-            in_thread(comment(TOM), at=AT, about=request(ADA)),
+            facts_of_thread(comment(TOM), at=AT, about=change_request(MIA)),
+            facts_of_thread(comment(TOM), at=AT, about=change_request(ADA)),
             id="on my change request, not on that of another",
         ),
         pytest.param(
             "on my change requests",
             "Tom Lund commented on your change request",
-            in_thread(comment(TOM), at=AT, about=request(MIA)),
-            in_thread(comment(TOM, target=Target(review="r")), at=AT, about=request(MIA)),
+            facts_of_thread(comment(TOM), at=AT, about=change_request(MIA)),
+            facts_of_thread(comment(TOM, target=Target(review="r")), at=AT, about=change_request(MIA)),
             id="a thread, not the words of a review",
         ),
         pytest.param(
             "on my change requests",
             "Tom Lund commented on your change request",
-            in_thread(comment(TOM), at=AT, about=request(MIA)),
-            in_thread(comment(TOM), at=AT, about=request(MIA, status="merged")),
+            facts_of_thread(comment(TOM), at=AT, about=change_request(MIA)),
+            facts_of_thread(comment(TOM), at=AT, about=change_request(MIA, status="merged")),
             id="while it is open, not once it is merged",
         ),
         pytest.param(
             "mentioned",
             "Tom Lund mentioned you",
-            in_thread(comment(TOM, MENTION)),
-            in_thread(comment(TOM, "@Mia Lund what do you think?")),
+            facts_of_thread(comment(TOM, MENTION)),
+            facts_of_thread(comment(TOM, "@Mia Lund what do you think?")),
             id="by a mention, not by a name in the text",
         ),
         pytest.param(
             "mentioned",
             "Ada Lund mentioned you",
-            in_thread(comment(TOM), reply(ADA, MENTION)),
-            in_thread(comment(TOM), reply(ADA, MENTION), reply(MIA, name="a2")),
+            facts_of_thread(comment(TOM), reply(ADA, MENTION)),
+            facts_of_thread(comment(TOM), reply(ADA, MENTION), reply(MIA, name="a2")),
             id="in a reply, not before my own",
         ),
         pytest.param(
             "unsent draft",
             "unsent draft: a reply",
-            known(drafts=(Draft("reply s k", "Half a", at_hour(6), "w"),)),
-            known(drafts=(Draft("held e1", "Half a", at_hour(6), "w"),)),
+            inbox_facts(drafts=(Draft("reply s k", "Half a", at_hour(6), "w"),)),
+            inbox_facts(drafts=(Draft("held e1", "Half a", at_hour(6), "w"),)),
             id="a draft, not the changed words of a held comment",
         ),
         pytest.param(
             "unsent draft",
             "2 pending comments: submit your review to send them",
-            known(entries=tuple(entry(new_reply(at=AT), "pending", id=name) for name in ("e1", "e2"))),
-            known(entries=tuple(entry(new_reply(at=AT), id=name, review="e9") for name in ("e1", "e2"))),
+            inbox_facts(entries=tuple(entry(new_reply(at=AT), "pending", id=name) for name in ("e1", "e2"))),
+            inbox_facts(entries=tuple(entry(new_reply(at=AT), id=name, review="e9") for name in ("e1", "e2"))),
             id="held comments, not those let go with a verdict",
         ),
     ],
@@ -322,30 +328,30 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
 def test_each_reason_makes_a_row_and_its_closest_case_makes_none(
     reason: str, words: str, there: InboxFacts, nearest: InboxFacts
 ) -> None:
-    row = only(inbox_of(there)) if len(inbox_of(there).rows) == 1 else inbox_of(there).rows[-1]
+    row = only_row(inbox_of(there)) if len(inbox_of(there).rows) == 1 else inbox_of(there).rows[-1]
     assert (row.reason, row.reason_text) == (reason, words)
     assert not [each for each in inbox_of(nearest).rows if reason in (each.reason, *each.other_reasons)]
 
 
 def test_row_has_title_place_author_and_time() -> None:
-    row = only(inbox_of(known(request(comments=2), requested={AT: (asked(),)})))
+    row = only_row(inbox_of(inbox_facts(change_request(comments=2), requested={AT: (requested_reviewer(),)})))
     assert (row.title, row.context) == ("#7 Rotate secrets", "Handbook · Tom Lund")
     assert (row.moment, row.space_id, row.target) == (at_hour(1), "s", AT)
     page = Target(page=TargetPage(id="p", title="Retries"))
-    row = only(inbox_of(in_thread(comment(MIA, "**Why** 24 h?", target=page), reply(TOM))))
+    row = only_row(inbox_of(facts_of_thread(comment(MIA, "**Why** 24 h?", target=page), reply(TOM))))
     assert (row.title, row.context, row.moment) == ("Why 24 h?", "Handbook · Retries · Mia Lund", at_hour(3))
     assert row.target == ThreadRef(HERE, "k")
 
 
 def test_item_with_several_reasons_is_one_row_by_urgency() -> None:
-    row = only(inbox_of(in_thread(comment(MIA), reply(TOM, MENTION))))
+    row = only_row(inbox_of(facts_of_thread(comment(MIA), reply(TOM, MENTION))))
     assert (row.reason, row.other_reasons) == ("new replies", ("mentioned",))
     assert row.reason_text == "1 new reply from Tom Lund · Tom Lund mentioned you"
     held = (entry(new_reply(at=AT), "pending"),)
-    row = only(inbox_of(known(request(), requested={AT: (asked(),)}, entries=held)))
+    row = only_row(inbox_of(inbox_facts(change_request(), requested={AT: (requested_reviewer(),)}, entries=held)))
     assert (row.reason, row.other_reasons) == ("review requested", ("unsent draft",))
     unsent = (Draft("reply s k", "Half a", at_hour(6), "w"),)
-    row = only(inbox_of(in_thread(comment(MIA), reply(TOM), drafts=unsent)))
+    row = only_row(inbox_of(facts_of_thread(comment(MIA), reply(TOM), drafts=unsent)))
     assert (row.reason, row.other_reasons, row.target) == ("new replies", ("unsent draft",), ThreadRef(HERE, "k"))
 
 
@@ -354,9 +360,9 @@ def test_rows_are_sorted_by_urgency_then_by_time() -> None:
     replies = {HERE: {"k1": (reply(TOM, hour=3),), "k2": (reply(TOM, hour=4),)}}
     failed = entry(new_reply(), "failed", reason="No.")
     rows = inbox_of(
-        known(
-            request(),
-            requested={AT: (asked(),)},
+        inbox_facts(
+            change_request(),
+            requested={AT: (requested_reviewer(),)},
             threads={HERE: (early, late)},
             replies=replies,
             entries=(failed,),
@@ -377,23 +383,25 @@ def test_rows_are_sorted_by_urgency_then_by_time() -> None:
 
 
 def test_stamp_of_a_row_changes_only_with_news() -> None:
-    before = only(inbox_of(known(request(), requested={AT: (asked(),)})))
-    renamed = request(subject="Rotate them", updated_at=at_hour(8), comments=3)
-    same = only(inbox_of(known(renamed, requested={AT: (asked(),)})))
+    before = only_row(inbox_of(inbox_facts(change_request(), requested={AT: (requested_reviewer(),)})))
+    renamed = change_request(subject="Rotate them", updated_at=at_hour(8), comments=3)
+    same = only_row(inbox_of(inbox_facts(renamed, requested={AT: (requested_reviewer(),)})))
     assert (same.key, same.stamp) == (before.key, before.stamp)
-    edited = only(inbox_of(known(request(revision="r3"), requested={AT: (asked(),)})))
-    again = only(inbox_of(known(request(), requested={AT: (asked(created_at=at_hour(7)),)})))
+    edited = only_row(inbox_of(inbox_facts(change_request(revision="r3"), requested={AT: (requested_reviewer(),)})))
+    again = only_row(
+        inbox_of(inbox_facts(change_request(), requested={AT: (requested_reviewer(created_at=at_hour(7)),)}))
+    )
     assert (edited.key, again.key) == (before.key, before.key)
     assert len({before.stamp, edited.stamp, again.stamp}) == 3
-    thread = only(inbox_of(in_thread(comment(MIA), reply(TOM))))
-    more = only(inbox_of(in_thread(comment(MIA), reply(TOM), reply(ADA, name="a2"))))
+    thread = only_row(inbox_of(facts_of_thread(comment(MIA), reply(TOM))))
+    more = only_row(inbox_of(facts_of_thread(comment(MIA), reply(TOM), reply(ADA, name="a2"))))
     assert thread.key == more.key
     assert thread.stamp != more.stamp
 
 
 def test_unread_lists_make_no_rows_and_are_counted() -> None:
-    unread = known(
-        request(comments=2),
+    unread = inbox_facts(
+        change_request(comments=2),
         reviews={},
         requested={},
         threads={HERE: (comment(MIA, replies=3),)},
@@ -406,12 +414,12 @@ def test_unread_lists_make_no_rows_and_are_counted() -> None:
         "not loaded yet: reviews of 1 change request, reviewers of 1 change request, threads in 2 locations, "
         "replies in 1 thread"
     )
-    assert inbox_of(known(request())).unknown.summary == ""
+    assert inbox_of(inbox_facts(change_request())).unknown.summary == ""
 
 
 def test_unknown_user_sees_only_local_rows() -> None:
     nobody = replace(
-        in_thread(comment(MIA), reply(TOM)), me=None, entries=(entry(new_reply(), "failed", reason="No."),)
+        facts_of_thread(comment(MIA), reply(TOM)), me=None, entries=(entry(new_reply(), "failed", reason="No."),)
     )
     inbox = inbox_of(nobody)
     assert [row.reason for row in inbox.rows] == ["not sent"]
@@ -419,10 +427,10 @@ def test_unknown_user_sees_only_local_rows() -> None:
 
 
 def test_text_of_other_users_is_one_line_of_safe_text() -> None:
-    row = only(inbox_of(known(entries=(entry(new_reply(), "failed", reason="No\x1b[2J\nway"),))))
+    row = only_row(inbox_of(inbox_facts(entries=(entry(new_reply(), "failed", reason="No\x1b[2J\nway"),))))
     assert "\x1b" not in row.context
     assert "\n" not in row.context
-    row = only(inbox_of(known(drafts=(Draft("comment s  ", "a\x1b]0;x\x07\n\nb" * 500, at_hour(1), "w"),))))
+    row = only_row(inbox_of(inbox_facts(drafts=(Draft("comment s  ", "a\x1b]0;x\x07\n\nb" * 500, at_hour(1), "w"),))))
     assert row.title.isprintable()
     assert len(row.title) <= 300
 
@@ -447,7 +455,9 @@ def test_text_of_other_users_is_one_line_of_safe_text() -> None:
 )
 def test_saved_filter_shows_rows_that_match_all_conditions(by: InboxFilter, is_among: bool) -> None:
     before = review(MIA, revision="r1")
-    row = only(inbox_of(known(request(), reviews={AT: (before,)}, requested={AT: (asked(),)})))
+    row = only_row(
+        inbox_of(inbox_facts(change_request(), reviews={AT: (before,)}, requested={AT: (requested_reviewer(),)}))
+    )
     assert (row.reason, row.other_reasons) == ("review requested", ("changed since review",))
     assert matches(row, by, "Handbook") is is_among
 
@@ -457,7 +467,7 @@ def test_only_changed_places_are_rebuilt() -> None:
     spaces = {"s": SPACE, "t": SPACE.model_copy(update={"id": "t", "title": "Manual"})}
     roots = {at: (comment(MIA, name=f"of {at.space_id}", replies=1),) for at in (HERE, other)}
     replies: dict[Discussion, Any] = {at: {f"of {at.space_id}": (reply(TOM),)} for at in (HERE, other)}
-    about = known(spaces=spaces, threads=roots, replies=replies)
+    about = inbox_facts(spaces=spaces, threads=roots, replies=replies)
     made = ReasonCache()
     first = inbox_of(about, made)
     assert (len(first.rows), made.searched) == (2, 2)

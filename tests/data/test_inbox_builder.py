@@ -1,4 +1,4 @@
-"""Rows as they are kept for the next start."""
+"""Inbox rows that are cached for the next start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of the inbox, and their times."""
+"""Requests of the inbox, and when they are sent."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import MAX_BACKGROUND, MAX_FAILURES
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
-from tests.data.conftest import ByHand
-from tests.data.sends import Gate
+from tests.data.conftest import ManualOutbox
+from tests.data.sends import RequestGate
 from tests.server.asking import ACME, Ask, Clock, space_with
 
 
-class View:
-    """Keeps what it was shown of the inbox."""
+class InboxWatcher:
+    """Records the snapshots of the inbox."""
 
     def __init__(self) -> None:
         self.seen: list[InboxSnapshot] = []
@@ -63,57 +63,57 @@ async def inbox(live: Live, drafts: Drafts, acme: Organization) -> InboxLoader:
     return InboxLoader(live, drafts, acme)
 
 
-def asked(gate: Gate) -> Counter[str]:
-    """Return the requests since the last call, by operation."""
-    found = Counter(f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}" for op in gate.asked)
-    gate.asked.clear()
+def take_requests(gate: RequestGate) -> Counter[str]:
+    """Return the number of requests since the last call, by operation."""
+    found = Counter(f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}" for op in gate.requests)
+    gate.requests.clear()
     return found
 
 
-async def follow(inbox: InboxLoader) -> View:
-    view = View()
+async def follow(inbox: InboxLoader) -> InboxWatcher:
+    view = InboxWatcher()
     inbox.subscribe(view)
     await inbox.refresh()
     return view
 
 
-async def look_again(inbox: InboxLoader, view: View) -> None:
+async def refresh_and_compare(inbox: InboxLoader, view: InboxWatcher) -> None:
     await inbox.refresh()
     assert view.now == inbox.snapshot()
 
 
-async def opened(ask: Ask, here: SpaceRef, by: str = "ada", subject: str = "Rotate") -> ChangeRequestRef:
+async def open_change_request(ask: Ask, here: SpaceRef, by: str = "ada", subject: str = "Rotate") -> ChangeRequestRef:
     made = await ask(change_requests.Create(at=here, subject=subject), by)
     await ask(change_requests.Update(at=made.ref(here), status="open"), by)
     return made.ref(here)
 
 
-def says(text: str) -> Markdown:
+def markdown(text: str) -> Markdown:
     return Markdown(markdown=text)
 
 
 MENTION = f"[@Mia{mention_suffix('mia')} look"
 
 
-async def test_inbox_without_watchers_sends_no_requests(inbox: InboxLoader, gate: Gate, here: SpaceRef) -> None:
+async def test_inbox_without_watchers_sends_no_requests(inbox: InboxLoader, gate: RequestGate, here: SpaceRef) -> None:
     await inbox.refresh()
-    assert gate.asked == []
-    leave = inbox.subscribe(View())
+    assert gate.requests == []
+    leave = inbox.subscribe(InboxWatcher())
     await inbox.refresh()
-    assert gate.asked
+    assert gate.requests
     leave()
-    gate.asked.clear()
+    gate.requests.clear()
     await inbox.refresh()
-    assert gate.asked == []
+    assert gate.requests == []
 
 
-async def test_inbox_builds_no_rows_after_the_last_watcher_left(inbox: InboxLoader, gate: Gate) -> None:
+async def test_inbox_builds_no_rows_after_the_last_watcher_left(inbox: InboxLoader, gate: RequestGate) -> None:
     gate.hold()
-    leave = inbox.subscribe(View())
+    leave = inbox.subscribe(InboxWatcher())
     inbox.rebuild()
     for _ in range(20):
         await asyncio.sleep(0)
-    assert gate.asked
+    assert gate.requests
     leave()
     for _ in range(20):
         await asyncio.sleep(0)
@@ -121,14 +121,14 @@ async def test_inbox_builds_no_rows_after_the_last_watcher_left(inbox: InboxLoad
 
 
 async def test_actions_of_other_users_make_rows(inbox: InboxLoader, ask: Ask, here: SpaceRef) -> None:
-    asked_of_mia = await opened(ask, here)
+    asked_of_mia = await open_change_request(ask, here)
     await ask(reviews.Request(at=asked_of_mia, users=("mia",)))
-    mine = await opened(ask, here, "mia")
+    mine = await open_change_request(ask, here, "mia")
     await ask(reviews.Submit(at=mine, status="approved"), "ada")
-    thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "mia")
-    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "tom")
-    named = await ask(comments.Create(at=here, page="intro", body=says(MENTION)), "zoe")
-    on_mine = await ask(comments.Create(at=mine, body=says("Too long.")), "tom")
+    thread = await ask(comments.Create(at=here, body=markdown("Why 24 hours?")), "mia")
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("For the nights.")), "tom")
+    named = await ask(comments.Create(at=here, page="intro", body=markdown(MENTION)), "zoe")
+    on_mine = await ask(comments.Create(at=mine, body=markdown("Too long.")), "tom")
     view = await follow(inbox)
     assert [(row.reason, row.target) for row in view.now.rows] == [
         ("review requested", asked_of_mia),
@@ -142,75 +142,77 @@ async def test_actions_of_other_users_make_rows(inbox: InboxLoader, ask: Ask, he
     assert (view.now.fetched, view.now.due, view.now.is_loading) == (view.now.due, view.now.due, False)
 
 
-async def test_a_team_of_mine_is_known(inbox: InboxLoader, ask: Ask, here: SpaceRef) -> None:
+async def test_team_of_the_user_is_loaded_without_failures(inbox: InboxLoader, ask: Ask, here: SpaceRef) -> None:
     await ask(teams.Create(at=ACME, title="Docs", members=("mia",)))
     view = await follow(inbox)
     assert view.now.failed == ()
 
 
 async def test_round_without_changes_requests_lists_and_few_others(
-    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef
+    inbox: InboxLoader, ask: Ask, gate: RequestGate, here: SpaceRef
 ) -> None:
     for number in range(12):
-        at = await opened(ask, here, subject=f"n{number}")
-        await ask(comments.Create(at=at, body=says("Hm.")), "tom")
+        at = await open_change_request(ask, here, subject=f"n{number}")
+        await ask(comments.Create(at=at, body=markdown("Hm.")), "tom")
     view = await follow(inbox)
-    first = asked(gate)
+    first = take_requests(gate)
     assert (first["reviews.List"], first["reviews.ListRequested"], first["comments.List"]) == (12, 12, 12)
-    await look_again(inbox, view)
-    again = asked(gate)
+    await refresh_and_compare(inbox, view)
+    again = take_requests(gate)
     assert (again["spaces.List"], again["change_requests.ListOfOrganization"]) == (1, 2)
     assert again.total() <= 12
     assert (again["reviews.List"], again["reviews.ListRequested"], again["comments.List"]) == (1, 1, 5)
 
 
 async def test_round_requests_only_changed_responses(
-    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef, clock: Clock
+    inbox: InboxLoader, ask: Ask, gate: RequestGate, here: SpaceRef, clock: Clock
 ) -> None:
-    ats = [await opened(ask, here, subject=f"n{number}") for number in range(20)]
+    ats = [await open_change_request(ask, here, subject=f"n{number}") for number in range(20)]
     view = await follow(inbox)
     assert view.reasons() == []
     clock.forward(seconds=1)
     await ask(reviews.Request(at=ats[7], users=("mia",)))
-    asked(gate)
-    await look_again(inbox, view)
+    take_requests(gate)
+    await refresh_and_compare(inbox, view)
     assert [(row.reason, row.target) for row in view.now.rows] == [("review requested", ats[7])]
-    assert asked(gate).total() <= 12
+    assert take_requests(gate).total() <= 12
 
 
-async def test_changes_without_a_stamp_are_found(inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef) -> None:
-    thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "mia")
+async def test_changes_without_a_stamp_are_found(
+    inbox: InboxLoader, ask: Ask, gate: RequestGate, here: SpaceRef
+) -> None:
+    thread = await ask(comments.Create(at=here, body=markdown("Why 24 hours?")), "mia")
     for number in range(12):
         other = await space_with(ask, f"Space {number}")
-        await ask(comments.Create(at=other.ref, body=says("Hm.")), "tom")
-    at = await opened(ask, here)
+        await ask(comments.Create(at=other.ref, body=markdown("Hm.")), "tom")
+    at = await open_change_request(ask, here)
     await ask(reviews.Request(at=at, users=("mia",)))
     view = await follow(inbox)
     assert view.reasons() == ["review requested"]
     await ask(reviews.Withdraw(at=at, user_id="mia"))
-    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "tom")
-    await look_again(inbox, view)
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("For the nights.")), "tom")
+    await refresh_and_compare(inbox, view)
     assert view.reasons() == ["new replies"]
 
 
 async def test_mention_in_a_new_reply_to_a_thread_of_others_is_found(
     inbox: InboxLoader, ask: Ask, here: SpaceRef
 ) -> None:
-    thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "zoe")
-    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "tom")
+    thread = await ask(comments.Create(at=here, body=markdown("Why 24 hours?")), "zoe")
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("For the nights.")), "tom")
     view = await follow(inbox)
     assert view.reasons() == []
-    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says(MENTION)), "tom")
-    await look_again(inbox, view)
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown(MENTION)), "tom")
+    await refresh_and_compare(inbox, view)
     assert view.reasons() == ["mentioned"]
 
 
 async def test_thread_of_another_user_with_a_reply_of_yours_is_found(
     inbox: InboxLoader, ask: Ask, here: SpaceRef
 ) -> None:
-    thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "zoe")
-    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "mia")
-    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("Which?")), "zoe")
+    thread = await ask(comments.Create(at=here, body=markdown("Why 24 hours?")), "zoe")
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("For the nights.")), "mia")
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("Which?")), "zoe")
     view = await follow(inbox)
     assert view.reasons() == ["new replies"]
 
@@ -219,107 +221,107 @@ async def test_next_start_shows_cached_rows_with_few_requests(
     inbox: InboxLoader,
     live: Live,
     ask: Ask,
-    gate: Gate,
+    gate: RequestGate,
     here: SpaceRef,
-    outbox: ByHand,
-    shelf: ResponseCache,
+    outbox: ManualOutbox,
+    cache: ResponseCache,
     drafts: Drafts,
     acme: Organization,
     clock: Clock,
 ) -> None:
     for number in range(12):
-        at = await opened(ask, here, subject=f"n{number}")
+        at = await open_change_request(ask, here, subject=f"n{number}")
         await ask(reviews.Request(at=at, users=("mia",)))
-        thread = await ask(comments.Create(at=at, body=says("Hm.")), "mia")
-        await ask(comments.CreateReply(at=at, comment_id=thread.id, body=says("Why?")), "tom")
+        thread = await ask(comments.Create(at=at, body=markdown("Hm.")), "mia")
+        await ask(comments.CreateReply(at=at, comment_id=thread.id, body=markdown("Why?")), "tom")
     view = await follow(inbox)
     rows = view.now.rows
     assert len(rows) == 24
     await live.close()
-    shelf.flush()
-    gate.asked.clear()
+    cache.flush()
+    gate.requests.clear()
     gate.hold()
-    later = InboxLoader(Live(gate, shelf, outbox, now=clock), drafts, acme)
-    view = View()
+    later = InboxLoader(Live(gate, cache, outbox, now=clock), drafts, acme)
+    view = InboxWatcher()
     leave = later.subscribe(view)
     async with asyncio.timeout(20):
         while view.now.rows != rows:
             view.is_shown.clear()
             await view.is_shown.wait()
     assert view.now.is_loading
-    gate.let_go()
+    gate.release()
     await later.refresh()
     assert later.snapshot().rows == rows
-    counted = asked(gate)
+    counted = take_requests(gate)
     assert counted == {"spaces.List": 1, "change_requests.ListOfOrganization": 2}, (
         "the few that may have moved can wait"
     )
     leave()
     clock.forward(hours=1)
-    await follow(InboxLoader(Live(gate, shelf, outbox, now=clock), drafts, acme))
-    assert asked(gate)["teams.ListOfMember"] == 1
+    await follow(InboxLoader(Live(gate, cache, outbox, now=clock), drafts, acme))
+    assert take_requests(gate)["teams.ListOfMember"] == 1
 
 
 async def test_row_with_a_write_in_flight_is_hidden_and_stays_hidden(
-    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef, outbox: ByHand, clock: Clock
+    inbox: InboxLoader, ask: Ask, gate: RequestGate, here: SpaceRef, outbox: ManualOutbox, clock: Clock
 ) -> None:
-    thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "mia")
-    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "tom")
+    thread = await ask(comments.Create(at=here, body=markdown("Why 24 hours?")), "mia")
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("For the nights.")), "tom")
     view = await follow(inbox)
     assert view.reasons() == ["new replies"]
-    answer = comments.CreateReply(at=here, comment_id=thread.id, body=says("I see."))
+    answer = comments.CreateReply(at=here, comment_id=thread.id, body=markdown("I see."))
     await outbox.add_all([NewWrite(answer, "reply")])
     await inbox.wait_for_rows()
     assert view.reasons() == []
     clock.forward(seconds=10)
-    await outbox.run_dry()
+    await outbox.send_due()
     assert not outbox.entries
     await inbox.wait_for_rows()
     assert view.reasons() == []
-    await look_again(inbox, view)
+    await refresh_and_compare(inbox, view)
     assert view.reasons() == []
-    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("Do you?")), "tom")
-    await look_again(inbox, view)
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("Do you?")), "tom")
+    await refresh_and_compare(inbox, view)
     assert view.reasons() == ["new replies"]
 
 
 async def test_failed_lists_are_reported_and_the_rest_is_shown(
-    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef
+    inbox: InboxLoader, ask: Ask, gate: RequestGate, here: SpaceRef
 ) -> None:
-    await ask(comments.Create(at=here, body=says(MENTION)), "zoe")
+    await ask(comments.Create(at=here, body=markdown(MENTION)), "zoe")
     view = await follow(inbox)
     assert view.reasons() == ["mentioned"]
     gate.errors += [NotSent("Can't reach the server.")] * 9
-    await look_again(inbox, view)
+    await refresh_and_compare(inbox, view)
     gate.errors.clear()
     assert view.reasons() == ["mentioned"]
     assert {each.cause for each in view.now.failed} == {"Can't reach the server."}
-    await look_again(inbox, view)
+    await refresh_and_compare(inbox, view)
     assert view.now.failed == ()
 
 
 async def test_server_that_always_fails_gets_few_requests(
-    inbox: InboxLoader, ask: Ask, gate: Gate, platform: Platform, here: SpaceRef
+    inbox: InboxLoader, ask: Ask, gate: RequestGate, platform: Platform, here: SpaceRef
 ) -> None:
     for number in range(12):
-        at = await opened(ask, here, subject=f"n{number}")
-        await ask(comments.Create(at=at, body=says("Hm.")), "tom")
+        at = await open_change_request(ask, here, subject=f"n{number}")
+        await ask(comments.Create(at=at, body=markdown("Hm.")), "tom")
     kinds = (reviews.List, reviews.ListRequested, comments.List)
     for each in kinds:
         platform.refuse_next(each, 503, "The harbour master says no.", times=100)
     view = await follow(inbox)
-    assert 0 < sum(isinstance(op, kinds) for op in gate.asked) <= MAX_FAILURES + MAX_BACKGROUND
+    assert 0 < sum(isinstance(op, kinds) for op in gate.requests) <= MAX_FAILURES + MAX_BACKGROUND
     assert view.now.failed
     platform._refusals.clear()
-    await look_again(inbox, view)
+    await refresh_and_compare(inbox, view)
     assert (view.now.failed, view.now.unknown.summary) == ((), "")
 
 
 async def test_one_failing_response_blocks_no_other(
     inbox: InboxLoader, ask: Ask, platform: Platform, here: SpaceRef
 ) -> None:
-    places = [await opened(ask, here, subject=f"n{number}") for number in range(12)]
-    await ask(comments.Create(at=places[0], body=says("Hm.")), "tom")
+    places = [await open_change_request(ask, here, subject=f"n{number}") for number in range(12)]
+    await ask(comments.Create(at=places[0], body=markdown("Hm.")), "tom")
     platform.refuse_next(comments.List, 500, "The harbour master says no.", times=4)
     view = await follow(inbox)
     assert [each.label for each in view.now.failed] == ["threads"]
@@ -327,12 +329,12 @@ async def test_one_failing_response_blocks_no_other(
 
 
 async def test_offline_requests_are_repeated_after_the_first_response(
-    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef, live: Live
+    inbox: InboxLoader, ask: Ask, gate: RequestGate, here: SpaceRef, live: Live
 ) -> None:
-    await ask(comments.Create(at=here, body=says(MENTION)), "zoe")
+    await ask(comments.Create(at=here, body=markdown(MENTION)), "zoe")
     view = await follow(inbox)
     gate.errors += [NotSent("Can't reach the server.")] * 9
-    await look_again(inbox, view)
+    await refresh_and_compare(inbox, view)
     assert view.now.failed
     gate.errors.clear()
     await live.fetch(spaces.Get(at=here))
@@ -343,11 +345,11 @@ async def test_offline_requests_are_repeated_after_the_first_response(
 
 
 async def test_drafts_and_pending_comments_are_rows_at_once(
-    inbox: InboxLoader, ask: Ask, here: SpaceRef, drafts: Drafts, outbox: ByHand, state: StateDb
+    inbox: InboxLoader, ask: Ask, here: SpaceRef, drafts: Drafts, outbox: ManualOutbox, state: StateDb
 ) -> None:
-    at = await opened(ask, here)
+    at = await open_change_request(ask, here)
     view = await follow(inbox)
-    await outbox.add_pending_comment(NewWrite(comments.Create(at=at, body=says("Too long.")), "comment"))
+    await outbox.add_pending_comment(NewWrite(comments.Create(at=at, body=markdown("Too long.")), "comment"))
     await drafts.save(f"comment {here.space_id} intro ", "Half a")
     await inbox.wait_for_rows()
     assert [(row.reason, row.reason_text) for row in view.now.rows] == [
@@ -358,16 +360,16 @@ async def test_drafts_and_pending_comments_are_rows_at_once(
 
 
 async def test_threads_of_a_space_without_open_threads_are_not_requested(
-    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef
+    inbox: InboxLoader, ask: Ask, gate: RequestGate, here: SpaceRef
 ) -> None:
-    thread = await ask(comments.Create(at=here, body=says(MENTION)), "zoe")
+    thread = await ask(comments.Create(at=here, body=markdown(MENTION)), "zoe")
     view = await follow(inbox)
     assert view.reasons() == ["mentioned"]
     await ask(comments.Update(at=here, comment_id=thread.id, resolved=True))
-    asked(gate)
-    await look_again(inbox, view)
+    take_requests(gate)
+    await refresh_and_compare(inbox, view)
     assert view.reasons() == []
-    assert asked(gate)["comments.List"] == 0
+    assert take_requests(gate)["comments.List"] == 0
     assert (await ask(spaces.Get(at=here))).comments == 0
 
 
@@ -375,35 +377,35 @@ async def test_changed_list_keeps_cached_replies(
     inbox: InboxLoader,
     live: Live,
     ask: Ask,
-    gate: Gate,
+    gate: RequestGate,
     here: SpaceRef,
-    outbox: ByHand,
-    shelf: ResponseCache,
+    outbox: ManualOutbox,
+    cache: ResponseCache,
     drafts: Drafts,
     acme: Organization,
     clock: Clock,
 ) -> None:
     for _ in range(5):
-        thread = await ask(comments.Create(at=here, body=says("Hm.")), "mia")
-        await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("Why?")), "tom")
+        thread = await ask(comments.Create(at=here, body=markdown("Hm.")), "mia")
+        await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("Why?")), "tom")
     await follow(inbox)
-    assert asked(gate)["comments.ListReplies"] == 5
+    assert take_requests(gate)["comments.ListReplies"] == 5
     await live.close()
-    shelf.flush()
-    shelf._writer.submit(lambda db: db.execute("DELETE FROM answers WHERE url LIKE '%/comments?%'")).result()
-    later = InboxLoader(Live(gate, shelf, outbox, now=clock), drafts, acme)
-    leave = later.subscribe(View())
+    cache.flush()
+    cache._writer.submit(lambda db: db.execute("DELETE FROM answers WHERE url LIKE '%/comments?%'")).result()
+    later = InboxLoader(Live(gate, cache, outbox, now=clock), drafts, acme)
+    leave = later.subscribe(InboxWatcher())
     await later.refresh()
     assert len(later.snapshot().rows) == 5
-    counted = asked(gate)
+    counted = take_requests(gate)
     assert (counted["comments.List"], counted["comments.ListReplies"]) == (1, 0)
     leave()
 
 
-async def test_responses_in_memory_share_people_and_have_replies_in_brief(ask: Ask, here: SpaceRef) -> None:
-    first = await ask(comments.Create(at=here, body=says("Hm.")), "tom")
-    await ask(comments.Create(at=here, body=says("Why?")), "tom")
-    await ask(comments.CreateReply(at=here, comment_id=first.id, body=says("So.")), "tom")
+async def test_responses_in_memory_share_users_and_shorten_replies(ask: Ask, here: SpaceRef) -> None:
+    first = await ask(comments.Create(at=here, body=markdown("Hm.")), "tom")
+    await ask(comments.Create(at=here, body=markdown("Why?")), "tom")
+    await ask(comments.CreateReply(at=here, comment_id=first.id, body=markdown("So.")), "tom")
     threads = comments.List(at=here, status="open", format="markdown")
     replies = comments.ListReplies(at=here, comment_id=first.id, format="markdown")
     responses = InboxResponses()
@@ -426,34 +428,34 @@ async def test_complete_responses_do_not_stay_in_memory(
     inbox: InboxLoader, live: Live, ask: Ask, here: SpaceRef
 ) -> None:
     for number in range(6):
-        at = await opened(ask, here, subject=f"n{number}")
-        await ask(comments.Create(at=at, body=says("Hm.")), "tom")
+        at = await open_change_request(ask, here, subject=f"n{number}")
+        await ask(comments.Create(at=at, body=markdown("Hm.")), "tom")
     await follow(inbox)
     await live.wait_idle()
     assert {type(answer.op) for answer in live._responses.values()}.isdisjoint((comments.List, reviews.List))
 
 
 async def test_responses_are_read_from_disk_once(
-    inbox: InboxLoader, shelf: ResponseCache, ask: Ask, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
+    inbox: InboxLoader, cache: ResponseCache, ask: Ask, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await ask(comments.Create(at=here, body=says("Hm.")), "tom")
+    await ask(comments.Create(at=here, body=markdown("Hm.")), "tom")
     view = await follow(inbox)
-    assert url_of(comments.List, here) in shelf.versions
+    assert url_of(comments.List, here) in cache.versions
     read: list[object] = []
-    monkeypatch.setattr(shelf, "decode", lambda op, *body: read.append(op))
-    await look_again(inbox, view)
+    monkeypatch.setattr(cache, "decode", lambda op, *body: read.append(op))
+    await refresh_and_compare(inbox, view)
     assert not read, "they were fetched in this run"
 
 
 async def test_remaining_replies_are_loaded_after_the_round(
-    inbox: InboxLoader, live: Live, ask: Ask, gate: Gate, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
+    inbox: InboxLoader, live: Live, ask: Ask, gate: RequestGate, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox_plan, "MAX_UNCERTAIN_THREADS", 2)
     monkeypatch.setattr(sync_queue, "LATER_INTERVAL", timedelta())
     for _ in range(7):
-        thread = await ask(comments.Create(at=here, body=says("Hm.")), "zoe")
-        await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says(MENTION)), "tom")
-    view = View()
+        thread = await ask(comments.Create(at=here, body=markdown("Hm.")), "zoe")
+        await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown(MENTION)), "tom")
+    view = InboxWatcher()
     inbox.subscribe(view)
     while not view.now.due or view.now.is_loading:
         view.is_shown.clear()
@@ -466,22 +468,22 @@ async def test_remaining_replies_are_loaded_after_the_round(
     await live.syncer.wait_idle(OWNER)
     await inbox.wait_for_rows()
     assert (view.now.unknown.summary, len(view.now.rows)) == ("", 7)
-    assert asked(gate)["comments.ListReplies"] == 7, "each once"
+    assert take_requests(gate)["comments.ListReplies"] == 7, "each once"
 
 
 async def test_offline_space_reuses_responses_of_the_inbox(
-    inbox: InboxLoader, live: Live, state: StateDb, gate: Gate, ask: Ask, here: SpaceRef
+    inbox: InboxLoader, live: Live, state: StateDb, gate: RequestGate, ask: Ask, here: SpaceRef
 ) -> None:
     for by in ("ada", "mia"):
-        at = await opened(ask, here, by)
-        await ask(comments.Create(at=at, body=says("Too long.")), "tom")
+        at = await open_change_request(ask, here, by)
+        await ask(comments.Create(at=at, body=markdown("Too long.")), "tom")
     await follow(inbox)
-    asked(gate)
+    take_requests(gate)
     offline = OfflineSpaces(live, state)
     offline.begin()
     offline.add(await ask(spaces.Get(at=here)))
     await offline.wait_idle()
-    found = asked(gate)
+    found = take_requests(gate)
     assert (found["reviews.List"], found["reviews.ListRequested"], found["comments.List"]) == (0, 0, 3), (
         "of the threads all, of the space and of each change request: the inbox reads the open ones"
     )
@@ -492,9 +494,9 @@ async def test_offline_space_reuses_responses_of_the_inbox(
 
 
 async def test_inbox_reuses_responses_of_an_offline_space(
-    inbox: InboxLoader, live: Live, state: StateDb, gate: Gate, ask: Ask, here: SpaceRef, clock: Clock
+    inbox: InboxLoader, live: Live, state: StateDb, gate: RequestGate, ask: Ask, here: SpaceRef, clock: Clock
 ) -> None:
-    mine = await opened(ask, here, "mia")
+    mine = await open_change_request(ask, here, "mia")
     view = await follow(inbox)
     assert view.reasons() == []
     clock.forward(minutes=1)
@@ -504,22 +506,22 @@ async def test_inbox_reuses_responses_of_an_offline_space(
     offline.begin()
     offline.add(await ask(spaces.Get(at=here)))
     await offline.wait_idle()
-    assert asked(gate)["reviews.List"]
+    assert take_requests(gate)["reviews.List"]
     await live.refresh(change_requests_of(ACME.organization_id, "open"))
-    while inbox.is_loading:  # noqa: ASYNC110  # nothing tells when a turn ends
+    while inbox.is_loading:  # noqa: ASYNC110  # no event marks the end of a turn
         await asyncio.sleep(0)
     await inbox.wait_for_rows()
     assert view.reasons() == ["approved"]
-    assert asked(gate)["reviews.List"] == 0
+    assert take_requests(gate)["reviews.List"] == 0
     await offline.close()
 
 
 async def test_inbox_is_loading_until_its_first_rows_are_built(
     inbox: InboxLoader, ask: Ask, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked_of_mia = await opened(ask, here)
+    asked_of_mia = await open_change_request(ask, here)
     await ask(reviews.Request(at=asked_of_mia, users=("mia",)))
-    may_build, view = threading.Event(), View()
+    may_build, view = threading.Event(), InboxWatcher()
 
     def build_later(facts: InboxFacts, cache: ReasonCache | None = None) -> Inbox:
         may_build.wait(10)
@@ -527,7 +529,7 @@ async def test_inbox_is_loading_until_its_first_rows_are_built(
 
     monkeypatch.setattr(inbox_loader, "inbox_of", build_later)
     inbox.subscribe(view)
-    while inbox.is_loading:  # noqa: ASYNC110  # no event tells of the end of a round
+    while inbox.is_loading:  # noqa: ASYNC110  # no event marks the end of a round
         await asyncio.sleep(0.01)
     assert inbox.snapshot().is_loading
     assert inbox.snapshot().rows == ()

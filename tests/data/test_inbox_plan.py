@@ -1,4 +1,4 @@
-"""Requests in the plan of the inbox, and repeated requests without a changed list."""
+"""Which responses the inbox plans to request, and which it requests again without a changed list."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ MIA, TOM, ZOE = (User(id=name) for name in ("mia", "tom", "zoe"))
 NEAR, FAR = ["a", "b", "c", "d", "e", "f"], ["u", "v", "w", "x", "y", "z"]
 
 
-class Disk:
-    """A plan, and the versions on disk of what it wants."""
+class PlanOnDisk:
+    """A planner, and the versions on disk of the responses it wants."""
 
     def __init__(self) -> None:
         self.versions: dict[str, Version] = {}
@@ -47,7 +47,7 @@ class Disk:
         return [want for url, want in self.wants(round_kind).items() if is_due(want, self.versions.get(url), self.now)]
 
     def fetch(self, want: Want, value: ListPage[Comment] | None = None) -> list[Want]:
-        """Store a response. Return the wants it leads to."""
+        """Store a response. Return the wants that follow from it."""
         self.versions[want.url] = Version(want.stamp, self.now)
         value = value if value is not None else ListPage[Comment](items=())
         found = list(self.plan.on_response(want, value))
@@ -78,7 +78,7 @@ def test_long_thread_lists_reduce_other_requests(
     pages: dict[str, int], fetched: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("octavo.data.inbox_responses.PAGE_LIMIT", 1)
-    disk, minutes = Disk(), count()
+    disk, minutes = PlanOnDisk(), count()
     disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in NEAR + FAR), (), ())
     for want in disk.due("start"):
         if isinstance(want.op, List):
@@ -93,7 +93,7 @@ def test_long_thread_lists_reduce_other_requests(
 
 
 def test_all_requests_of_a_round_are_for_others_without_own_threads() -> None:
-    disk = Disk()
+    disk = PlanOnDisk()
     disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in FAR), (), ())
     for want in disk.due("start"):
         disk.fetch(want)
@@ -101,7 +101,7 @@ def test_all_requests_of_a_round_are_for_others_without_own_threads() -> None:
 
 
 def test_each_round_rechecks_reviews_of_one_change_request() -> None:
-    disk = Disk()
+    disk = PlanOnDisk()
     disk.plan.lists = ((), tuple(ChangeRequest(id=name, space="s", status="open") for name in "pqr"), ())
     for want in disk.due("start"):
         disk.fetch(want)
@@ -119,7 +119,7 @@ def test_each_round_rechecks_reviews_of_one_change_request() -> None:
 
 def test_threads_of_others_per_round_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inbox_plan, "MAX_UNCERTAIN_THREADS", 3)
-    disk = Disk()
+    disk = PlanOnDisk()
     disk.plan.lists = ((Space(id="a", comments=9), Space(id="b", comments=9)), (), ())
     page = ListPage[Comment](items=tuple(thread(f"k{n}", replies=1) for n in range(4)))
     first = [want for want in disk.due("start") if isinstance(want.op, List)]
@@ -137,7 +137,7 @@ def test_threads_of_others_per_round_are_limited(monkeypatch: pytest.MonkeyPatch
 
 
 def test_places_with_a_write_in_flight_are_read_from_disk() -> None:
-    disk, at = Disk(), SpaceRef(space_id="a")
+    disk, at = PlanOnDisk(), SpaceRef(space_id="a")
     disk.plan.lists = ((Space(id="a", comments=1), Space(id="b", comments=1)), (), ())
     for want in disk.due("start"):
         disk.fetch(want)
@@ -150,7 +150,7 @@ def test_places_with_a_write_in_flight_are_read_from_disk() -> None:
 
 
 def test_plan_from_disk_has_no_due_requests() -> None:
-    disk = Disk()
+    disk = PlanOnDisk()
     disk.plan.lists = ((Space(id="a", comments=1), Space(id="b", comments=1)), (), ())
     disk.fetch(next(want for want in disk.due("start") if want.label == "threads"))
     disk.plan.lists = ((Space(id="a", comments=2), Space(id="b", comments=1)), (), ())
@@ -160,7 +160,7 @@ def test_plan_from_disk_has_no_due_requests() -> None:
 
 
 def test_responses_changed_by_a_write_are_fetched_once(entry: OutboxEntry) -> None:
-    disk, at = Disk(), entry.at
+    disk, at = PlanOnDisk(), entry.at
     disk.plan.lists = ((Space(id=at.space_id, comments=1), Space(id="b", comments=1)), (), ())
     page = ListPage[Comment](items=(thread("k", MIA, 1),))
     for want in disk.due("start"):
@@ -200,7 +200,7 @@ def test_repliers_come_from_servers_that_list_them() -> None:
 
 
 def test_teams_are_not_requested_while_the_user_is_unknown() -> None:
-    disk = Disk()
+    disk = PlanOnDisk()
     disk.plan.me = ""
     assert disk.plan.teams_url == ""
     assert not any(isinstance(want.op, teams.ListOfMember) for want in disk.wants("refresh").values())

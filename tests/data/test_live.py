@@ -1,4 +1,4 @@
-"""Snapshots that watchers get from the real platform."""
+"""Snapshots that watchers receive from the real platform."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from octavo.api.wire import encode
 from octavo.data.live import Live, Snapshot
 from octavo.data.response_cache import ResponseCache, StoredResponse
 from octavo.data.sync_queue import Rank, Want
-from tests.data.conftest import ByHand
-from tests.data.screen import Screen
-from tests.data.sends import Gate
+from tests.data.conftest import ManualOutbox
+from tests.data.screen import SnapshotWatcher
+from tests.data.sends import RequestGate
 from tests.server.asking import Ask, Clock
 
 
@@ -33,7 +33,7 @@ def new(here: SpaceRef, text: str = "Hello") -> comments.Create:
 
 
 async def test_watcher_is_called_at_once_and_with_the_response(live: Live, here: SpaceRef, clock: Clock) -> None:
-    screen = Screen()
+    screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
     assert screen.seen == [Snapshot(loading=True)]
     await live.wait_idle()
@@ -42,14 +42,14 @@ async def test_watcher_is_called_at_once_and_with_the_response(live: Live, here:
 
 
 async def test_cached_response_is_shown_at_the_next_start(
-    live: Live, shelf: ResponseCache, gate: Gate, outbox: ByHand, here: SpaceRef, clock: Clock
+    live: Live, cache: ResponseCache, gate: RequestGate, outbox: ManualOutbox, here: SpaceRef, clock: Clock
 ) -> None:
     await live.refresh(spaces.Get(at=here))
-    shelf.flush()
+    cache.flush()
     read_at = clock()
     clock.forward(days=2)
-    later = Live(gate, shelf, outbox, now=clock)
-    screen = Screen()
+    later = Live(gate, cache, outbox, now=clock)
+    screen = SnapshotWatcher()
     later.watch(spaces.Get(at=here), screen)
     assert (screen.now.value.title, screen.now.loading, screen.now.fetched_at) == ("Handbook", True, read_at)
     await later.wait_idle()
@@ -58,17 +58,17 @@ async def test_cached_response_is_shown_at_the_next_start(
 
 @pytest.mark.parametrize("rank", [Rank.NOW, Rank.AWAITED])
 async def test_unchanged_response_updates_only_its_time_on_disk(
-    gate: Gate, outbox: ByHand, ask: Ask, here: SpaceRef, clock: Clock, tmp_path: Path, rank: Rank
+    gate: RequestGate, outbox: ManualOutbox, ask: Ask, here: SpaceRef, clock: Clock, tmp_path: Path, rank: Rank
 ) -> None:
-    shelf = ResponseCache(tmp_path, "mia@test", now=clock)
-    live, op = Live(gate, shelf, outbox, now=clock), threads(here, limit=2)
+    cache = ResponseCache(tmp_path, "mia@test", now=clock)
+    live, op = Live(gate, cache, outbox, now=clock), threads(here, limit=2)
 
-    async def read_anew() -> StoredResponse:
+    async def fetch_and_store() -> StoredResponse:
         clock.forward(seconds=3601.234567)
         value = await live.fetch(op, rank=rank)
         live.release(op)
-        shelf.flush()
-        (kept,) = shelf.responses_after(0, 10)
+        cache.flush()
+        (kept,) = cache.responses_after(0, 10)
         assert kept.stored_at == clock()
         assert live.peek(op).value == value
         live.release(op)
@@ -76,36 +76,36 @@ async def test_unchanged_response_updates_only_its_time_on_disk(
 
     for number in range(3):
         await ask(new(here, f"Thread {number}"))
-    first = await read_anew()
-    assert (await read_anew()).number == first.number
+    first = await fetch_and_store()
+    assert (await fetch_and_store()).number == first.number
     thread = await ask(new(here, "Another"))
-    other = await read_anew()
+    other = await fetch_and_store()
     assert other.number > first.number
     assert thread.id.encode() in other.body
     await live.close()
-    shelf.close()
+    cache.close()
 
 
 async def test_unwatched_response_is_on_disk_and_watched_one_in_memory(
-    live: Live, shelf: ResponseCache, gate: Gate, here: SpaceRef
+    live: Live, cache: ResponseCache, gate: RequestGate, here: SpaceRef
 ) -> None:
     op = spaces.Get(at=here)
     value = await live.fetch(op)
-    leave = live.watch(op, Screen())
+    leave = live.watch(op, SnapshotWatcher())
     await live.wait_idle()
     watched = live.peek(op).value
     live.release(op)
     assert live.peek(op).value is watched
     leave()
     live.release(op)
-    shelf.flush()
-    gate.asked.clear()
+    cache.flush()
+    gate.requests.clear()
     assert live.peek(op).value == value
     assert live.peek(op).value is not watched
-    assert gate.asked == []
+    assert gate.requests == []
 
 
-async def test_stored_error_keeps_no_caller_in_memory(live: Live, gate: Gate, here: SpaceRef) -> None:
+async def test_stored_error_keeps_no_caller_in_memory(live: Live, gate: RequestGate, here: SpaceRef) -> None:
     gate.errors.append(NotSent("Can't reach the server."))
     with pytest.raises(NotSent) as raised:
         await live.fetch(spaces.Get(at=here))
@@ -115,8 +115,10 @@ async def test_stored_error_keeps_no_caller_in_memory(live: Live, gate: Gate, he
     assert kept.__traceback__ is None
 
 
-async def test_offline_the_old_answer_stays_beside_the_error(live: Live, gate: Gate, here: SpaceRef) -> None:
-    screen = Screen()
+async def test_failed_refresh_keeps_the_cached_response_and_the_error(
+    live: Live, gate: RequestGate, here: SpaceRef
+) -> None:
+    screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
     await live.wait_idle()
     gate.errors.append(NotSent("Can't reach the server."))
@@ -130,8 +132,10 @@ async def test_offline_the_old_answer_stays_beside_the_error(live: Live, gate: G
     assert screen.now.error is None
 
 
-async def test_failed_requests_are_repeated_after_the_first_response(live: Live, gate: Gate, here: SpaceRef) -> None:
-    first, second, left = Screen(), Screen(), Screen()
+async def test_failed_requests_are_repeated_after_the_first_response(
+    live: Live, gate: RequestGate, here: SpaceRef
+) -> None:
+    first, second, left = SnapshotWatcher(), SnapshotWatcher(), SnapshotWatcher()
     gate.errors += [NotSent("Can't reach the server.")] * 3
     live.watch(spaces.Get(at=here), first)
     live.watch(threads(here), second)
@@ -140,18 +144,18 @@ async def test_failed_requests_are_repeated_after_the_first_response(live: Live,
     leave()
     assert isinstance(first.now.error, NotSent)
     assert isinstance(second.now.error, NotSent)
-    gate.asked.clear()
+    gate.requests.clear()
     await live.refetch(live.watched[0])
     await live.wait_idle()
     assert [each.now.error for each in (first, second)] == [None, None]
     assert second.now.value is not None
-    assert len(gate.asked) == 2, "each once, and nothing that nobody looks at"
+    assert len(gate.requests) == 2, "each once, and nothing that nobody looks at"
 
 
 async def test_refresh_that_reached_no_server_is_repeated_after_a_response(
-    live: Live, gate: Gate, here: SpaceRef
+    live: Live, gate: RequestGate, here: SpaceRef
 ) -> None:
-    screen = Screen()
+    screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
     await live.wait_idle()
     gate.errors.append(NotSent("Can't reach the server."))
@@ -163,43 +167,43 @@ async def test_refresh_that_reached_no_server_is_repeated_after_a_response(
     assert (after.error, after.loading) == (None, False)
 
 
-async def test_failed_first_load_has_no_value(live: Live, gate: Gate, here: SpaceRef) -> None:
+async def test_failed_first_load_has_no_value(live: Live, gate: RequestGate, here: SpaceRef) -> None:
     gate.errors.append(NotSent("Can't reach the server."))
-    screen = Screen()
+    screen = SnapshotWatcher()
     live.watch(threads(here), screen)
     await live.wait_idle()
     assert screen.now.value is None
     assert isinstance(screen.now.error, Unreachable)
 
 
-async def test_refresh_shares_a_running_request(live: Live, gate: Gate, here: SpaceRef) -> None:
-    screen = Screen()
+async def test_refresh_shares_a_running_request(live: Live, gate: RequestGate, here: SpaceRef) -> None:
+    screen = SnapshotWatcher()
     gate.hold()
     live.watch(spaces.Get(at=here), screen)
     callers = [asyncio.create_task(live.fetch(spaces.Get(at=here))) for _ in range(3)]
-    await ticks()
+    await run_ready_tasks()
     callers.pop().cancel()
-    gate.let_go()
+    gate.release()
     assert [each.title for each in await asyncio.gather(*callers)] == ["Handbook"] * 2
     await live.wait_idle()
     assert screen.now.value.title == "Handbook"
-    assert len(gate.asked) == 1
+    assert len(gate.requests) == 1
 
 
 @pytest.mark.parametrize("is_watched", [True, False])
-async def test_response_that_left_before_a_write_is_fetched_once_more(
-    is_watched: bool, live: Live, gate: Gate, here: SpaceRef
+async def test_response_requested_before_a_write_is_fetched_again(
+    is_watched: bool, live: Live, gate: RequestGate, here: SpaceRef
 ) -> None:
-    read, screen, held, answered = spaces.Get(at=here), Screen(), asyncio.Event(), asyncio.Event()
+    read, screen, held, answered = spaces.Get(at=here), SnapshotWatcher(), asyncio.Event(), asyncio.Event()
 
-    async def slow(op: Operation[Any]) -> Any:
+    async def respond_later(op: Operation[Any]) -> Any:
         value = await gate(op)
         if op == read:
             answered.set()
             await held.wait()
         return value
 
-    live.send = slow
+    live.send = respond_later
     if is_watched:
         live.watch(read, screen)
     callers = [] if is_watched else [asyncio.create_task(live.fetch(read))]
@@ -209,21 +213,21 @@ async def test_response_that_left_before_a_write_is_fetched_once_more(
     await live.wait_idle()
     found = [screen.now.value] if is_watched else await asyncio.gather(*callers)
     assert [each.comments for each in found] == [1]
-    assert len([each for each in gate.asked if each == read]) == 2
+    assert len([each for each in gate.requests if each == read]) == 2
 
 
-async def test_two_screens_ask_once(live: Live, gate: Gate, here: SpaceRef) -> None:
-    one, two = Screen(), Screen()
+async def test_two_watchers_share_one_request(live: Live, gate: RequestGate, here: SpaceRef) -> None:
+    one, two = SnapshotWatcher(), SnapshotWatcher()
     live.watch(spaces.Get(at=here), one)
     live.watch(spaces.Get(at=here), two)
     await live.wait_idle()
     assert one.now == two.now
-    assert len(gate.asked) == 1
+    assert len(gate.requests) == 1
 
 
 @pytest.mark.parametrize("is_unverified", [False, True])
 async def test_response_with_the_stamp_of_the_lists_counts_as_current(
-    live: Live, gate: Gate, here: SpaceRef, clock: Clock, is_unverified: bool
+    live: Live, gate: RequestGate, here: SpaceRef, clock: Clock, is_unverified: bool
 ) -> None:
     op = threads(here)
     url = encode(op).url
@@ -232,15 +236,15 @@ async def test_response_with_the_stamp_of_the_lists_counts_as_current(
     clock.forward(hours=1)
     live.syncer.set_wants("inbox", [Want(op, url, "inbox", Rank.NEEDED, "3 threads", is_unverified=is_unverified)])
     await live.wait_idle()
-    gate.asked.clear()
+    gate.requests.clear()
     live.watch(op, lambda snapshot: None, refetch=False)
     await live.wait_idle()
-    assert len(gate.asked) == is_unverified, "a stamp from the disk does not show whether the response is current"
+    assert len(gate.requests) == is_unverified, "a stamp from the disk does not show whether the response is current"
     assert live.as_of(op) == clock()
 
 
 async def test_removed_watcher_is_not_called(live: Live, here: SpaceRef) -> None:
-    screen = Screen()
+    screen = SnapshotWatcher()
     leave = live.watch(spaces.Get(at=here), screen)
     await live.wait_idle()
     leave()
@@ -249,15 +253,15 @@ async def test_removed_watcher_is_not_called(live: Live, here: SpaceRef) -> None
     assert len(screen.seen) == 2
 
 
-async def test_peek_sends_no_request(live: Live, gate: Gate, here: SpaceRef) -> None:
+async def test_peek_sends_no_request(live: Live, gate: RequestGate, here: SpaceRef) -> None:
     assert live.peek(spaces.Get(at=here)) == Snapshot()
-    assert gate.asked == []
+    assert gate.requests == []
     assert (await live.fetch(spaces.Get(at=here))).title == "Handbook"
     assert live.peek(spaces.Get(at=here)).value
 
 
-async def test_fetch_raises_and_shows(live: Live, gate: Gate, here: SpaceRef) -> None:
-    screen = Screen()
+async def test_fetch_raises_and_shows(live: Live, gate: RequestGate, here: SpaceRef) -> None:
+    screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
     await live.wait_idle()
     gate.errors.append(Lost("The connection broke."))
@@ -266,92 +270,94 @@ async def test_fetch_raises_and_shows(live: Live, gate: Gate, here: SpaceRef) ->
     assert str(screen.now.error) == "The connection broke."
 
 
-async def test_a_revision_is_read_once_and_for_ever(
-    live: Live, gate: Gate, shelf: ResponseCache, outbox: ByHand, here: SpaceRef, clock: Clock
+async def test_content_of_a_revision_is_requested_only_once(
+    live: Live, gate: RequestGate, cache: ResponseCache, outbox: ManualOutbox, here: SpaceRef, clock: Clock
 ) -> None:
     revision = (await live.fetch(spaces.Get(at=here))).revision
     tree = content.ListPages(at=RevisionRef(space_id=here.space_id, revision_id=revision or ""))
-    screen = Screen()
+    screen = SnapshotWatcher()
     live.watch(tree, screen)
     await live.wait_idle()
-    shelf.flush()
-    asked = len(gate.asked)
-    again = Screen()
+    cache.flush()
+    asked = len(gate.requests)
+    again = SnapshotWatcher()
     live.watch(tree, again)
     await live.refresh(tree)
-    Live(gate, shelf, outbox, now=clock).watch(tree, again)
-    assert len(gate.asked) == asked
+    Live(gate, cache, outbox, now=clock).watch(tree, again)
+    assert len(gate.requests) == asked
     assert [each.loading for each in again.seen] == [False, False]
     assert again.now.value == screen.now.value
 
 
 class TestLeaving:
-    """A read goes on for as long as anybody waits for it."""
+    """A request runs as long as a watcher or caller waits for the response."""
 
     async def test_request_is_canceled_when_the_last_watcher_leaves(
-        self, live: Live, gate: Gate, here: SpaceRef
+        self, live: Live, gate: RequestGate, here: SpaceRef
     ) -> None:
         gate.hold()
-        leave_one, leave_other = (live.watch(spaces.Get(at=here), Screen()) for _ in range(2))
-        await ticks()
+        leave_one, leave_other = (live.watch(spaces.Get(at=here), SnapshotWatcher()) for _ in range(2))
+        await run_ready_tasks()
         leave_one()
-        await ticks()
+        await run_ready_tasks()
         assert gate.waiting == 1
         leave_other()
-        await ticks()
+        await run_ready_tasks()
         assert gate.waiting == 0
         assert live.peek(spaces.Get(at=here)) == Snapshot()
         await live.wait_idle()
 
     @pytest.mark.parametrize("after", [0, 1, 2, 3])
     async def test_returning_watcher_gets_the_response(
-        self, after: int, live: Live, gate: Gate, here: SpaceRef
+        self, after: int, live: Live, gate: RequestGate, here: SpaceRef
     ) -> None:
         gate.hold()
-        leave = live.watch(spaces.Get(at=here), Screen())
-        await ticks()
+        leave = live.watch(spaces.Get(at=here), SnapshotWatcher())
+        await run_ready_tasks()
         leave()
-        await ticks(after)
-        screen = Screen()
+        await run_ready_tasks(after)
+        screen = SnapshotWatcher()
         live.watch(spaces.Get(at=here), screen)
         assert screen.now.loading
-        await ticks()
-        gate.let_go()
+        await run_ready_tasks()
+        gate.release()
         await live.wait_idle()
         assert (screen.now.value.title, screen.now.loading) == ("Handbook", False)
-        assert len(gate.asked) == (2 if after else 1)
+        assert len(gate.requests) == (2 if after else 1)
 
     async def test_response_arrives_after_the_watcher_left_at_once(self, live: Live, here: SpaceRef) -> None:
-        live.watch(spaces.Get(at=here), Screen())()
+        live.watch(spaces.Get(at=here), SnapshotWatcher())()
         await live.wait_idle()
         assert not live.peek(spaces.Get(at=here)).loading
-        screen = Screen()
+        screen = SnapshotWatcher()
         live.watch(spaces.Get(at=here), screen)
         await live.wait_idle()
         assert screen.now.value.title == "Handbook"
 
-    async def test_caller_gets_the_response_after_watchers_left(self, live: Live, gate: Gate, here: SpaceRef) -> None:
+    async def test_caller_gets_the_response_after_watchers_left(
+        self, live: Live, gate: RequestGate, here: SpaceRef
+    ) -> None:
         gate.hold()
-        leave = live.watch(spaces.Get(at=here), Screen())
-        await ticks()
+        leave = live.watch(spaces.Get(at=here), SnapshotWatcher())
+        await run_ready_tasks()
         asked = asyncio.create_task(live.fetch(spaces.Get(at=here)))
-        await ticks()
+        await run_ready_tasks()
         leave()
-        await ticks()
-        gate.let_go()
+        await run_ready_tasks()
+        gate.release()
         assert (await asked).title == "Handbook"
         shown = live.peek(spaces.Get(at=here))
         assert (shown.value and shown.value.title, shown.loading) == ("Handbook", False)
 
 
-async def ticks(number: int = 5) -> None:
-    """Let the loop go round."""
+async def run_ready_tasks(number: int = 5) -> None:
+    """Run the event loop a few times."""
     for _ in range(number):
         await asyncio.sleep(0)
 
 
 class TestPages:
-    """Lists come page by page."""
+    """Lists are loaded page by page."""
 
     @pytest.fixture
     async def many(self, ask: Ask, here: SpaceRef) -> SpaceRef:
@@ -359,8 +365,8 @@ class TestPages:
             await ask(new(here, f"Comment {number}"))
         return here
 
-    async def test_more_is_appended(self, live: Live, many: SpaceRef) -> None:
-        screen = Screen()
+    async def test_next_page_is_appended(self, live: Live, many: SpaceRef) -> None:
+        screen = SnapshotWatcher()
         op = threads(many, limit=3, order="asc")
         live.watch(op, screen)
         await live.wait_idle()
@@ -371,14 +377,16 @@ class TestPages:
         assert screen.texts == [f"Comment {number}" for number in range(7)]
         assert screen.now.value.next is None
 
-    async def test_next_page_at_the_end_of_a_list_sends_nothing(self, live: Live, gate: Gate, many: SpaceRef) -> None:
+    async def test_next_page_at_the_end_of_a_list_sends_nothing(
+        self, live: Live, gate: RequestGate, many: SpaceRef
+    ) -> None:
         op = threads(many)
         await live.refresh(op)
         await live.fetch_next_page(op)
-        assert len(gate.asked) == 1
+        assert len(gate.requests) == 1
 
     async def test_refresh_loads_as_many_pages_again(self, live: Live, ask: Ask, many: SpaceRef) -> None:
-        screen = Screen()
+        screen = SnapshotWatcher()
         op = threads(many, limit=3)
         live.watch(op, screen)
         await live.wait_idle()
@@ -387,15 +395,15 @@ class TestPages:
         await live.refresh(op)
         assert screen.texts == ["Newest", *(f"Comment {number}" for number in (6, 5, 4, 3, 2))]
 
-    async def test_two_requests_for_the_next_page_are_one(self, live: Live, gate: Gate, many: SpaceRef) -> None:
+    async def test_two_requests_for_the_next_page_are_one(self, live: Live, gate: RequestGate, many: SpaceRef) -> None:
         op = threads(many, limit=2)
         await live.refresh(op)
         await asyncio.gather(live.fetch_next_page(op), live.fetch_next_page(op), live.fetch_next_page(op))
         assert len(live.peek(op).value.items) == 4  # type: ignore[union-attr]  # it was loaded
-        assert len(gate.asked) == 2
+        assert len(gate.requests) == 2
 
-    async def test_next_page_waits_for_a_running_refresh(self, live: Live, gate: Gate, many: SpaceRef) -> None:
-        screen = Screen()
+    async def test_next_page_waits_for_a_running_refresh(self, live: Live, gate: RequestGate, many: SpaceRef) -> None:
+        screen = SnapshotWatcher()
         op = threads(many, limit=2)
         live.watch(op, screen)
         await live.wait_idle()
@@ -404,58 +412,64 @@ class TestPages:
         await asyncio.sleep(0)
         more = asyncio.create_task(live.fetch_next_page(op))
         await asyncio.sleep(0)
-        gate.let_go()
+        gate.release()
         await asyncio.gather(refresh, more)
         assert len(screen.texts) == 4
 
-    async def test_watcher_of_many_items_gets_all_pages(self, live: Live, gate: Gate, many: SpaceRef) -> None:
-        screen, op = Screen(), threads(many, limit=2)
+    async def test_watcher_of_many_items_gets_all_pages(self, live: Live, gate: RequestGate, many: SpaceRef) -> None:
+        screen, op = SnapshotWatcher(), threads(many, limit=2)
         live.watch(op, screen, min_items=100)
         await live.wait_idle()
         assert (len(screen.texts), screen.now.value.next) == (7, None)
-        assert len(gate.asked) == 4
+        assert len(gate.requests) == 4
 
     async def test_watcher_of_some_items_gets_no_more_pages_than_it_needs(
-        self, live: Live, gate: Gate, many: SpaceRef
+        self, live: Live, gate: RequestGate, many: SpaceRef
     ) -> None:
-        screen, op = Screen(), threads(many, limit=2)
+        screen, op = SnapshotWatcher(), threads(many, limit=2)
         live.watch(op, screen, min_items=3)
         await live.wait_idle()
-        assert (len(screen.texts), len(gate.asked)) == (4, 2)
-        live.watch(op, Screen(), min_items=5, refetch=False)
+        assert (len(screen.texts), len(gate.requests)) == (4, 2)
+        live.watch(op, SnapshotWatcher(), min_items=5, refetch=False)
         await live.wait_idle()
-        assert (len(screen.texts), len(gate.asked)) == (6, 3), "the most that any of them wants"
+        assert (len(screen.texts), len(gate.requests)) == (6, 3), "the most that any of them wants"
 
-    async def test_no_pages_are_loaded_for_a_removed_watcher(self, live: Live, gate: Gate, many: SpaceRef) -> None:
-        screen, op = Screen(), threads(many, limit=2)
+    async def test_no_pages_are_loaded_for_a_removed_watcher(
+        self, live: Live, gate: RequestGate, many: SpaceRef
+    ) -> None:
+        screen, op = SnapshotWatcher(), threads(many, limit=2)
         live.watch(op, screen)
-        leave = live.watch(op, Screen(), min_items=100)
+        leave = live.watch(op, SnapshotWatcher(), min_items=100)
         gate.hold()
-        while not gate.waiting:  # noqa: ASYNC110  # nothing tells when a request is held
+        while not gate.waiting:  # noqa: ASYNC110  # the gate has no event for waiting requests
             await asyncio.sleep(0)
-        gate.let_go(0)
-        while len(gate.asked) < 2 or not gate.waiting:  # noqa: ASYNC110  # as above
+        gate.release(0)
+        while len(gate.requests) < 2 or not gate.waiting:  # noqa: ASYNC110  # as above
             await asyncio.sleep(0)
         leave()
-        gate.let_go()
+        gate.release()
         await live.wait_idle()
-        assert (len(gate.asked), len(screen.texts), screen.now.loading) == (2, 2, False)
+        assert (len(gate.requests), len(screen.texts), screen.now.loading) == (2, 2, False)
         await live.refresh(op)
-        assert len(gate.asked) == 3, "a refresh reads no page that was given up"
+        assert len(gate.requests) == 3, "a refresh reads no page that was given up"
 
-    async def test_failed_page_stops_loading_until_a_refresh(self, live: Live, gate: Gate, many: SpaceRef) -> None:
-        screen, op = Screen(), threads(many, limit=2)
+    async def test_failed_page_stops_loading_until_a_refresh(
+        self, live: Live, gate: RequestGate, many: SpaceRef
+    ) -> None:
+        screen, op = SnapshotWatcher(), threads(many, limit=2)
         live.watch(op, screen)
         await live.wait_idle()
         gate.errors.append(Lost("The connection broke."))
-        live.watch(op, Screen(), min_items=100, refetch=False)
+        live.watch(op, SnapshotWatcher(), min_items=100, refetch=False)
         await live.wait_idle()
-        assert (len(screen.texts), str(screen.now.error), len(gate.asked)) == (2, "The connection broke.", 2)
+        assert (len(screen.texts), str(screen.now.error), len(gate.requests)) == (2, "The connection broke.", 2)
         await live.refresh(op)
         await live.wait_idle()
         assert (len(screen.texts), screen.now.error) == (7, None)
 
-    async def test_two_callers_share_pages_and_get_the_whole_list(self, live: Live, gate: Gate, many: SpaceRef) -> None:
+    async def test_two_callers_share_pages_and_get_the_whole_list(
+        self, live: Live, gate: RequestGate, many: SpaceRef
+    ) -> None:
         op = threads(many, limit=2)
         await live.refresh(op)
         seen: list[int] = []
@@ -465,10 +479,12 @@ class TestPages:
             seen.append(len(live.peek(op).value.items))  # type: ignore[union-attr]  # it was loaded
 
         await asyncio.gather(read(), read())
-        assert (seen, len(gate.asked)) == ([7, 7], 4)
+        assert (seen, len(gate.requests)) == ([7, 7], 4)
 
-    async def test_refresh_during_a_next_page_includes_that_page(self, live: Live, gate: Gate, many: SpaceRef) -> None:
-        screen, op = Screen(), threads(many, limit=2)
+    async def test_refresh_during_a_next_page_includes_that_page(
+        self, live: Live, gate: RequestGate, many: SpaceRef
+    ) -> None:
+        screen, op = SnapshotWatcher(), threads(many, limit=2)
         live.watch(op, screen)
         await live.wait_idle()
         gate.hold()
@@ -477,16 +493,16 @@ class TestPages:
             await asyncio.sleep(0)
         refresh = asyncio.create_task(live.refresh(op))
         await asyncio.sleep(0)
-        gate.let_go(0)
+        gate.release(0)
         await more
-        gate.let_go()
+        gate.release()
         await refresh
         assert len(screen.texts) == 4
 
     async def test_failed_next_page_keeps_the_list_and_can_be_retried(
-        self, live: Live, gate: Gate, many: SpaceRef
+        self, live: Live, gate: RequestGate, many: SpaceRef
     ) -> None:
-        screen = Screen()
+        screen = SnapshotWatcher()
         op = threads(many, limit=3)
         live.watch(op, screen)
         await live.wait_idle()
@@ -496,7 +512,9 @@ class TestPages:
         await live.fetch_next_page(op)
         assert (len(screen.texts), screen.now.error) == (6, None)
 
-    async def test_an_empty_page_is_not_the_end_and_a_circle_is(self, shelf: ResponseCache, outbox: ByHand) -> None:
+    async def test_empty_page_does_not_end_a_list_and_a_repeated_page_does(
+        self, cache: ResponseCache, outbox: ManualOutbox
+    ) -> None:
         op = spaces.List(at=OrganizationRef(organization_id="acme"))
         book = {
             None: ListPage[Space](items=(), next=Next(page="b")),
@@ -504,8 +522,8 @@ class TestPages:
             "c": ListPage[Space](items=(Space(id="docs"),), next=Next(page="d")),
             "d": ListPage[Space](items=(), next=Next(page="c")),
         }
-        screen = Screen()
-        live = Live(Book(book), shelf, outbox)
+        screen = SnapshotWatcher()
+        live = Live(PagedServer(book), cache, outbox)
         live.watch(op, screen)
         await live.wait_idle()
         assert [each.id for each in screen.now.value.items] == ["docs"]
@@ -513,21 +531,21 @@ class TestPages:
         assert isinstance(screen.now.error, PaginationError)
         assert [each.id for each in screen.now.value.items] == ["docs"]
 
-    async def test_endless_list_of_empty_pages_stops(self, shelf: ResponseCache, outbox: ByHand) -> None:
+    async def test_endless_list_of_empty_pages_stops(self, cache: ResponseCache, outbox: ManualOutbox) -> None:
         op = spaces.List(at=OrganizationRef(organization_id="acme"))
         empty: dict[str | None, ListPage[Space]] = {
             str(number): ListPage[Space](items=(), next=Next(page=str(number + 1))) for number in range(50)
         }
-        screen = Screen()
-        live = Live(Book({**empty, None: empty["0"]}), shelf, outbox)
+        screen = SnapshotWatcher()
+        live = Live(PagedServer({**empty, None: empty["0"]}), cache, outbox)
         live.watch(op, screen)
         await live.wait_idle()
         assert isinstance(screen.now.error, PaginationError)
         assert "sent no new items" in str(screen.now.error)
 
 
-class Book:
-    """Answers a listing from a book of pages."""
+class PagedServer:
+    """A server that responds with the page for a cursor."""
 
     def __init__(self, pages: dict[str | None, ListPage[Space]]) -> None:
         self._pages = pages
@@ -536,54 +554,56 @@ class Book:
         return self._pages[getattr(op, "page", None)]
 
 
-async def test_a_long_answer_is_decoded_behind(
-    live: Live, gate: Gate, outbox: ByHand, clock: Clock, tmp_path: Path
+async def test_long_cached_response_is_decoded_in_the_background(
+    live: Live, gate: RequestGate, outbox: ManualOutbox, clock: Clock, tmp_path: Path
 ) -> None:
     at = RevisionRef(space_id="docs", revision_id="r1")
     pages = tuple(content.Page(id=f"p{number}", title="A page " * 20) for number in range(2000))
-    shelf = ResponseCache(tmp_path, now=clock)
-    shelf.put(content.ListPages(at=at), content.PageTree(pages=pages))
-    shelf.flush()
-    screen = Screen()
-    later = Live(gate, shelf, outbox, now=clock)
+    cache = ResponseCache(tmp_path, now=clock)
+    cache.put(content.ListPages(at=at), content.PageTree(pages=pages))
+    cache.flush()
+    screen = SnapshotWatcher()
+    later = Live(gate, cache, outbox, now=clock)
     gate.errors.append(NotSent("Can't reach the server."))
     later.watch(content.ListPages(at=at), screen)
     assert (screen.now.value, screen.now.loading) == (None, True)
     await later.wait_idle()
     assert len(screen.now.value.pages) == 2000
-    shelf.close()
+    cache.close()
 
 
-async def test_unreadable_parts_are_counted_and_fetched_again(shelf: ResponseCache, outbox: ByHand) -> None:
+async def test_unreadable_parts_are_counted_and_fetched_again(cache: ResponseCache, outbox: ManualOutbox) -> None:
     in_part = {"unreadable": 2}
-    told: list[tuple[str, int]] = []
+    reported: list[tuple[str, int]] = []
     there = RevisionRef(space_id="docs", revision_id="r")
     pages: dict[str | None, Any] = {None: content.PageTree(pages=()).model_copy(update=in_part)}
-    live = Live(Book(pages), shelf, outbox)
-    live.unreadable_items.add(lambda op, unreadable: told.append((type(op).__name__, unreadable)))
+    live = Live(PagedServer(pages), cache, outbox)
+    live.unreadable_items.add(lambda op, unreadable: reported.append((type(op).__name__, unreadable)))
     now, then = content.ListPages(at=SpaceRef(space_id="docs")), content.ListPages(at=there)
     await live.refresh(now)
     await live.refresh(then)
-    assert told == [("ListPages", 2), ("ListPages", 2)]
-    shelf.flush()
-    assert shelf.get(now) is not None
-    assert shelf.get(then) is None
+    assert reported == [("ListPages", 2), ("ListPages", 2)]
+    cache.flush()
+    assert cache.get(now) is not None
+    assert cache.get(then) is None
 
 
-async def test_duplicate_items_of_a_list_are_shown_once(shelf: ResponseCache, outbox: ByHand) -> None:
-    op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), Screen()
+async def test_duplicate_items_of_a_list_are_shown_once(cache: ResponseCache, outbox: ManualOutbox) -> None:
+    op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), SnapshotWatcher()
     docs, more = (Space(id="docs"), Space(id="docs", title="Again")), (Space(id="api"), Space(id="api"))
     pages = {None: ListPage[Space](items=docs, next=Next(page="c1")), "c1": ListPage[Space](items=more)}
-    live = Live(Book(pages), shelf, outbox)
+    live = Live(PagedServer(pages), cache, outbox)
     live.watch(op, screen)
     await live.wait_idle()
     await live.fetch_next_page(op)
     assert screen.now.value.items == (docs[0], more[0])
 
 
-async def test_list_with_a_bad_next_page_reports_it_beside_its_items(shelf: ResponseCache, outbox: ByHand) -> None:
-    op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), Screen()
-    live = Live(Book({None: ListPage[Space](items=(Space(id="docs"),), next=Next(page=""))}), shelf, outbox)
+async def test_list_with_a_bad_next_page_reports_it_beside_its_items(
+    cache: ResponseCache, outbox: ManualOutbox
+) -> None:
+    op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), SnapshotWatcher()
+    live = Live(PagedServer({None: ListPage[Space](items=(Space(id="docs"),), next=Next(page=""))}), cache, outbox)
     live.watch(op, screen)
     await live.wait_idle()
     assert screen.now.error is None
@@ -595,23 +615,23 @@ async def test_list_with_a_bad_next_page_reports_it_beside_its_items(shelf: Resp
 
 
 async def test_complete_list_stays_complete_after_a_restart_and_refresh(
-    live: Live, shelf: ResponseCache, gate: Gate, outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
+    live: Live, cache: ResponseCache, gate: RequestGate, outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     for number in range(3):
         await ask(new(here, f"No. {number}"))
     op = threads(here, limit=2)
     await live.refresh(op)
     await live.fetch_next_page(op)
-    shelf.flush()
-    later = Live(gate, shelf, outbox, now=clock)
-    screen = Screen()
+    cache.flush()
+    later = Live(gate, cache, outbox, now=clock)
+    screen = SnapshotWatcher()
     later.watch(op, screen)
     await later.wait_idle()
     assert {len(each.value.items) for each in screen.seen} == {3}
     await later.close()
 
 
-async def test_never_loaded_response_reports_the_failed_request(live: Live, gate: Gate, here: SpaceRef) -> None:
+async def test_never_loaded_response_reports_the_failed_request(live: Live, gate: RequestGate, here: SpaceRef) -> None:
     gate.errors.append(NotSent("Can't reach the server."))
     await live.refresh(spaces.Get(at=here))
     assert str(live.peek(spaces.Get(at=here)).error) == (
@@ -620,23 +640,23 @@ async def test_never_loaded_response_reports_the_failed_request(live: Live, gate
 
 
 async def test_cached_response_is_available_during_a_refresh(
-    live: Live, shelf: ResponseCache, gate: Gate, outbox: ByHand, here: SpaceRef
+    live: Live, cache: ResponseCache, gate: RequestGate, outbox: ManualOutbox, here: SpaceRef
 ) -> None:
     op = spaces.Get(at=here)
     await live.refresh(op)
-    shelf.flush()
-    later, screen = Live(gate, shelf, outbox), Screen()
+    cache.flush()
+    later, screen = Live(gate, cache, outbox), SnapshotWatcher()
     gate.hold()
     gate.errors.append(NotSent("Can't reach the server."))
     asking = asyncio.ensure_future(later.fetch(op, rank=Rank.AWAITED))
     await asyncio.sleep(0)
     later.watch(op, screen)
     assert screen.seen[0].value is not None, "who watches it is shown it"
-    gate.let_go()
+    gate.release()
     with pytest.raises(NotSent, match=r"^Can't reach the server\.$"):
         await asking
     await later.close()
-    elsewhere = Live(gate, shelf, outbox)
+    elsewhere = Live(gate, cache, outbox)
     gate.errors.append(NotSent("Can't reach the server."))
     with pytest.raises(NotSent, match=r"^Can't reach the server\.$"):
         await elsewhere.fetch(op, rank=Rank.AWAITED)
@@ -644,23 +664,23 @@ async def test_cached_response_is_available_during_a_refresh(
 
 
 async def test_unchanged_response_is_not_stored_again(
-    live: Live, ask: Ask, here: SpaceRef, gate: Gate, outbox: ByHand, tmp_path: Path, clock: Clock
+    live: Live, ask: Ask, here: SpaceRef, gate: RequestGate, outbox: ManualOutbox, tmp_path: Path, clock: Clock
 ) -> None:
-    shelf = ResponseCache(tmp_path, "mia", now=clock)
-    live = Live(gate, shelf, outbox, now=clock)
+    cache = ResponseCache(tmp_path, "mia", now=clock)
+    live = Live(gate, cache, outbox, now=clock)
     op = threads(here)
-    live.watch(op, Screen())
+    live.watch(op, SnapshotWatcher())
     await live.wait_idle()
-    shelf.flush()
-    (before,) = shelf.responses_after(0, 10)
+    cache.flush()
+    (before,) = cache.responses_after(0, 10)
     clock.forward(hours=1)
     await live.refresh(op)
-    shelf.flush()
-    (after,) = shelf.responses_after(0, 10)
+    cache.flush()
+    (after,) = cache.responses_after(0, 10)
     assert (after.number, after.stored_at) == (before.number, clock())
     await ask(new(here))
     await live.refresh(op)
-    shelf.flush()
-    (other,) = shelf.responses_after(0, 10)
+    cache.flush()
+    (other,) = cache.responses_after(0, 10)
     assert other.number > after.number
-    shelf.close()
+    cache.close()

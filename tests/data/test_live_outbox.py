@@ -1,4 +1,4 @@
-"""Snapshots that show writes in the outbox."""
+"""Snapshots that include writes in the outbox."""
 
 from __future__ import annotations
 
@@ -9,45 +9,47 @@ from octavo.api.places import SpaceRef
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.server.app import Platform
-from tests.data.conftest import ByHand
-from tests.data.screen import Screen
-from tests.data.sends import Gate
+from tests.data.conftest import ManualOutbox
+from tests.data.screen import SnapshotWatcher
+from tests.data.sends import RequestGate
 from tests.data.test_live import new, threads
 from tests.server.asking import Ask, Clock
 
 
 class TestTheOutbox:
-    """Writes that wait in the outbox are on what is shown."""
+    """Queued writes are part of the shown responses."""
 
     async def test_new_comment_is_shown_at_once_and_gets_its_id_without_flicker(
-        self, live: Live, outbox: ByHand, here: SpaceRef, clock: Clock
+        self, live: Live, outbox: ManualOutbox, here: SpaceRef, clock: Clock
     ) -> None:
-        screen = Screen()
+        screen = SnapshotWatcher()
         live.watch(threads(here), screen)
         await live.wait_idle()
         entry = await outbox.add(new(here), action="comment")
         assert (screen.now.value.items[0].id, screen.now.pending) == (entry.created_id, 1)
         clock.forward(seconds=5)
-        await outbox.run_dry()
+        await outbox.send_due()
         await live.wait_idle()
         assert (screen.texts, screen.now.pending) == (["Hello"], 0)
         assert screen.now.value.items[0].id != entry.created_id
         first = next(number for number, each in enumerate(screen.seen) if each.value and each.value.items)
         assert all(len(each.value.items) == 1 for each in screen.seen[first:] if each.value)
 
-    async def test_counters_follow(self, live: Live, outbox: ByHand, here: SpaceRef, clock: Clock) -> None:
-        screen = Screen()
+    async def test_comment_counts_include_queued_comments(
+        self, live: Live, outbox: ManualOutbox, here: SpaceRef, clock: Clock
+    ) -> None:
+        screen = SnapshotWatcher()
         live.watch(spaces.Get(at=here), screen)
         await live.wait_idle()
         await outbox.add(new(here), action="comment")
         assert (screen.now.value.comments, screen.now.pending) == (1, 1)
         clock.forward(seconds=5)
-        await outbox.run_dry()
+        await outbox.send_due()
         await live.wait_idle()
         assert (screen.now.value.comments, screen.now.pending) == (1, 0)
 
-    async def test_undo_removes_a_new_comment(self, live: Live, outbox: ByHand, here: SpaceRef) -> None:
-        screen = Screen()
+    async def test_undo_removes_a_new_comment(self, live: Live, outbox: ManualOutbox, here: SpaceRef) -> None:
+        screen = SnapshotWatcher()
         live.watch(threads(here), screen)
         await live.wait_idle()
         await outbox.add(new(here), action="comment")
@@ -55,10 +57,10 @@ class TestTheOutbox:
         assert (screen.texts, screen.now.pending) == ([], 0)
 
     async def test_refused_resolve_is_reverted(
-        self, live: Live, outbox: ByHand, here: SpaceRef, ask: Ask, platform: Platform, clock: Clock
+        self, live: Live, outbox: ManualOutbox, here: SpaceRef, ask: Ask, platform: Platform, clock: Clock
     ) -> None:
         about = await ask(new(here, "Right?"), "mia")
-        screen = Screen()
+        screen = SnapshotWatcher()
         live.watch(threads(here, status="open"), screen)
         await live.wait_idle()
         await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
@@ -66,30 +68,30 @@ class TestTheOutbox:
         assert outbox.entries[0].basis.is_open
         platform.refuse_next(comments.Update, 403, "You may only read here.")
         clock.forward(seconds=5)
-        await outbox.run_dry()
+        await outbox.send_due()
         assert screen.texts == ["Right?"]
 
     async def test_new_comment_is_shown_after_a_restart_offline(
-        self, live: Live, outbox: ByHand, gate: Gate, shelf: ResponseCache, here: SpaceRef, clock: Clock
+        self, live: Live, outbox: ManualOutbox, gate: RequestGate, cache: ResponseCache, here: SpaceRef, clock: Clock
     ) -> None:
         await live.refresh(threads(here))
-        shelf.flush()
+        cache.flush()
         await outbox.add(new(here), action="comment")
         gate.errors.append(NotSent("Can't reach the server."))
-        screen = Screen()
-        later = Live(gate, shelf, outbox, now=clock)
+        screen = SnapshotWatcher()
+        later = Live(gate, cache, outbox, now=clock)
         later.watch(threads(here), screen)
         await later.wait_idle()
         assert [(each.value.items[0].body.text, each.pending) for each in screen.seen] == [("Hello", 1), ("Hello", 1)]
 
     async def test_thread_without_an_id_shows_its_replies(
-        self, live: Live, outbox: ByHand, gate: Gate, here: SpaceRef
+        self, live: Live, outbox: ManualOutbox, gate: RequestGate, here: SpaceRef
     ) -> None:
         entry = await outbox.add(new(here), action="comment")
-        screen = Screen()
+        screen = SnapshotWatcher()
         live.watch(comments.ListReplies(at=here, comment_id=entry.created_id), screen)
         await live.wait_idle()
         answer = comments.CreateReply(at=here, comment_id=entry.created_id, body=Markdown(markdown="And more"))
         await outbox.add(answer, action="reply")
         assert screen.texts == ["And more"]
-        assert gate.asked == []
+        assert gate.requests == []

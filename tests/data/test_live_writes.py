@@ -1,4 +1,4 @@
-"""Immediate writes: snapshots during the write, after a refusal and after a lost response."""
+"""Direct writes: snapshots during the write, after a refusal and after a lost response."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.data.live import Live, affected_path
 from octavo.server.app import Platform
-from tests.data.screen import Screen
-from tests.data.sends import Gate
+from tests.data.screen import SnapshotWatcher
+from tests.data.sends import RequestGate
 
 
-def renamed(title: str) -> Any:
+def rename_space(title: str) -> Any:
     return lambda space: space.model_copy(update={"title": title})
 
 
@@ -27,17 +27,17 @@ def user() -> str:
     return "ada"
 
 
-async def test_edit_is_shown_at_once_and_then_the_response(live: Live, gate: Gate, here: SpaceRef) -> None:
-    screen = Screen()
+async def test_edit_is_shown_at_once_and_then_the_response(live: Live, gate: RequestGate, here: SpaceRef) -> None:
+    screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
     await live.wait_idle()
     gate.hold()
     writing = asyncio.create_task(
-        live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), renamed("Ahead")))
+        live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), rename_space("Ahead")))
     )
     await asyncio.sleep(0)
     assert (screen.now.value.title, screen.now.pending) == ("Ahead", 1)
-    gate.let_go()
+    gate.release()
     assert (await writing).title == "New"
     await live.wait_idle()
     assert (screen.now.value.title, screen.now.pending) == ("New", 0)
@@ -45,27 +45,27 @@ async def test_edit_is_shown_at_once_and_then_the_response(live: Live, gate: Gat
 
 
 async def test_refused_edit_is_reverted(live: Live, platform: Platform, here: SpaceRef) -> None:
-    screen = Screen()
+    screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
     await live.wait_idle()
     platform.refuse_next(spaces.Update, 403, "Only administrators may rename a space.")
     with pytest.raises(Forbidden, match="Only administrators"):
-        await live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), renamed("Ahead")))
+        await live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), rename_space("Ahead")))
     assert [each.value.title for each in screen.seen[-2:]] == ["Ahead", "Handbook"]
     assert screen.now.error is None
 
 
-async def test_confirmed_edit_stays_while_the_refresh_fails(live: Live, gate: Gate, here: SpaceRef) -> None:
-    screen = Screen()
+async def test_confirmed_edit_stays_while_the_refresh_fails(live: Live, gate: RequestGate, here: SpaceRef) -> None:
+    screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
     await live.wait_idle()
     gate.hold()
     writing = asyncio.create_task(
-        live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), renamed("New")))
+        live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), rename_space("New")))
     )
     await asyncio.sleep(0)
     gate.errors.append(NotSent("Can't affected_path the server."))
-    gate.let_go()
+    gate.release()
     await writing
     await live.wait_idle()
     assert (screen.now.value.title, screen.now.pending, str(screen.now.error)) == (
@@ -77,16 +77,16 @@ async def test_confirmed_edit_stays_while_the_refresh_fails(live: Live, gate: Ga
     assert screen.now.value.title == "New"
 
 
-async def test_lost_response_causes_a_refresh(live: Live, here: SpaceRef, gate: Gate) -> None:
-    class Losing:
+async def test_lost_response_causes_a_refresh(live: Live, here: SpaceRef, gate: RequestGate) -> None:
+    class LosingClient:
         async def __call__(self, op: Operation[Any]) -> Any:
             answer = await gate(op)
             if isinstance(op, spaces.Update):
                 raise Lost("The connection broke.")
             return answer
 
-    screen = Screen()
-    live.send = Losing()
+    screen = SnapshotWatcher()
+    live.send = LosingClient()
     live.watch(spaces.Get(at=here), screen)
     await live.wait_idle()
     with pytest.raises(Lost):
@@ -95,7 +95,7 @@ async def test_lost_response_causes_a_refresh(live: Live, here: SpaceRef, gate: 
     assert screen.now.value.title == "New"
 
 
-async def test_canceled_write_causes_a_refresh(live: Live, here: SpaceRef, gate: Gate) -> None:
+async def test_canceled_write_causes_a_refresh(live: Live, here: SpaceRef, gate: RequestGate) -> None:
     arrived = asyncio.Event()
 
     async def send(op: Operation[Any]) -> Any:
@@ -105,7 +105,7 @@ async def test_canceled_write_causes_a_refresh(live: Live, here: SpaceRef, gate:
             await asyncio.Event().wait()
         return answer
 
-    screen = Screen()
+    screen = SnapshotWatcher()
     live.send = send
     live.watch(spaces.Get(at=here), screen)
     await live.wait_idle()
@@ -119,7 +119,7 @@ async def test_canceled_write_causes_a_refresh(live: Live, here: SpaceRef, gate:
 
 
 async def test_lists_that_show_the_change_are_refreshed(live: Live, here: SpaceRef) -> None:
-    screen = Screen()
+    screen = SnapshotWatcher()
     live.watch(spaces.List(at=OrganizationRef(organization_id="acme")), screen)
     await live.wait_idle()
     await live.write(spaces.Update(at=here, title="New"))

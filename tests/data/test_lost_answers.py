@@ -1,4 +1,4 @@
-"""Writes whose answers are lost on the way."""
+"""Writes whose responses are lost."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import MAX_OWN_FAILURES
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
-from tests.data.conftest import MIA, ByHand
-from tests.data.sends import Gate
+from tests.data.conftest import MIA, ManualOutbox
+from tests.data.sends import RequestGate
 from tests.data.test_outbox import comment, deliver, texts, thread
 from tests.server.asking import Ask, Clock, space_with
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 async def test_write_that_may_have_arrived_cannot_be_undone(
-    outbox: ByHand, here: SpaceRef, gate: Gate, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, clock: Clock
 ) -> None:
-    again = ByHand(Lossy(gate, applied=True), outbox.state, Drafts(outbox.state), me=MIA)
+    again = ManualOutbox(LossyConnection(gate, applied=True), outbox.state, Drafts(outbox.state), me=MIA)
     await again.add(comment(here), action="comment")
     await deliver(again, clock)
     undone = await again.undo()
@@ -42,26 +42,26 @@ async def test_write_that_may_have_arrived_cannot_be_undone(
 
 @pytest.mark.parametrize("answered", [True, False])
 async def test_lost_write_is_looked_up_and_not_resent_without_the_user(
-    answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    answered: bool, outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     await thread(ask, here, "Hello", user="mia")
-    lossy = Lossy(gate, applied=answered)
-    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    lossy = LossyConnection(gate, applied=answered)
+    again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
     await again.add(comment(here, "Hello "), action="comment")
     await deliver(again, clock)
     assert again.entries[0].state == "unknown"
     assert "will check whether" in again.entries[0].reason
     clock.forward(seconds=59)
-    await again.run_dry()
+    await again.send_due()
     assert len(lossy.writes) == 1, "Nothing is looked for while the server may still act"
     clock.forward(seconds=1)
-    await again.run_dry()
+    await again.send_due()
     assert [each.needs_user for each in again.entries] == ([] if answered else [True])
     assert len(lossy.writes) == 1
     for each in again.entries:
         assert "may have been sent" in each.reason
         await again.retry(each.id)
-        await again.run_dry()
+        await again.send_due()
     assert (again.entries, len(lossy.writes)) == ((), 1 if answered else 2)
     assert [each.strip() for each in await texts(ask, here)] == ["Hello", "Hello"]
     await again.close()
@@ -69,36 +69,36 @@ async def test_lost_write_is_looked_up_and_not_resent_without_the_user(
 
 @pytest.mark.parametrize("answered", [True, False])
 async def test_reply_waits_until_its_comment_is_found_or_resent(
-    answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    answered: bool, outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
-    again = ByHand(Lossy(gate, applied=answered, times=1), outbox.state, Drafts(outbox.state), me=MIA)
+    again = ManualOutbox(LossyConnection(gate, applied=answered, times=1), outbox.state, Drafts(outbox.state), me=MIA)
     first = await again.add(comment(here), action="comment")
     answer = comments.CreateReply(at=here, comment_id=first.created_id, body=Markdown(markdown="And more"))
     await again.add(answer, action="reply")
     await deliver(again, clock)
     assert [each.state for each in again.entries] == ["unknown", "queued"]
     clock.forward(seconds=61)
-    await again.run_dry()
+    await again.send_due()
     assert [each.needs_user for each in again.entries] == ([] if answered else [True, False])
     for each in again.entries[:1]:
         await again.retry(each.id)
-        await again.run_dry()
+        await again.send_due()
     (posted,) = (await ask(comments.List(at=here))).items
     assert (again.entries, posted.replies) == ((), 1)
     await again.close()
 
 
 async def test_identical_texts_on_purpose_are_two_comments(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
-    lossy = Lossy(gate, applied=True)
-    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    lossy = LossyConnection(gate, applied=True)
+    again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
     await again.add(comment(here, "LGTM"), action="comment")
     await again.add(comment(here, "LGTM"), action="comment")
     await deliver(again, clock)
     for _ in range(2):
         clock.forward(seconds=60)
-        await again.run_dry()
+        await again.send_due()
     assert again.entries == ()
     assert await texts(ask, here) == ["LGTM", "LGTM"]
     assert len(lossy.writes) == 2
@@ -106,43 +106,43 @@ async def test_identical_texts_on_purpose_are_two_comments(
 
 
 async def test_late_write_resolves_itself_after_the_user_was_asked(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
-    lossy = Lossy(gate, applied=False)
-    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    lossy = LossyConnection(gate, applied=False)
+    again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
     await again.add(comment(here), action="comment")
     await deliver(again, clock)
     clock.forward(minutes=2)
-    await again.run_dry()
+    await again.send_due()
     assert [each.needs_user for each in again.entries] == [True]
     await gate(lossy.writes[0])
     clock.forward(minutes=5)
-    await again.run_dry()
+    await again.send_due()
     assert (again.entries, len(lossy.writes), await texts(ask, here)) == ((), 1, ["Hello"])
     await again.close()
 
 
 async def test_write_that_arrives_before_the_retry_is_not_resent(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
-    lossy = Lossy(gate, applied=False)
-    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    lossy = LossyConnection(gate, applied=False)
+    again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
     entry = await again.add(comment(here), action="comment")
     await deliver(again, clock)
     clock.forward(minutes=2)
-    await again.run_dry()
+    await again.send_due()
     await gate(lossy.writes[0])
     await again.retry(entry.id)
-    await again.run_dry()
+    await again.send_due()
     assert (again.entries, len(lossy.writes), await texts(ask, here)) == ((), 1, ["Hello"])
     await again.close()
 
 
 async def test_user_is_asked_if_the_server_cannot_confirm(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock, platform: Platform
 ) -> None:
-    lossy = Lossy(gate, applied=True)
-    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    lossy = LossyConnection(gate, applied=True)
+    again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
     await again.add(comment(here, "First"), action="comment")
     await again.add(comments.Create(at=here, page="usage", body=Markdown(markdown="Second")), action="comment")
     await deliver(again, clock)
@@ -150,49 +150,56 @@ async def test_user_is_asked_if_the_server_cannot_confirm(
     for _ in range(MAX_OWN_FAILURES):
         assert [(each.state, each.needs_user) for each in again.entries] == [("unknown", False), ("queued", False)]
         clock.forward(minutes=1)
-        await again.run_dry()
+        await again.send_due()
     assert [each.needs_user for each in again.entries] == [True, False]
     assert again.entries[0].reason.startswith("“comment” may have been sent: ")
     platform._refusals.clear()
     for _ in range(3):
         clock.forward(minutes=5)
-        await again.run_dry()
+        await again.send_due()
     assert (again.entries, await texts(ask, here)) == ((), ["First", "Second"])
     await again.close()
 
 
 @pytest.mark.parametrize("status", [403, 404])
 async def test_failed_lookup_is_no_failed_write(
-    status: int, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform, drafts: Drafts
+    status: int,
+    outbox: ManualOutbox,
+    here: SpaceRef,
+    gate: RequestGate,
+    ask: Ask,
+    clock: Clock,
+    platform: Platform,
+    drafts: Drafts,
 ) -> None:
-    lossy = Lossy(gate, applied=True)
-    again = ByHand(lossy, outbox.state, drafts, me=MIA)
+    lossy = LossyConnection(gate, applied=True)
+    again = ManualOutbox(lossy, outbox.state, drafts, me=MIA)
     await again.add(comment(here), action="comment", draft_key="a")
     await deliver(again, clock)
     for _ in range(2):
         platform.refuse_next(comments.List, status, "Not for you.")
         clock.forward(minutes=1)
-        await again.run_dry()
+        await again.send_due()
     [left] = again.entries
     assert (left.state, left.needs_user, drafts.get("a")) == ("unknown", True, None)
     assert left.reason.startswith("“comment” may have been sent: Not for you.")
     clock.forward(minutes=1)
-    await again.run_dry()
+    await again.send_due()
     assert (again.entries, len(lossy.writes)) == ((), 1)
     await again.close()
 
 
-async def test_unresponsive_place_delays_no_other(
-    here: SpaceRef, gate: Gate, ask: Ask, state: StateDb, drafts: Drafts
+async def test_unresponsive_space_delays_no_other_space(
+    here: SpaceRef, gate: RequestGate, ask: Ask, state: StateDb, drafts: Drafts
 ) -> None:
     other, never = (await space_with(ask, "Elsewhere", intro="# Intro")).ref, asyncio.Event()
 
-    async def holes(op: Operation[Any]) -> Any:
+    async def fail_in_one_space(op: Operation[Any]) -> Any:
         if getattr(op, "at", None) == here:
             await never.wait()
         return await gate(op)
 
-    outbox = Outbox(holes, state, drafts, me=MIA, undo_seconds=0.0)
+    outbox = Outbox(fail_in_one_space, state, drafts, me=MIA, undo_seconds=0.0)
     there = asyncio.Event()
     outbox.observe(lambda: there.set() if len(outbox.entries) == 2 else None)
     for place in (here, here, other):
@@ -206,15 +213,15 @@ async def test_unresponsive_place_delays_no_other(
 
 @pytest.mark.parametrize("answered", [True, False])
 async def test_lost_delete_is_done_when_the_comment_is_gone(
-    answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    answered: bool, outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     mine = await thread(ask, here, user="mia")
-    lossy = Lossy(gate, applied=answered)
-    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    lossy = LossyConnection(gate, applied=answered)
+    again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
     await again.add(comments.Delete(at=here, comment_id=mine.id), action="delete the comment")
     await deliver(again, clock)
     clock.forward(seconds=60)
-    await again.run_dry()
+    await again.send_due()
     assert again.entries == ()
     assert await texts(ask, here) == []
     assert len(lossy.writes) == (1 if answered else 2)
@@ -222,7 +229,7 @@ async def test_lost_delete_is_done_when_the_comment_is_gone(
 
 
 async def test_every_kind_of_write_arrives_despite_lost_responses(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
     where = {"at": here, "comment_id": about.id}
@@ -237,14 +244,14 @@ async def test_every_kind_of_write_arrives_despite_lost_responses(
         comments.UpdateReply(**where, comment_reply_id=reply.id, added_reactions=("1f44d",)),
         comments.DeleteReply(**where, comment_reply_id=doomed.id),
     ]
-    lossy = Lossy(gate, applied=True, times=len(ops))
-    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    lossy = LossyConnection(gate, applied=True, times=len(ops))
+    again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
     for op in ops:
         await again.add(op, action="write")
     await deliver(again, clock)
     for _ in ops:
         clock.forward(seconds=60)
-        await again.run_dry()
+        await again.send_due()
     assert again.entries == ()
     assert len(lossy.writes) == len(ops)
     now = await ask(comments.Get(**where, format="markdown"))
@@ -259,28 +266,28 @@ async def test_every_kind_of_write_arrives_despite_lost_responses(
 
 
 async def test_lookup_in_a_list_that_repeats_pages_is_inconclusive(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
-    """A list that goes round in circles shows nothing of what is missing on it: it does not say “not found”."""
+    """A list that repeats its pages may lack any comment, so the lookup must not report “not found”."""
     about = await thread(ask, here)
-    lossy = Lossy(Circling(gate), applied=False)
-    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    lossy = LossyConnection(RepeatingServer(gate), applied=False)
+    again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
     answer = comments.CreateReply(at=here, comment_id=about.id, body=Markdown(markdown="Yes"))
     await again.add(answer, action="reply")
     await deliver(again, clock)
     assert [each.state for each in again.entries] == ["unknown"], "the reply itself is sent"
     clock.forward(seconds=61)
-    await again.run_dry()
+    await again.send_due()
     assert [each.needs_user for each in again.entries] == [True]
     assert "the server sent the same part of the list twice" in again.entries[0].reason
     assert len(lossy.writes) == 1
     await again.close()
 
 
-class Circling:
-    """Sends what it is given; a list of replies leads back to its first page for ever."""
+class RepeatingServer:
+    """Passes operations on. Lists of replies repeat their first page without end."""
 
-    def __init__(self, send: Gate) -> None:
+    def __init__(self, send: RequestGate) -> None:
         self._send = send
 
     async def __call__(self, op: Operation[Any]) -> Any:
@@ -289,8 +296,8 @@ class Circling:
         return await self._send(op)
 
 
-class Lossy:
-    """Loses the answers of the first `times` writes, which were applied or not."""
+class LossyConnection:
+    """Loses the responses of the first `times` writes. `applied`: the writes still reach the platform."""
 
     def __init__(self, send: Send, *, applied: bool, times: int | None = None) -> None:
         self._send = send

@@ -28,7 +28,7 @@ def comment(comment_id: str, words: str, author: User = ME, minutes: int = 1, pa
     return Comment(id=comment_id, body=Body(markdown=words), posted_by=author, posted_at=posted, target=target)
 
 
-def found(words: str, *there: Comment, page: str | None = None, **more: Any) -> str | None:
+def find(words: str, *there: Comment, page: str | None = None, **more: Any) -> str | None:
     op = comments.Create(at=HERE, body=Markdown(markdown=words), page=page)
     it = find_created(Attempt(op, **{"me": "mia", **more}), there)
     return it.id if it else None
@@ -48,33 +48,33 @@ def found(words: str, *there: Comment, page: str | None = None, **more: Any) -> 
         ("👍", "👍"),
     ],
 )
-def test_comment_is_found_as_servers_normalize_it(written: str, stored: str) -> None:
-    assert found(written, comment("k1", "Another"), comment("k2", stored)) == "k2"
+def test_comment_is_found_after_the_server_normalized_its_text(written: str, stored: str) -> None:
+    assert find(written, comment("k1", "Another"), comment("k2", stored)) == "k2"
 
 
 @pytest.mark.parametrize("stored", ["Hello!!! You", "", "Hell"])
 def test_other_text_is_another_comment(stored: str) -> None:
-    assert found("Hello", comment("k1", stored)) is None
-    assert found("!!!", comment("k1", "???")) is None
+    assert find("Hello", comment("k1", stored)) is None
+    assert find("!!!", comment("k1", "???")) is None
 
 
 def test_only_new_comments_of_the_user_match() -> None:
     it = comment("k1", "Hello")
-    assert found("Hello", it) == "k1"
-    assert found("Hello", it, baseline=("k1",)) is None
-    assert found("Hello", it, other_created_ids=frozenset({"k1"})) is None
-    assert found("Hello", it, newest_at=START + timedelta(minutes=4)) is None
-    assert found("Hello", it, newest_at=START + timedelta(minutes=2)) == "k1", "one machine's clock is behind another's"
-    assert found("Hello", it, page="usage") is None
-    assert found("Hello", comment("k1", "Hello", page="usage")) is None
-    assert found("Hello", comment("k1", "Hello", page="usage"), page="usage") == "k1"
-    assert found("Hello", comment("k1", "Hello", ADA)) is None
-    assert found("Hello", comment("k1", "Hello", ADA), me=None) == "k1"
+    assert find("Hello", it) == "k1"
+    assert find("Hello", it, baseline=("k1",)) is None
+    assert find("Hello", it, other_created_ids=frozenset({"k1"})) is None
+    assert find("Hello", it, newest_at=START + timedelta(minutes=4)) is None
+    assert find("Hello", it, newest_at=START + timedelta(minutes=2)) == "k1", "one machine's clock is behind another's"
+    assert find("Hello", it, page="usage") is None
+    assert find("Hello", comment("k1", "Hello", page="usage")) is None
+    assert find("Hello", comment("k1", "Hello", page="usage"), page="usage") == "k1"
+    assert find("Hello", comment("k1", "Hello", ADA)) is None
+    assert find("Hello", comment("k1", "Hello", ADA), me=None) == "k1"
 
 
-def test_the_exact_text_is_preferred_and_then_the_oldest() -> None:
-    assert found("a *b*", comment("k1", "a _b_", minutes=1), comment("k2", "a *b*", minutes=2)) == "k2"
-    assert found("Hello", comment("k2", "Hello", minutes=2), comment("k1", "Hello", minutes=1)) == "k1"
+def test_comment_with_the_exact_text_is_preferred_then_the_oldest() -> None:
+    assert find("a *b*", comment("k1", "a _b_", minutes=1), comment("k2", "a *b*", minutes=2)) == "k2"
+    assert find("Hello", comment("k2", "Hello", minutes=2), comment("k1", "Hello", minutes=1)) == "k1"
 
 
 @given(st.text())
@@ -97,21 +97,21 @@ def test_state_that_is_already_reached_is_recognized() -> None:
         update={"reactions": (Reaction(emoji="1f44d", count=1, users=(UserReaction(user=ME),)),)}
     )
 
-    def so(**changes: Any) -> bool:
+    def is_reached(**changes: Any) -> bool:
         return is_applied(Attempt(comments.Update(at=HERE, comment_id="k1", **changes), me="mia"), now)
 
-    assert so(resolved=False)
-    assert so(added_reactions=("👍",))
-    assert so(removed_reactions=("🎉",))
-    assert so(body=Markdown(markdown="Hello "))
-    assert not so(resolved=True)
-    assert not so(added_reactions=("🎉",))
-    assert not so(removed_reactions=("👍",))
-    assert not so(body=Markdown(markdown="Hello!"))
-    assert not so(resolved=False, body=Markdown(markdown="Bye"))
+    assert is_reached(resolved=False)
+    assert is_reached(added_reactions=("👍",))
+    assert is_reached(removed_reactions=("🎉",))
+    assert is_reached(body=Markdown(markdown="Hello "))
+    assert not is_reached(resolved=True)
+    assert not is_reached(added_reactions=("🎉",))
+    assert not is_reached(removed_reactions=("👍",))
+    assert not is_reached(body=Markdown(markdown="Hello!"))
+    assert not is_reached(resolved=False, body=Markdown(markdown="Bye"))
 
 
-def test_edit_returned_in_other_markup_has_arrived() -> None:
+def test_edit_returned_with_other_markup_is_applied() -> None:
     op = comments.Update(at=HERE, comment_id="k1", body=Markdown(markdown="_New_ words"))
     now = comment("k1", "*New* words")
     assert is_applied(Attempt(op, Basis("Old words"), me="mia"), now, sent=True)

@@ -1,4 +1,4 @@
-"""Callbacks that are told of changes."""
+"""Callbacks that are called on changes."""
 
 from __future__ import annotations
 

@@ -23,16 +23,16 @@ from octavo.data.offline_spaces import OfflineSpace, OfflineSpaces
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.server.app import Platform
-from tests.data.conftest import MIA, ByHand
-from tests.data.sends import Gate
+from tests.data.conftest import MIA, ManualOutbox
+from tests.data.sends import RequestGate
 from tests.server.asking import Ask, Clock, space_with
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, clock: Clock) -> Any:
-    shelf = ResponseCache(tmp_path, "mia@test", now=clock)
-    yield shelf
-    shelf.close()
+def cache(tmp_path: Path, clock: Clock) -> Any:
+    cache = ResponseCache(tmp_path, "mia@test", now=clock)
+    yield cache
+    cache.close()
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ async def offline(live: Live, state: StateDb) -> AsyncIterator[OfflineSpaces]:
 
 @pytest.fixture
 async def space(here: SpaceRef, ask: Ask) -> Space:
-    """Two pages, a thread with a reply and one without, and an open change request that changes a page."""
+    """Create a space with two pages, two threads (one with a reply) and an open change request that edits a page."""
     thread = await ask(comments.Create(at=here, body=Markdown(markdown="Is this so?")), "ada")
     await ask(comments.Create(at=here, body=Markdown(markdown="Nobody answered.")), "ada")
     await ask(comments.CreateReply(at=here, comment_id=thread.id, body=Markdown(markdown="Barnacles say yes.")), "ada")
@@ -58,62 +58,68 @@ async def space(here: SpaceRef, ask: Ask) -> Space:
     return await ask(spaces.Get(at=here))
 
 
-def asked(gate: Gate) -> Counter[str]:
-    """Return the requests since the last call, by operation."""
-    found = Counter(f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}" for op in gate.asked)
-    gate.asked.clear()
+def take_requests(gate: RequestGate) -> Counter[str]:
+    """Return the number of requests since the last call, by operation."""
+    found = Counter(f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}" for op in gate.requests)
+    gate.requests.clear()
     return found
 
 
 async def test_offline_space_is_downloaded_completely(
-    offline: OfflineSpaces, live: Live, gate: Gate, shelf: ResponseCache, space: Space, outbox: ByHand, clock: Clock
+    offline: OfflineSpaces,
+    live: Live,
+    gate: RequestGate,
+    cache: ResponseCache,
+    space: Space,
+    outbox: ManualOutbox,
+    clock: Clock,
 ) -> None:
     offline.add(space)
     await offline.wait_idle()
-    kept = offline.get(space.id)
-    assert kept is not None
-    assert (kept.state, kept.failed, kept.pages, kept.read_at) == ("kept", (), 2, clock())
-    assert kept.read == kept.of
-    assert kept.bytes > 1000
-    counted = asked(gate)
+    status = offline.get(space.id)
+    assert status is not None
+    assert (status.state, status.failed, status.pages, status.read_at) == ("kept", (), 2, clock())
+    assert status.read == status.of
+    assert status.bytes > 1000
+    counted = take_requests(gate)
     assert counted["content.GetPage"] == 4, "both pages, and both sides of the one that is changed"
     assert counted["comments.ListReplies"] == 1, "a thread says when it has none"
-    shelf.flush()
-    later = Live(gate, shelf, outbox, now=clock)
-    page = (await tree_of(later, space)).pages[0]
+    cache.flush()
+    later = Live(gate, cache, outbox, now=clock)
+    page = (await cached_tree(later, space)).pages[0]
     read = later.peek(
         content.GetPage(at=space.ref, page_id=page.id, format="markdown", dereferenced="reusable-contents")
     )
     assert read.value is not None
     assert "Hello" in (read.value.markdown or "")
-    assert not asked(gate)
+    assert not take_requests(gate)
 
 
-async def changed_to(offline: OfflineSpaces, space: Space, state: str) -> None:
+async def wait_for_state(offline: OfflineSpaces, space: Space, state: str) -> None:
     """Wait until a space is in this state."""
     changed = asyncio.Event()
     leave = offline.watch(changed.set)
-    while (kept := offline.get(space.id)) is None or kept.state != state:
+    while (status := offline.get(space.id)) is None or status.state != state:
         await changed.wait()
         changed.clear()
     leave()
 
 
-async def tree_of(live: Live, space: Space) -> content.PageTree:
+async def cached_tree(live: Live, space: Space) -> content.PageTree:
     tree = live.peek(content.ListPages(at=space.ref)).value
     assert tree is not None
     return tree
 
 
 async def test_only_changed_content_is_downloaded_again(
-    offline: OfflineSpaces, gate: Gate, space: Space, ask: Ask, clock: Clock
+    offline: OfflineSpaces, gate: RequestGate, space: Space, ask: Ask, clock: Clock
 ) -> None:
     offline.add(space)
     await offline.wait_idle()
-    asked(gate)
+    take_requests(gate)
     offline.add(space)
     await offline.wait_idle()
-    quiet = asked(gate)
+    quiet = take_requests(gate)
     assert not quiet["content.GetPage"]
     assert not quiet["comments.ListReplies"]
     clock.forward(minutes=1)
@@ -121,37 +127,37 @@ async def test_only_changed_content_is_downloaded_again(
     await ask(comments.CreateReply(at=space.ref, comment_id=thread.id, body=Markdown(markdown="I do.")), "ada")
     offline.add(space)
     await offline.wait_idle()
-    assert asked(gate) - quiet == Counter({"comments.ListReplies": 1})
+    assert take_requests(gate) - quiet == Counter({"comments.ListReplies": 1})
 
 
 async def test_later_rounds_keep_copies_of_unchanged_content(
-    offline: OfflineSpaces, shelf: ResponseCache, space: Space
+    offline: OfflineSpaces, cache: ResponseCache, space: Space
 ) -> None:
     offline.add(space)
     await offline.wait_idle()
-    before = shelf.pinned_sizes(f"offline {space.id}")
+    before = cache.pinned_sizes(f"offline {space.id}")
     for _ in range(2):
         offline.add(space)
         await offline.wait_idle()
-        shelf.flush()
-        assert shelf.pinned_sizes(f"offline {space.id}") == before
+        cache.flush()
+        assert cache.pinned_sizes(f"offline {space.id}") == before
 
 
 async def test_offline_copies_are_never_evicted_until_removed(
-    offline: OfflineSpaces, live: Live, shelf: ResponseCache, space: Space, clock: Clock
+    offline: OfflineSpaces, live: Live, cache: ResponseCache, space: Space, clock: Clock
 ) -> None:
     offline.add(space)
     await offline.wait_idle()
     clock.forward(days=200)
-    tidy: Callable[..., None] = shelf._evict
-    shelf._most_bytes = 10
-    shelf._writer.submit(tidy).result()
-    assert shelf.get(content.ListPages(at=space.ref)) is not None
-    assert len(shelf.pinned_sizes(f"offline {space.id}")) == (offline.get(space.id) or pytest.fail("it is kept")).of
+    tidy: Callable[..., None] = cache._evict
+    cache._most_bytes = 10
+    cache._writer.submit(tidy).result()
+    assert cache.get(content.ListPages(at=space.ref)) is not None
+    assert len(cache.pinned_sizes(f"offline {space.id}")) == (offline.get(space.id) or pytest.fail("it is kept")).of
     offline.remove(space.id)
-    shelf.flush()
-    assert shelf.get(content.ListPages(at=space.ref)) is None
-    assert not shelf.pinned_sizes(f"offline {space.id}")
+    cache.flush()
+    assert cache.get(content.ListPages(at=space.ref)) is None
+    assert not cache.pinned_sizes(f"offline {space.id}")
     assert offline.all == ()
 
 
@@ -161,32 +167,32 @@ async def test_failed_page_is_reported_with_its_cause_and_retried(
     platform.refuse_next(content.GetPage, 501, "This page is of another world.")
     offline.add(space)
     await offline.wait_idle()
-    kept = offline.get(space.id)
-    assert kept is not None
-    assert [each.what for each in kept.failed] == ["the page Intro"]
-    assert "of another world" in kept.failed[0].why
-    assert kept.read == kept.of - 1
+    status = offline.get(space.id)
+    assert status is not None
+    assert [each.what for each in status.failed] == ["the page Intro"]
+    assert "of another world" in status.failed[0].why
+    assert status.read == status.of - 1
     offline.add(space)
     await offline.wait_idle()
-    kept = offline.get(space.id)
-    assert kept is not None
-    assert kept.failed == ()
-    assert kept.read == kept.of
+    status = offline.get(space.id)
+    assert status is not None
+    assert status.failed == ()
+    assert status.read == status.of
 
 
 async def test_download_continues_where_it_ended(
     offline: OfflineSpaces,
     live: Live,
-    gate: Gate,
+    gate: RequestGate,
     state: StateDb,
     space: Space,
-    shelf: ResponseCache,
-    outbox: ByHand,
+    cache: ResponseCache,
+    outbox: ManualOutbox,
     clock: Clock,
 ) -> None:
     pages: list[str] = []
 
-    class Cut:
+    class EndingConnection:
         async def __call__(self, op: Any) -> Any:
             if isinstance(op, content.GetPage) and pages:
                 raise NotSent("Nothing answers.")
@@ -195,31 +201,31 @@ async def test_download_continues_where_it_ended(
                 pages.append(op.page_id)
             return answer
 
-    live.send = Cut()
+    live.send = EndingConnection()
     offline.add(space)
     await offline.wait_idle()
-    kept = offline.get(space.id)
-    assert kept is not None
-    assert (kept.state, "Nothing answers." in kept.why) == ("waiting", True)
+    status = offline.get(space.id)
+    assert status is not None
+    assert (status.state, "Nothing answers." in status.why) == ("waiting", True)
     await offline.close()
-    asked(gate)
-    later = Live(gate, shelf, outbox, now=clock)
+    take_requests(gate)
+    later = Live(gate, cache, outbox, now=clock)
     again = OfflineSpaces(later, state)
     assert [each.id for each in again.all] == [space.id]
     again.begin()
     await again.wait_idle()
     assert pages
-    assert asked(gate)["content.GetPage"] == 4 - len(pages), "what was read is not read again"
-    kept = again.get(space.id)
-    assert kept is not None
-    assert kept.state == "kept"
+    assert take_requests(gate)["content.GetPage"] == 4 - len(pages), "what was read is not read again"
+    status = again.get(space.id)
+    assert status is not None
+    assert status.state == "kept"
     await again.close()
     await later.close()
 
 
 @pytest.mark.parametrize("how", ["deleted", "hidden"])
 async def test_space_without_access_is_reported_and_kept(
-    offline: OfflineSpaces, space: Space, ask: Ask, shelf: ResponseCache, platform: Platform, how: str
+    offline: OfflineSpaces, space: Space, ask: Ask, cache: ResponseCache, platform: Platform, how: str
 ) -> None:
     offline.add(space)
     await offline.wait_idle()
@@ -229,34 +235,34 @@ async def test_space_without_access_is_reported_and_kept(
         platform.refuse_next(spaces.Get, 403, "You may not see this space.")
     offline.add(space)
     await offline.wait_idle()
-    kept = offline.get(space.id)
-    assert kept is not None
-    assert kept.state == "lost"
-    assert kept.why
-    assert shelf.get(content.ListPages(at=space.ref)) is not None
+    status = offline.get(space.id)
+    assert status is not None
+    assert status.state == "lost"
+    assert status.why
+    assert cache.get(content.ListPages(at=space.ref)) is not None
 
 
 async def test_nothing_is_fetched_until_the_rate_limit_allows(
-    outbox: ByHand, shelf: ResponseCache, state: StateDb, gate: Gate, space: Space, clock: Clock
+    outbox: ManualOutbox, cache: ResponseCache, state: StateDb, gate: RequestGate, space: Space, clock: Clock
 ) -> None:
     low = [0.05]
-    live = Live(gate, shelf, outbox, now=clock, rate_limit_wait=lambda: low[0])
+    live = Live(gate, cache, outbox, now=clock, rate_limit_wait=lambda: low[0])
     offline = OfflineSpaces(live, state)
     offline.begin()
     offline.add(space)
     await offline.wait_idle()
-    kept = offline.get(space.id)
-    assert kept is not None
-    assert (kept.state, kept.why) == ("waiting", "The server's rate limit is almost reached.")
-    assert not gate.asked
+    status = offline.get(space.id)
+    assert status is not None
+    assert (status.state, status.why) == ("waiting", "The server's rate limit is almost reached.")
+    assert not gate.requests
     low[0] = 0.0
-    await asyncio.wait_for(changed_to(offline, space, "kept"), 30)
+    await asyncio.wait_for(wait_for_state(offline, space, "kept"), 30)
     await offline.close()
     await live.close()
 
 
 async def test_requests_of_the_user_go_before_the_download(
-    outbox: ByHand, shelf: ResponseCache, state: StateDb, gate: Gate, space: Space, clock: Clock
+    outbox: ManualOutbox, cache: ResponseCache, state: StateDb, gate: RequestGate, space: Space, clock: Clock
 ) -> None:
     waited_for: list[bool] = []
 
@@ -264,7 +270,7 @@ async def test_requests_of_the_user_go_before_the_download(
         waited_for.append(current_urgency()())
         return await gate(op)
 
-    live = Live(send, shelf, outbox, now=clock)
+    live = Live(send, cache, outbox, now=clock)
     offline = OfflineSpaces(live, state)
     offline.begin()
     offline.add(space)
@@ -287,23 +293,23 @@ async def test_size_is_known_before_the_download(offline: OfflineSpaces, space: 
 class Instance:
     """One of several instances of Octavo with the same profile, with its own connections to the same files."""
 
-    def __init__(self, folder: Path, gate: Gate, clock: Clock) -> None:
-        self.gate = Gate(gate)
+    def __init__(self, folder: Path, gate: RequestGate, clock: Clock) -> None:
+        self.gate = RequestGate(gate)
         self.state = StateDb(folder, "mia@test", now=clock)
-        self.shelf = ResponseCache(folder, "mia@test", now=clock)
-        self.outbox = ByHand(self.gate, self.state, Drafts(self.state), me=MIA)
-        self.live = Live(self.gate, self.shelf, self.outbox, now=clock)
+        self.cache = ResponseCache(folder, "mia@test", now=clock)
+        self.outbox = ManualOutbox(self.gate, self.state, Drafts(self.state), me=MIA)
+        self.live = Live(self.gate, self.cache, self.outbox, now=clock)
         self.offline = OfflineSpaces(self.live, self.state)
         self.offline.begin()
 
-    def kept(self, space: Space) -> OfflineSpace:
+    def status_of(self, space: Space) -> OfflineSpace:
         """Return the status of a space that is available offline."""
-        return self.offline.get(space.id) or pytest.fail("it is not here")
+        return self.offline.get(space.id) or pytest.fail("the space is not available offline")
 
-    async def sees(self, check: Callable[[], object]) -> None:
-        """Look what others wrote, as the outbox does every second, until `check` is so."""
+    async def wait_until(self, check: Callable[[], object]) -> None:
+        """Check for changes by other instances until `check` returns true."""
         async with asyncio.timeout(30):
-            while not check():  # another instance causes no event here
+            while not check():  # Changes of another instance cause no event.
                 self.state.check_changed()
                 await asyncio.sleep(0.005)
 
@@ -311,15 +317,15 @@ class Instance:
         await self.offline.close()
         await self.live.close()
         await self.outbox.close()
-        self.shelf.close()
+        self.cache.close()
         self.state.close()
 
 
 @pytest.fixture
-async def two(
-    tmp_path: Path, gate: Gate, clock: Clock, monkeypatch: pytest.MonkeyPatch
+async def two_instances(
+    tmp_path: Path, gate: RequestGate, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Instance, Instance]]:
-    """Two instances, of which the first is asked first."""
+    """Two instances. The first one downloads."""
     monkeypatch.setattr("octavo.data.offline_spaces.LOCK_CHECK_INTERVAL", 0.01)
     instances = Instance(tmp_path, gate, clock), Instance(tmp_path, gate, clock)
     yield instances
@@ -327,50 +333,54 @@ async def two(
         await each.close()
 
 
-async def test_two_instances_fetch_each_response_of_a_space_once(two: tuple[Instance, Instance], space: Space) -> None:
-    first, second = two
+async def test_two_instances_fetch_each_response_of_a_space_once(
+    two_instances: tuple[Instance, Instance], space: Space
+) -> None:
+    first, second = two_instances
     first.offline.add(space)
     second.offline.add(space)
     await first.offline.wait_idle()
-    await second.sees(lambda: second.kept(space).state == "kept")
-    assert second.gate.asked == []
-    assert max(Counter(encode(op).url for op in first.gate.asked).values()) == 1
-    assert second.kept(space) == first.kept(space)
+    await second.wait_until(lambda: second.status_of(space).state == "kept")
+    assert second.gate.requests == []
+    assert max(Counter(encode(op).url for op in first.gate.requests).values()) == 1
+    assert second.status_of(space) == first.status_of(space)
 
 
-async def test_space_downloaded_by_another_instance_is_taken_over(two: tuple[Instance, Instance], space: Space) -> None:
-    first, second = two
+async def test_space_downloaded_by_another_instance_is_taken_over(
+    two_instances: tuple[Instance, Instance], space: Space
+) -> None:
+    first, second = two_instances
     first.offline.add(space)
     await first.offline.wait_idle()
-    second.offline.add(space)  # before it has seen what the first has done
-    await second.sees(lambda: second.kept(space).state == "kept")
-    assert second.gate.asked == []
-    assert max(Counter(encode(op).url for op in first.gate.asked).values()) == 1
+    second.offline.add(space)  # The second instance has not seen the download of the first.
+    await second.wait_until(lambda: second.status_of(space).state == "kept")
+    assert second.gate.requests == []
+    assert max(Counter(encode(op).url for op in first.gate.requests).values()) == 1
 
 
 async def test_another_instance_shows_progress_while_one_downloads(
-    two: tuple[Instance, Instance], space: Space
+    two_instances: tuple[Instance, Instance], space: Space
 ) -> None:
-    first, second = two
+    first, second = two_instances
     first.gate.hold()
     first.offline.add(space)
-    while not first.gate.waiting:  # noqa: ASYNC110  # nothing tells when a request is held
+    while not first.gate.waiting:  # noqa: ASYNC110  # the gate has no event for waiting requests
         await asyncio.sleep(0.001)
-    first.gate.let_go(0)
-    while first.kept(space).of == 0:  # as above
-        first.gate.let_go(first.gate.waiting - 1)
+    first.gate.release(0)
+    while first.status_of(space).of == 0:  # the gate has no event for waiting requests
+        first.gate.release(first.gate.waiting - 1)
         await asyncio.sleep(0.001)
-    await second.sees(lambda: second.offline.all and second.kept(space).of)
-    assert second.kept(space).state == "reading"
-    first.gate.let_go()
-    await second.sees(lambda: second.kept(space).state == "kept")
-    assert second.gate.asked == []
+    await second.wait_until(lambda: second.offline.all and second.status_of(space).of)
+    assert second.status_of(space).state == "reading"
+    first.gate.release()
+    await second.wait_until(lambda: second.status_of(space).state == "kept")
+    assert second.gate.requests == []
 
 
 async def test_another_instance_continues_the_download_of_an_ended_one(
-    two: tuple[Instance, Instance], space: Space, gate: Gate
+    two_instances: tuple[Instance, Instance], space: Space, gate: RequestGate
 ) -> None:
-    first, second = two
+    first, second = two_instances
 
     async def cut(op: Any) -> Any:
         if isinstance(op, content.GetPage):
@@ -380,65 +390,65 @@ async def test_another_instance_continues_the_download_of_an_ended_one(
     first.gate._send = cut
     first.offline.add(space)
     await first.offline.wait_idle()
-    await second.sees(lambda: second.offline.all)
-    assert second.gate.asked == []
-    first.shelf.flush()
+    await second.wait_until(lambda: second.offline.all)
+    assert second.gate.requests == []
+    first.cache.flush()
     await first.offline.close()
-    await second.sees(lambda: second.kept(space).state == "kept")
-    fetched = {encode(op).url for op in first.gate.asked if not isinstance(op, content.GetPage)}
-    again = {encode(op).url for op in second.gate.asked} & fetched
+    await second.wait_until(lambda: second.status_of(space).state == "kept")
+    fetched = {encode(op).url for op in first.gate.requests if not isinstance(op, content.GetPage)}
+    again = {encode(op).url for op in second.gate.requests} & fetched
     assert {url for url in again if "/pages" in url or "reviews" in url or "files" in url} == set()
-    assert asked(second.gate)["content.GetPage"] == 4
+    assert take_requests(second.gate)["content.GetPage"] == 4
 
 
 @pytest.mark.parametrize("by", [0, 1], ids=["the one that downloads", "the other"])
-async def test_space_that_one_instance_removes_is_gone_in_both(
-    by: int, two: tuple[Instance, Instance], space: Space
+async def test_space_removed_by_one_instance_is_removed_in_both(
+    by: int, two_instances: tuple[Instance, Instance], space: Space
 ) -> None:
-    first, second = two
+    first, second = two_instances
     first.offline.add(space)
     await first.offline.wait_idle()
-    await second.sees(lambda: second.offline.all and second.kept(space).state == "kept")
-    two[by].offline.remove(space.id)
-    for each in two:
-        await each.sees(lambda each=each: not each.offline.all)  # type: ignore[misc]  # mypy infers no type for each=each
-    first.shelf.flush()
-    second.shelf.flush()
-    assert first.shelf.pinned_sizes(f"offline {space.id}") == {}
-    assert StateDb(first.state._path.parent, "mia@test").get_fact("offline") == []  # type: ignore[union-attr]  # it has a folder
+    await second.wait_until(lambda: second.offline.all and second.status_of(space).state == "kept")
+    two_instances[by].offline.remove(space.id)
+    for each in two_instances:
+        await each.wait_until(lambda each=each: not each.offline.all)  # type: ignore[misc]  # mypy cannot infer the type of the default
+    first.cache.flush()
+    second.cache.flush()
+    assert first.cache.pinned_sizes(f"offline {space.id}") == {}
+    assert StateDb(first.state._path.parent, "mia@test").get_fact("offline") == []  # type: ignore[union-attr]  # the state has a folder
 
 
 async def test_space_removed_during_a_download_elsewhere_stays_removed(
-    two: tuple[Instance, Instance], space: Space
+    two_instances: tuple[Instance, Instance], space: Space
 ) -> None:
-    first, second = two
+    first, second = two_instances
     first.gate.hold()
     first.offline.add(space)
-    await second.sees(lambda: second.offline.all)
+    await second.wait_until(lambda: second.offline.all)
     second.offline.remove(space.id)
-    await first.sees(lambda: not first.offline.all)
-    first.gate.let_go()
+    await first.wait_until(lambda: not first.offline.all)
+    first.gate.release()
     await first.offline.wait_idle()
-    first.shelf.flush()
-    assert first.shelf.pinned_sizes(f"offline {space.id}") == {}
-    await second.sees(lambda: not second.offline.all)
+    first.cache.flush()
+    assert first.cache.pinned_sizes(f"offline {space.id}") == {}
+    await second.wait_until(lambda: not second.offline.all)
 
 
 async def test_space_added_by_another_instance_is_downloaded_on_request(
-    two: tuple[Instance, Instance], space: Space, ask: Ask, clock: Clock
+    two_instances: tuple[Instance, Instance], space: Space, ask: Ask, clock: Clock
 ) -> None:
-    first, second = two
+    first, second = two_instances
     other = await ask(spaces.Get(at=(await space_with(ask, more="# More\n\nMuch more.")).ref))
     first.offline.add(space)
     await first.offline.wait_idle()
     second.offline.add(other)
-    await first.sees(lambda: first.offline.get(other.id) and first.kept(other).state == "kept")
-    await second.sees(lambda: second.kept(other).state == "kept" and second.kept(space).state == "kept")
-    assert second.gate.asked == []
+    await first.wait_until(lambda: first.offline.get(other.id) and first.status_of(other).state == "kept")
+    await second.wait_until(lambda: second.status_of(other).state == "kept" and second.status_of(space).state == "kept")
+    assert second.gate.requests == []
     clock.forward(minutes=1)
-    first.gate.asked.clear()
+    first.gate.requests.clear()
     second.offline.add(space)
-    assert second.kept(space).state == "waiting"
-    await first.sees(lambda: first.kept(space).read_at == clock())
-    await second.sees(lambda: second.kept(space).read_at == clock())
-    assert second.gate.asked == []
+    assert second.status_of(space).state == "waiting"
+    await first.wait_until(lambda: first.status_of(space).read_at == clock())
+    await second.wait_until(lambda: second.status_of(space).read_at == clock())
+    assert second.gate.requests == []

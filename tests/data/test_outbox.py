@@ -1,4 +1,4 @@
-"""Writes through the outbox to the real platform."""
+"""Writes through the outbox, to the real platform."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.write_kind import Basis
 from octavo.server.app import Platform
-from tests.data.conftest import ByHand
-from tests.data.sends import Gate, refuse_to_save
+from tests.data.conftest import ManualOutbox
+from tests.data.sends import RequestGate, refuse_to_save
 from tests.server.asking import Ask, Clock
 
 
@@ -37,48 +37,54 @@ async def thread(ask: Ask, here: SpaceRef, text: str = "Is this right?", user: s
     return await ask(comment(here, text), user)
 
 
-async def deliver(outbox: ByHand, clock: Clock) -> None:
-    """Let the time to undo pass, and send."""
+async def deliver(outbox: ManualOutbox, clock: Clock) -> None:
+    """Let the undo delay pass, and send."""
     clock.forward(seconds=outbox.undo_seconds)
-    await outbox.run_dry()
+    await outbox.send_due()
 
 
-async def test_comment_is_sent_after_the_undo_delay(outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock) -> None:
+async def test_comment_is_sent_after_the_undo_delay(
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
+) -> None:
     entry = await outbox.add(comment(here), action="comment")
-    await outbox.run_dry()
+    await outbox.send_due()
     assert (entry.state, outbox.entries, await texts(ask, here)) == ("held", (entry,), [])
     await deliver(outbox, clock)
     assert (outbox.entries, await texts(ask, here)) == ((), ["Hello"])
 
 
-async def test_messages_of_a_list_find_their_writes_without_a_scan(
-    outbox: ByHand, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
+async def test_entry_of_a_pending_id_is_found_without_a_scan(
+    outbox: ManualOutbox, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes = [NewWrite(comment(here, str(number)), "comment") for number in range(50)]
     entries = await outbox.add_all(writes)
-    named, looks = OutboxEntry.__dict__["created_id"].fget, 0
+    named, reads = OutboxEntry.__dict__["created_id"].fget, 0
 
-    def counted(entry: OutboxEntry) -> str:
-        nonlocal looks
-        looks += 1
+    def count_reads(entry: OutboxEntry) -> str:
+        nonlocal reads
+        reads += 1
         return str(named(entry))
 
-    monkeypatch.setattr(OutboxEntry, "created_id", property(counted))
+    monkeypatch.setattr(OutboxEntry, "created_id", property(count_reads))
     assert [outbox.entry_creating(f"pending-{each.id}") for each in entries] == list(entries)
     assert [outbox.entry_creating(f"of the server {number}") for number in range(1000)] == [None] * 1000
-    assert looks == 0
+    assert reads == 0
     await outbox.undo()
     assert outbox.entry_creating(f"pending-{entries[0].id}") is None
 
 
-async def test_draft_is_deleted_when_its_comment_is_queued(outbox: ByHand, drafts: Drafts, here: SpaceRef) -> None:
+async def test_draft_is_deleted_when_its_comment_is_queued(
+    outbox: ManualOutbox, drafts: Drafts, here: SpaceRef
+) -> None:
     await drafts.save("docs/new", "Hello")
     await outbox.add(comment(here), action="comment", draft_key="docs/new")
     assert drafts.get("docs/new") is None
     assert drafts.all() == ()
 
 
-async def test_undo_gives_the_text_back(outbox: ByHand, drafts: Drafts, here: SpaceRef, gate: Gate) -> None:
+async def test_undo_gives_the_text_back(
+    outbox: ManualOutbox, drafts: Drafts, here: SpaceRef, gate: RequestGate
+) -> None:
     await outbox.add(comment(here, "One"), action="comment", draft_key="a")
     await outbox.add(comment(here, "Two"), action="comment", draft_key="b")
     undone = await outbox.undo()
@@ -88,11 +94,11 @@ async def test_undo_gives_the_text_back(outbox: ByHand, drafts: Drafts, here: Sp
     assert drafts.get("b") == "Two"
     await outbox.undo()
     assert await outbox.undo() is None
-    assert gate.asked == []
+    assert gate.requests == []
 
 
 async def test_writes_added_together_are_stored_and_undone_together(
-    outbox: ByHand, drafts: Drafts, here: SpaceRef, ask: Ask, clock: Clock, state: StateDb
+    outbox: ManualOutbox, drafts: Drafts, here: SpaceRef, ask: Ask, clock: Clock, state: StateDb
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
     wanted = [NewWrite(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve") for each in about]
@@ -110,13 +116,13 @@ async def test_writes_added_together_are_stored_and_undone_together(
     assert undone
     assert undone.text == "Hello"
     assert undone.message == "Canceled: comment. Canceled: resolve, all 3 (1 was already sent and had to be undone)."
-    await outbox.run_dry()
+    await outbox.send_due()
     assert all([(await ask(comments.Get(at=here, comment_id=each.id))).is_open for each in about])
     assert drafts.get("a") == "Hello"
     assert await outbox.undo() is None
 
 
-async def test_undo_of_a_posted_comment_says_what_to_do(outbox: ByHand, here: SpaceRef, clock: Clock) -> None:
+async def test_undo_of_a_posted_comment_says_what_to_do(outbox: ManualOutbox, here: SpaceRef, clock: Clock) -> None:
     await outbox.add(comment(here), action="comment")
     await deliver(outbox, clock)
     undone = await outbox.undo()
@@ -126,14 +132,14 @@ async def test_undo_of_a_posted_comment_says_what_to_do(outbox: ByHand, here: Sp
 
 
 async def test_undo_of_a_sent_resolve_reopens_the_thread(
-    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
     await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     await deliver(outbox, clock)
     assert not (await ask(comments.Get(at=here, comment_id=about.id))).is_open
     undone = await outbox.undo()
-    await outbox.run_dry()
+    await outbox.send_due()
     assert undone
     assert undone.done
     assert (await ask(comments.Get(at=here, comment_id=about.id))).is_open
@@ -141,7 +147,7 @@ async def test_undo_of_a_sent_resolve_reopens_the_thread(
 
 
 async def test_failed_undo_can_be_repeated(
-    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, state: StateDb
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock, state: StateDb
 ) -> None:
     about = await thread(ask, here, user="mia")
     await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
@@ -155,18 +161,20 @@ async def test_failed_undo_can_be_repeated(
     assert undone.message == "Undone: resolve the thread."
 
 
-async def test_undo_of_a_reaction_removes_the_reaction(outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock) -> None:
+async def test_undo_of_a_reaction_removes_the_reaction(
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
+) -> None:
     about = await thread(ask, here)
     await outbox.add(comments.Update(at=here, comment_id=about.id, added_reactions=("1f44d",)), action="react")
     await deliver(outbox, clock)
     assert [each.count for each in (await ask(comments.Get(at=here, comment_id=about.id))).reactions] == [1]
     await outbox.undo()
-    await outbox.run_dry()
+    await outbox.send_due()
     assert (await ask(comments.Get(at=here, comment_id=about.id))).reactions == ()
 
 
 async def test_refused_comment_keeps_its_reason_and_becomes_a_draft(
-    outbox: ByHand, here: SpaceRef, platform: Platform, drafts: Drafts, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, platform: Platform, drafts: Drafts, ask: Ask, clock: Clock
 ) -> None:
     platform.refuse_next(comments.Create, 403, "You may only read here.")
     entry = await outbox.add(comment(here), action="comment", draft_key="a")
@@ -176,13 +184,13 @@ async def test_refused_comment_keeps_its_reason_and_becomes_a_draft(
     assert drafts.get("a") == "Hello"
     await outbox.retry(entry.id)
     assert Drafts(outbox.state).get("a") is None
-    await outbox.run_dry()
+    await outbox.send_due()
     assert outbox.entries == ()
     assert await texts(ask, here) == ["Hello"]
 
 
 async def test_sending_the_draft_of_a_refused_comment_replaces_it(
-    outbox: ByHand, here: SpaceRef, platform: Platform, drafts: Drafts, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, platform: Platform, drafts: Drafts, ask: Ask, clock: Clock
 ) -> None:
     platform.refuse_next(comments.Create, 400, "Too long.")
     await outbox.add(comment(here, "Hello, hello"), action="comment", draft_key="a")
@@ -195,45 +203,47 @@ async def test_sending_the_draft_of_a_refused_comment_replaces_it(
     assert drafts.all() == ()
 
 
-async def test_discarded_comment_becomes_a_draft(outbox: ByHand, here: SpaceRef, drafts: Drafts, gate: Gate) -> None:
+async def test_discarded_comment_becomes_a_draft(
+    outbox: ManualOutbox, here: SpaceRef, drafts: Drafts, gate: RequestGate
+) -> None:
     entry = await outbox.add(comment(here), action="comment", draft_key="a")
     await outbox.discard(entry.id)
     assert outbox.entries == ()
     assert drafts.get("a") == "Hello"
-    assert gate.asked == []
+    assert gate.requests == []
 
 
 async def test_delay_without_a_connection_grows(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     await outbox.add(comment(here), action="comment")
     gate.errors.extend(NotSent("Can't reach the server.") for _ in range(3))
     await deliver(outbox, clock)
     assert (outbox.entries[0].state, outbox.entries[0].reason) == ("queued", "Not sent yet. Can't reach the server.")
-    asked = len(gate.asked)
-    await outbox.run_dry()
-    assert len(gate.asked) == asked
+    asked = len(gate.requests)
+    await outbox.send_due()
+    assert len(gate.requests) == asked
     for _ in range(3):
         clock.forward(seconds=60)
-        await outbox.run_dry()
+        await outbox.send_due()
     assert outbox.entries == ()
     assert await texts(ask, here) == ["Hello"]
 
 
 async def test_write_is_sent_at_once_when_the_server_is_back(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     await outbox.add(comment(here), action="comment")
     gate.errors.append(NotSent("Can't reach the server."))
     await deliver(outbox, clock)
     outbox.server_responded()
     clock.forward(seconds=0.6)
-    await outbox.run_dry()
+    await outbox.send_due()
     assert await texts(ask, here) == ["Hello"]
 
 
 async def test_write_to_a_busy_server_is_sent_at_the_given_time(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     await outbox.add(comment(here), action="comment")
     at = replace(clock, moment=clock.moment)
@@ -242,31 +252,31 @@ async def test_write_to_a_busy_server_is_sent_at_the_given_time(
     await deliver(outbox, clock)
     outbox.server_responded()
     clock.forward(seconds=290)
-    await outbox.run_dry()
-    assert len(gate.asked) == 1
+    await outbox.send_due()
+    assert len(gate.requests) == 1
     clock.forward(seconds=10)
-    await outbox.run_dry()
+    await outbox.send_due()
     assert await texts(ask, here) == ["Hello"]
 
 
 async def test_rejected_key_pauses_all_writes_until_it_changes(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     await outbox.add(comment(here), action="comment")
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
     clock.forward(hours=1)
-    await outbox.run_dry()
+    await outbox.send_due()
     assert outbox.connection.stop_reason.startswith("The key was revoked.")
-    assert len(gate.asked) == 1
+    assert len(gate.requests) == 1
     outbox.resume()
-    await outbox.run_dry()
+    await outbox.send_due()
     assert outbox.connection.stop_reason == ""
     assert await texts(ask, here) == ["Hello"]
 
 
 async def test_resolve_of_a_resolved_thread_sends_nothing(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
     await ask(comments.Update(at=here, comment_id=about.id, resolved=True))
@@ -277,7 +287,7 @@ async def test_resolve_of_a_resolved_thread_sends_nothing(
 
 
 async def test_resolve_and_reopen_before_sending_send_nothing(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
     for wish in (True, False, True, False):
@@ -289,7 +299,7 @@ async def test_resolve_and_reopen_before_sending_send_nothing(
 
 @pytest.mark.parametrize("offline", [False, True])
 async def test_undone_reopen_leaves_the_thread_resolved(
-    offline: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    offline: bool, outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
     await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
@@ -299,20 +309,20 @@ async def test_undone_reopen_leaves_the_thread_resolved(
         gate.errors.extend(NotSent("Can't reach the server.") for _ in range(9))
         clock.forward(seconds=9)
     clock.forward(seconds=1)
-    await outbox.run_dry()
+    await outbox.send_due()
     clock.forward(seconds=1)
     undone = await outbox.undo()
     assert undone
     assert undone.message == "Canceled: reopen the thread."
     gate.errors.clear()
     clock.forward(seconds=60)
-    await outbox.run_dry()
+    await outbox.send_due()
     assert outbox.entries == ()
     assert not (await ask(comments.Get(at=here, comment_id=about.id))).is_open
 
 
 async def test_edit_of_a_changed_comment_is_refused_and_its_text_kept(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, drafts: Drafts
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock, drafts: Drafts
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
     outbox.basis_for = lambda op: Basis(text="Version 1")
@@ -326,7 +336,9 @@ async def test_edit_of_a_changed_comment_is_refused_and_its_text_kept(
     assert drafts.get("edit") == "Version 2 of mine"
 
 
-async def test_reply_to_an_unposted_comment_gets_its_id(outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock) -> None:
+async def test_reply_to_an_unposted_comment_gets_its_id(
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
+) -> None:
     first = await outbox.add(comment(here), action="comment")
     answer = comments.CreateReply(at=here, comment_id=first.created_id, body=Markdown(markdown="And more"))
     await outbox.add(answer, action="reply")
@@ -338,7 +350,7 @@ async def test_reply_to_an_unposted_comment_gets_its_id(outbox: ByHand, here: Sp
 
 
 async def test_reply_waits_while_its_comment_waits(
-    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, gate: Gate
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock, gate: RequestGate
 ) -> None:
     gate.errors.append(ServerError("The server is being restarted."))
     first = await outbox.add(comment(here), action="comment")
@@ -347,13 +359,13 @@ async def test_reply_waits_while_its_comment_waits(
     await deliver(outbox, clock)
     assert [each.state for each in outbox.entries] == ["queued", "queued"]
     clock.forward(seconds=1)
-    await outbox.run_dry()
+    await outbox.send_due()
     (posted,) = (await ask(comments.List(at=here))).items
     assert posted.replies == 1
 
 
 async def test_reply_to_a_refused_comment_is_refused(
-    outbox: ByHand, here: SpaceRef, clock: Clock, platform: Platform
+    outbox: ManualOutbox, here: SpaceRef, clock: Clock, platform: Platform
 ) -> None:
     platform.refuse_next(comments.Create, 403, "You may only read here.")
     first = await outbox.add(comment(here), action="comment")
@@ -364,23 +376,23 @@ async def test_reply_to_a_refused_comment_is_refused(
 
 
 async def test_write_that_is_a_day_old_is_not_sent_without_asking(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     entry = await outbox.add(comment(here), action="comment")
     clock.forward(hours=25)
-    await outbox.run_dry()
+    await outbox.send_due()
     assert outbox.entries[0].needs_user
     assert "more than a day old" in outbox.entries[0].reason
-    assert gate.asked == []
+    assert gate.requests == []
     await outbox.retry(entry.id)
-    await outbox.run_dry()
+    await outbox.send_due()
     assert await texts(ask, here) == ["Hello"]
 
 
 async def test_outbox_requests_the_user_if_unknown(
-    state: StateDb, drafts: Drafts, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
+    state: StateDb, drafts: Drafts, gate: RequestGate, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
-    outbox = ByHand(gate, state, drafts)
+    outbox = ManualOutbox(gate, state, drafts)
     await outbox.add(comment(here), action="comment")
     await deliver(outbox, clock)
     assert outbox.me
@@ -389,15 +401,15 @@ async def test_outbox_requests_the_user_if_unknown(
     await outbox.close()
 
 
-async def test_a_fault_of_ours_is_shown_and_raised(state: StateDb, drafts: Drafts, here: SpaceRef) -> None:
+async def test_bug_while_sending_is_shown_and_raised_on_close(state: StateDb, drafts: Drafts, here: SpaceRef) -> None:
     async def faulty(op: Operation[Any]) -> Any:
         raise ZeroDivisionError
 
     outbox = Outbox(faulty, state, drafts, undo_seconds=0.0)
-    told = asyncio.Event()
-    outbox.observe(lambda: told.set() if outbox.connection.stop_reason else None)
+    stopped = asyncio.Event()
+    outbox.observe(lambda: stopped.set() if outbox.connection.stop_reason else None)
     await outbox.add(comment(here), action="comment")
-    await told.wait()
+    await stopped.wait()
     assert "a bug in Octavo (ZeroDivisionError)" in outbox.connection.stop_reason
     assert [each.state for each in outbox.entries] == ["queued"]
     with pytest.raises(ZeroDivisionError):
@@ -405,7 +417,7 @@ async def test_a_fault_of_ours_is_shown_and_raised(state: StateDb, drafts: Draft
 
 
 async def test_waiting_writes_are_sent_before_the_app_exits(
-    gate: Gate, state: StateDb, drafts: Drafts, here: SpaceRef, ask: Ask
+    gate: RequestGate, state: StateDb, drafts: Drafts, here: SpaceRef, ask: Ask
 ) -> None:
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
     await outbox.add(comment(here, "Before I go"), action="comment")
@@ -415,7 +427,7 @@ async def test_waiting_writes_are_sent_before_the_app_exits(
 
 
 async def test_app_exits_even_if_nothing_can_be_sent(
-    gate: Gate, state: StateDb, drafts: Drafts, here: SpaceRef
+    gate: RequestGate, state: StateDb, drafts: Drafts, here: SpaceRef
 ) -> None:
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
     gate.errors.extend(NotSent("There is no network.") for _ in range(9))

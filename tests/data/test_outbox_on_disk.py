@@ -1,4 +1,4 @@
-"""The outbox on disk, as another process reads it."""
+"""The outbox on disk, as another process reads the file."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from octavo.data.writes.kinds import kind_of, write_kinds
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import entry_records
-from tests.data.conftest import MIA, ByHand
-from tests.data.sends import Gate
+from tests.data.conftest import MIA, ManualOutbox
+from tests.data.sends import RequestGate
 from tests.data.test_outbox import comment, texts
 from tests.server.asking import Ask, Clock
 
@@ -63,10 +63,10 @@ STORED_NAMES = {
 
 
 class TestOnDisk:
-    """Instances that follow one another, or run side by side."""
+    """Instances that run one after another, or at the same time."""
 
     async def test_write_is_sent_by_the_next_instance(
-        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
+        self, tmp_path: Path, gate: RequestGate, here: SpaceRef, ask: Ask
     ) -> None:
         clock = Clock()
         first = await _outbox(tmp_path, gate, clock)
@@ -76,13 +76,13 @@ class TestOnDisk:
         second = await _outbox(tmp_path, gate, clock)
         assert [each.state for each in second.entries] == ["queued"]
         clock.forward(hours=2)
-        await second.run_dry()
+        await second.send_due()
         assert await texts(ask, here) == ["Hello"]
         await second.close()
         second.state.close()
 
     async def test_unsent_writes_are_sent_in_order_after_a_crash(
-        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
+        self, tmp_path: Path, gate: RequestGate, here: SpaceRef, ask: Ask
     ) -> None:
         clock = Clock()
         first = await _outbox(tmp_path, gate, clock)
@@ -91,10 +91,10 @@ class TestOnDisk:
             await first.add(comment(here, words), action="comment")
         clock.forward(seconds=5)
         gate.errors.append(NotSent("Nothing answers.", Trace("GET", "/x")))
-        await first.run_dry()
+        await first.send_due()
         assert [each.state for each in first.entries] == ["queued", "queued"]
         await first.add(comment(here, "Three"), action="comment")
-        first._worker._release_lock()  # as the kernel does when a process is gone
+        first._worker._release_lock()  # The operating system releases the lock of a killed process.
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         assert not any(each.needs_user for each in second.entries)
@@ -104,7 +104,7 @@ class TestOnDisk:
             "the crash cut short the time to undo it: it has it again"
         )
         clock.forward(seconds=5)
-        await second.run_dry()
+        await second.send_due()
         assert second.entries == ()
         assert await texts(ask, here) == ["One", "Two", "Three"]
         await second.close()
@@ -112,15 +112,15 @@ class TestOnDisk:
         first.state.close()
 
     async def test_sent_comment_from_a_backup_is_not_sent_again_on_retry(
-        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
+        self, tmp_path: Path, gate: RequestGate, here: SpaceRef, ask: Ask, clock: Clock
     ) -> None:
-        await ask(comment(here), "mia")  # the same text, long before
+        await ask(comment(here), "mia")  # The same text was posted long before.
         clock.forward(hours=1)
         first = await _outbox(tmp_path, gate, clock)
         await first.add(comment(here), action="comment")
         first.state.read(lambda db: db.execute("VACUUM INTO ?", (str(tmp_path / "state.db.v1.bak"),)))
         clock.forward(seconds=5)
-        await first.run_dry()
+        await first.send_due()
         await first.close()
         first.state.close()
         assert await texts(ask, here) == ["Hello", "Hello"]
@@ -129,13 +129,13 @@ class TestOnDisk:
         (restored,) = second.entries
         assert restored.needs_user
         await second.retry(restored.id)
-        await second.run_dry()
+        await second.send_due()
         assert (second.entries, await texts(ask, here)) == ((), ["Hello", "Hello"])
         await second.close()
         second.state.close()
 
     async def test_unsent_comment_from_a_backup_is_sent_on_retry(
-        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
+        self, tmp_path: Path, gate: RequestGate, here: SpaceRef, ask: Ask, clock: Clock
     ) -> None:
         await ask(comment(here), "mia")
         clock.forward(hours=1)
@@ -149,13 +149,13 @@ class TestOnDisk:
         second = await _outbox(tmp_path, gate, clock)
         (restored,) = second.entries
         await second.retry(restored.id)
-        await second.run_dry()
+        await second.send_due()
         assert (second.entries, await texts(ask, here)) == ((), ["Hello", "Hello"])
         await second.close()
         second.state.close()
 
     async def test_unsent_review_from_a_backup_is_sent_on_retry_after_an_earlier_one(
-        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
+        self, tmp_path: Path, gate: RequestGate, here: SpaceRef, ask: Ask, clock: Clock
     ) -> None:
         at = (await ask(change_requests.Create(at=here, subject="Say more"))).ref(here)
         await ask(change_requests.Update(at=at, status="open"))
@@ -170,14 +170,14 @@ class TestOnDisk:
         (tmp_path / "state.db").write_bytes(b"no database")
         second = await _outbox(tmp_path, gate, clock)
         await second.retry(entry.id)
-        await second.run_dry()
+        await second.send_due()
         given = (await ask(reviews.List(at=at))).items
         assert (second.entries, [each.status for each in given]) == ((), ["approved", "approved"])
         await second.close()
         second.state.close()
 
     async def test_write_in_flight_at_a_crash_is_looked_up_and_asked_about(
-        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
+        self, tmp_path: Path, gate: RequestGate, here: SpaceRef, ask: Ask
     ) -> None:
         clock = Clock()
         first = await _outbox(tmp_path, gate, clock)
@@ -187,11 +187,11 @@ class TestOnDisk:
         await first.step()
         now = clock()
         await first._entries.step(entry.id, lambda each: steps.start(each, now))
-        first._worker._release_lock()  # killed between the mark on disk and the answer
+        first._worker._release_lock()  # Killed after the entry was marked as sending, before the response.
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         for _ in range(4):
-            await second.run_dry()
+            await second.send_due()
             clock.forward(seconds=61)
         (left,) = second.entries
         assert left.needs_user
@@ -201,7 +201,7 @@ class TestOnDisk:
         first.state.close()
 
     async def test_two_instances_share_one_driver_and_the_same_entries(
-        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
+        self, tmp_path: Path, gate: RequestGate, here: SpaceRef, ask: Ask
     ) -> None:
         clock = Clock()
         one, two = await _outbox(tmp_path, gate, clock), await _outbox(tmp_path, gate, clock)
@@ -212,9 +212,9 @@ class TestOnDisk:
         clock.forward(seconds=5)
         for _ in range(5):
             await two.step()
-        assert gate.asked == []
+        assert gate.requests == []
         assert [each.id for each in two.entries] == [entry.id]
-        await one.run_dry()
+        await one.send_due()
         await two.step()
         assert one.entries == two.entries == ()
         assert await texts(ask, here) == ["Hello"]
@@ -222,17 +222,17 @@ class TestOnDisk:
         await one.close()
         await two.add(comment(here, "Again"), action="comment")
         clock.forward(seconds=5)
-        await two.run_dry()
+        await two.send_due()
         assert await texts(ask, here) == ["Hello", "Again"]
         await two.close()
         one.state.close()
         two.state.close()
 
     async def test_instance_that_cannot_become_the_driver_sends_later(
-        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
+        self, tmp_path: Path, gate: RequestGate, here: SpaceRef, ask: Ask
     ) -> None:
         state = StateDb(tmp_path, "mia@test")
-        lock = _spoil_lock(state, tmp_path)
+        lock = _block_lock(state, tmp_path)
         outbox = Outbox(gate, state, Drafts(state), me=MIA, undo_seconds=0.0)
         await outbox.add(comment(here), action="comment")
         await asyncio.sleep(0)
@@ -245,7 +245,7 @@ class TestOnDisk:
         await sent.wait()
         assert (await texts(ask, here), state.save_error) == (["Hello"], "")
         await outbox.close()
-        _spoil_lock(state, tmp_path)
+        _block_lock(state, tmp_path)
         last = Outbox(gate, state, Drafts(state), me=MIA)
         last.start()
         await asyncio.sleep(0)
@@ -254,7 +254,7 @@ class TestOnDisk:
         state.close()
 
     async def test_outbox_sends_without_being_driven(
-        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
+        self, tmp_path: Path, gate: RequestGate, here: SpaceRef, ask: Ask
     ) -> None:
         state = StateDb(tmp_path, "p")
         outbox = Outbox(gate, state, Drafts(state), undo_seconds=0.0)
@@ -267,13 +267,13 @@ class TestOnDisk:
         state.close()
 
 
-async def _outbox(folder: Path, gate: Gate, clock: Clock) -> ByHand:
+async def _outbox(folder: Path, gate: RequestGate, clock: Clock) -> ManualOutbox:
     state = StateDb(folder, "mia@test", now=clock)
-    return ByHand(gate, state, Drafts(state), me=MIA, jitter=lambda: 0.0)
+    return ManualOutbox(gate, state, Drafts(state), me=MIA, jitter=lambda: 0.0)
 
 
-def _spoil_lock(state: StateDb, folder: Path) -> Path:
-    """Put something where the lock of the driver is that cannot be locked."""
+def _block_lock(state: StateDb, folder: Path) -> Path:
+    """Replace the lock file by a folder, which cannot be locked. Return its path."""
     role = state.try_lock("outbox")
     assert role
     role()
@@ -302,7 +302,7 @@ WRITES: dict[str, DurableWrite] = {
 }
 
 
-async def test_every_write_is_stored_and_read_back(tmp_path: Path, gate: Gate) -> None:
+async def test_every_write_is_stored_and_read_back(tmp_path: Path, gate: RequestGate) -> None:
     assert {type(op) for op in WRITES.values()} == {op for op, kind in write_kinds().items() if kind.is_durable}
     first = await _outbox(tmp_path, gate, Clock())
     for op in WRITES.values():
@@ -319,7 +319,7 @@ async def test_every_write_is_stored_and_read_back(tmp_path: Path, gate: Gate) -
     state.close()
 
 
-async def test_record_is_readable_for_older_versions(tmp_path: Path, gate: Gate) -> None:
+async def test_record_is_readable_for_older_versions(tmp_path: Path, gate: RequestGate) -> None:
     first = await _outbox(tmp_path, gate, Clock())
     entry = await first.add_pending_comment(
         NewWrite(comments.Create(at=PLACE, body=BODY), "comment", "comment docs cr1 p1 b1", context="Tides")
@@ -333,7 +333,7 @@ async def test_record_is_readable_for_older_versions(tmp_path: Path, gate: Gate)
     first.state.close()
 
 
-async def test_unknown_write_on_disk_is_kept_and_reported(tmp_path: Path, gate: Gate) -> None:
+async def test_unknown_write_on_disk_is_kept_and_reported(tmp_path: Path, gate: RequestGate) -> None:
     first = await _outbox(tmp_path, gate, Clock())
     entry = await first.add(WRITES["DELETE /v1/spaces/docs/change-requests/cr1/comments/k1"], action="delete")
     request = encode(change_requests.Merge(at=PLACE))
@@ -346,9 +346,9 @@ async def test_unknown_write_on_disk_is_kept_and_reported(tmp_path: Path, gate: 
     first.state.write_now(replace)
     first.state.close()
     state = StateDb(tmp_path, "mia@test")
-    again = ByHand(gate, state, Drafts(state), me=MIA)
-    await again.run_dry()
-    assert (again.entries, gate.asked) == ((), [])
+    again = ManualOutbox(gate, state, Drafts(state), me=MIA)
+    await again.send_due()
+    assert (again.entries, gate.requests) == ((), [])
     assert any(entry.id in notice and "could not be read" in notice for notice in state.notices)
     assert [each for each, _ in state.read(lambda db: entry_records(db, state.namespace))] == [entry.id]
     state.close()

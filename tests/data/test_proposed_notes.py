@@ -1,4 +1,4 @@
-"""Notes of programs wait for a person: nothing sends them, and accepting one makes a pending comment of it."""
+"""Notes that programs propose: only the user sends them, and an accepted note becomes a pending comment."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from octavo.data.live import Live
 from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposedNotes
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.change_request_writes import submit_review
-from tests.data.conftest import ByHand
-from tests.data.sends import Gate
+from tests.data.conftest import ManualOutbox
+from tests.data.sends import RequestGate
 from tests.data.test_deciding import edit
 from tests.server.asking import Ask, Clock
 
@@ -34,7 +34,7 @@ async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
 
 
 @pytest.fixture
-def proposed(outbox: ByHand) -> ProposedNotes:
+def proposed(outbox: ManualOutbox) -> ProposedNotes:
     return ProposedNotes(outbox.state, outbox)
 
 
@@ -46,7 +46,7 @@ def texts(proposed: ProposedNotes, at: ChangeRequestRef) -> list[str]:
     return [each.body for each in proposed.at(at)]
 
 
-def pending(outbox: ByHand, at: ChangeRequestRef) -> list[str]:
+def pending(outbox: ManualOutbox, at: ChangeRequestRef) -> list[str]:
     return [each.facts.text for each in outbox.pending_comments(at)]
 
 
@@ -72,19 +72,19 @@ async def test_note_decided_before_is_not_proposed_again(proposed: ProposedNotes
 
 async def test_review_and_merge_send_no_proposed_note(
     live: Live,
-    outbox: ByHand,
+    outbox: ManualOutbox,
     proposed: ProposedNotes,
     ask: Ask,
     at: ChangeRequestRef,
     seen: ChangeRequest,
     clock: Clock,
-    gate: Gate,
+    gate: RequestGate,
 ) -> None:
     await proposed.propose(at, [note("One."), note("Two.")])
     assert pending(outbox, at) == []
     await submit_review(live, at, "approved", seen.revision, "Good.", action="approve", draft_key="verdict")
     clock.forward(seconds=outbox.undo_seconds)
-    await outbox.run_dry()
+    await outbox.send_due()
     await ask(change_requests.Merge(at=at))
     await outbox.send_now()
     assert [type(each).__name__ for each in gate.writes] == ["Submit"]
@@ -94,7 +94,7 @@ async def test_review_and_merge_send_no_proposed_note(
 
 
 async def test_accepted_note_is_a_pending_comment(
-    outbox: ByHand, proposed: ProposedNotes, ask: Ask, at: ChangeRequestRef, clock: Clock
+    outbox: ManualOutbox, proposed: ProposedNotes, ask: Ask, at: ChangeRequestRef, clock: Clock
 ) -> None:
     first, second, third = (await proposed.propose(at, [note("One."), note("Two."), note("Three.")])).added
     await proposed.accept([first])
@@ -102,14 +102,14 @@ async def test_accepted_note_is_a_pending_comment(
     assert (texts(proposed, at), pending(outbox, at)) == (["Two."], ["One.", "Three, edited."])
     await outbox.submit_review(at)
     clock.forward(seconds=outbox.undo_seconds)
-    await outbox.run_dry()
+    await outbox.send_due()
     assert await posted(ask, at) == ["One.", "Three, edited."]
     await proposed.discard([second])
     assert texts(proposed, at) == []
 
 
 async def test_note_accepted_elsewhere_is_not_accepted_twice(
-    outbox: ByHand, proposed: ProposedNotes, at: ChangeRequestRef
+    outbox: ManualOutbox, proposed: ProposedNotes, at: ChangeRequestRef
 ) -> None:
     (one, two) = (await proposed.propose(at, [note("One."), note("Two.")])).added
     await proposed.accept([one])
@@ -118,12 +118,12 @@ async def test_note_accepted_elsewhere_is_not_accepted_twice(
 
 
 async def test_undo_of_accept_proposes_the_note_again(
-    outbox: ByHand, proposed: ProposedNotes, at: ChangeRequestRef
+    outbox: ManualOutbox, proposed: ProposedNotes, at: ChangeRequestRef
 ) -> None:
     (one, two) = (await proposed.propose(at, [note("One."), note("Two.")])).added
     accepted = await proposed.accept([one, two])
     entry = outbox.pending_comments(at)[1]
-    body = entry.op.body.model_copy(update={"markdown": "Two, and more."})  # type: ignore[union-attr]  # a comment
+    body = entry.op.body.model_copy(update={"markdown": "Two, and more."})  # type: ignore[union-attr]  # the entry is a comment
     await outbox.edit_pending_comment(entry.id, entry.op.model_copy(update={"body": body}), "")
     await proposed.undo_accept(accepted)
     assert (texts(proposed, at), pending(outbox, at)) == (["One."], ["Two, and more."])
@@ -138,7 +138,7 @@ async def test_undo_of_discard_proposes_the_note_again(proposed: ProposedNotes, 
 
 
 async def test_accepted_note_removed_from_the_review_is_a_draft(
-    outbox: ByHand, drafts: Drafts, proposed: ProposedNotes, at: ChangeRequestRef
+    outbox: ManualOutbox, drafts: Drafts, proposed: ProposedNotes, at: ChangeRequestRef
 ) -> None:
     (one,) = (await proposed.propose(at, [note("One.")])).added
     (accepted,) = await proposed.accept([one])
@@ -161,7 +161,7 @@ async def test_withdrawn_note_can_be_proposed_again(proposed: ProposedNotes, at:
     assert len((await proposed.propose(at, [note("One.")])).added) == 1
 
 
-async def test_notes_of_another_instance_are_shown(tmp_path: Path, outbox: ByHand, at: ChangeRequestRef) -> None:
+async def test_notes_of_another_instance_are_shown(tmp_path: Path, outbox: ManualOutbox, at: ChangeRequestRef) -> None:
     here, there = StateDb(tmp_path, "mia"), StateDb(tmp_path, "mia")
     shown, added = ProposedNotes(here, outbox), ProposedNotes(there, outbox)
     assert texts(shown, at) == []
@@ -174,7 +174,7 @@ async def test_notes_of_another_instance_are_shown(tmp_path: Path, outbox: ByHan
     there.close()
 
 
-async def test_full_disk_stores_no_note(tmp_path: Path, outbox: ByHand, at: ChangeRequestRef) -> None:
+async def test_full_disk_stores_no_note(tmp_path: Path, outbox: ManualOutbox, at: ChangeRequestRef) -> None:
     state = StateDb(tmp_path, "mia")
     proposed = ProposedNotes(state, outbox)
     state.read_only, state.save_error = True, "Nothing is being saved: the disk is full."

@@ -1,4 +1,4 @@
-"""Pages are put back as they were, also by servers that have no operation for it."""
+"""Pages are reverted to an earlier version, also on servers without an operation for that."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.api.places import RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit, page_source, restore_pages
 from octavo.server.app import Platform
-from tests.data.sends import Gate
+from tests.data.sends import RequestGate
 from tests.server.asking import Ask
 
 
@@ -21,29 +21,34 @@ def user() -> str:
     return "ada"
 
 
-def shape(tree: PageTree) -> list[tuple[str | None, str | None, str | None, list[str]]]:
+def page_facts(tree: PageTree) -> list[tuple[str | None, str | None, str | None, list[str]]]:
     return [
         (page.title, page.emoji, page.description, [below.title or "" for below in page.pages]) for page in tree.walk()
     ]
 
 
-def new_page(_: PageTree) -> ContentEdit:
+def insert_page(_: PageTree) -> ContentEdit:
     return InsertPage(title="New", document=DocumentBody(markdown="New."))
 
 
-def other_words(tree: PageTree) -> ContentEdit:
+def edit_page(tree: PageTree) -> ContentEdit:
     last = [*tree.walk()][-1]
     document = DocumentBody(markdown="# Other\n\nOther words.")
     return UpdatePage(page="intro", title="Other", emoji="1f600", document=document, into=last.id)
 
 
-def no_page(_: PageTree) -> ContentEdit:
+def delete_page(_: PageTree) -> ContentEdit:
     return DeletePage(page="intro")
 
 
-@pytest.mark.parametrize("change", [new_page, other_words, no_page])
+@pytest.mark.parametrize("change", [insert_page, edit_page, delete_page])
 async def test_revert_without_an_operation_writes_the_earlier_page(
-    live: Live, gate: Gate, ask: Ask, here: SpaceRef, platform: Platform, change: Callable[[PageTree], ContentEdit]
+    live: Live,
+    gate: RequestGate,
+    ask: Ask,
+    here: SpaceRef,
+    platform: Platform,
+    change: Callable[[PageTree], ContentEdit],
 ) -> None:
     at = (await ask(change_requests.Create(at=here, subject="Say more"))).ref(here)
     before = await ask(content.ListPages(at=at))
@@ -53,13 +58,13 @@ async def test_revert_without_an_operation_writes_the_earlier_page(
     written = await edit(live, at, start.revision, (change(before),))
     assert written.kind == "done"
     now = await ask(content.ListPages(at=at))
-    assert shape(now) != shape(before)
+    assert page_facts(now) != page_facts(before)
     made = next((page.id for page in now.walk() if page.title == "New"), "intro")
     platform.refuse_next(content.Edit, 400, "changes.0.operation must be one of insert_page, update_page, delete_page.")
     outcome = await restore_pages(live, at, written.revision, (RevertPage(page=made, revision=start.base),))
     assert outcome.kind == "done", outcome.message
     after = await ask(content.ListPages(at=at))
-    assert shape(after) == shape(before)
+    assert page_facts(after) == page_facts(before)
     page = next(
         page for page in after.walk() if page.title == next(each.title for each in before.walk() if each.id == "intro")
     )
@@ -71,7 +76,7 @@ async def test_revert_without_an_operation_writes_the_earlier_page(
 
 
 async def test_revert_refused_for_another_reason_is_reported(
-    live: Live, gate: Gate, ask: Ask, here: SpaceRef, platform: Platform
+    live: Live, gate: RequestGate, ask: Ask, here: SpaceRef, platform: Platform
 ) -> None:
     at = (await ask(change_requests.Create(at=here, subject="Say more"))).ref(here)
     start = await ask(change_requests.Get(at=at))

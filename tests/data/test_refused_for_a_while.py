@@ -1,4 +1,4 @@
-"""The outbox while the server refuses writes, or refuses the key."""
+"""The outbox while the server refuses writes or the key."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
-from tests.data.conftest import MIA, ByHand
-from tests.data.sends import Gate
+from tests.data.conftest import MIA, ManualOutbox
+from tests.data.sends import RequestGate
 from tests.data.test_outbox import comment, deliver, texts
 from tests.server.asking import Ask, Clock
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 async def test_writes_waiting_for_the_key_are_sent_when_it_is_accepted(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     for words in ("One", "Two"):
         await outbox.add(comment(here, words), action="comment")
@@ -35,17 +35,17 @@ async def test_writes_waiting_for_the_key_are_sent_when_it_is_accepted(
     await deliver(outbox, clock)
     assert outbox.connection.needs_sign_in
     outbox.server_responded()
-    await outbox.run_dry()
-    assert len(gate.asked) == 1, "a server that takes the key for reads alone is not asked with each of them"
+    await outbox.send_due()
+    assert len(gate.requests) == 1, "a server that takes the key for reads alone is not asked with each of them"
     clock.forward(seconds=30)
     outbox.server_responded()
-    await outbox.run_dry()
+    await outbox.send_due()
     assert (outbox.connection.stop_reason, outbox.entries) == ("", ())
     assert await texts(ask, here) == ["One", "Two"]
 
 
 async def test_paused_outbox_shows_its_end_and_can_be_resumed_sooner(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     for words in ("One", "Two"):
         await outbox.add(comment(here, words), action="comment")
@@ -55,16 +55,16 @@ async def test_paused_outbox_shows_its_end_and_can_be_resumed_sooner(
     assert outbox.connection.rate_limited_until == until
     assert outbox.connection.pause_reason == "Not sent yet. Too many requests."
     clock.forward(hours=1)
-    await outbox.run_dry()
-    assert len(gate.asked) == 1
+    await outbox.send_due()
+    assert len(gate.requests) == 1
     await outbox.retry(outbox.entries[0].id)
-    await outbox.run_dry()
+    await outbox.send_due()
     assert outbox.connection.rate_limited_until is None
     assert await texts(ask, here) == ["One", "Two"]
 
 
-async def test_server_that_refuses_writes_is_tried_less_and_less_often(
-    here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, state: StateDb
+async def test_refused_writes_are_retried_at_growing_intervals(
+    here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock, state: StateDb
 ) -> None:
     refuses, sent = True, list[datetime]()
 
@@ -74,31 +74,38 @@ async def test_server_that_refuses_writes_is_tried_less_and_less_often(
             raise RateLimited("Too many requests.")
         return await gate(op)
 
-    outbox = ByHand(send, state, Drafts(state), jitter=lambda: 1.0)
+    outbox = ManualOutbox(send, state, Drafts(state), jitter=lambda: 1.0)
     for words in ("One", "Two"):
         await outbox.add(comment(here, words), action="comment")
     for _ in range(600):
         clock.forward(seconds=1)
-        await outbox.run_dry()
+        await outbox.send_due()
     waits = [(after - before).total_seconds() for before, after in pairwise(sent)]
     assert waits == sorted(waits), "what is read before it is sent says nothing of whether it may be"
     assert waits[-1] > 60
     refuses = False
     clock.forward(seconds=61)
-    await outbox.run_dry()
+    await outbox.send_due()
     assert await texts(ask, here) == ["One", "Two"]
     await outbox.close()
 
 
-async def _of(person: str, platform: Platform, state: StateDb) -> tuple[Client, ByHand]:
-    """The outbox on the same disk with the key of `person`: nobody told it whose that is."""
+async def _outbox_of(person: str, platform: Platform, state: StateDb) -> tuple[Client, ManualOutbox]:
+    """Return a client and an outbox on the same disk with the key of `person`. The outbox does not know the user yet."""
     client = Client("http://octavo.test", SecretStr(f"key-{person}"), transport=platform)
-    return client, ByHand(client, state, Drafts(state), jitter=lambda: 0.0)
+    return client, ManualOutbox(client, state, Drafts(state), jitter=lambda: 0.0)
 
 
-@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("account_is_known", [False, True])
 async def test_writes_of_one_account_are_never_sent_by_another(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform, state: StateDb, told: bool
+    outbox: ManualOutbox,
+    here: SpaceRef,
+    gate: RequestGate,
+    ask: Ask,
+    clock: Clock,
+    platform: Platform,
+    state: StateDb,
+    account_is_known: bool,
 ) -> None:
     for words in ("One", "Two"):
         await outbox.add(comment(here, words), action="comment")
@@ -107,13 +114,13 @@ async def test_writes_of_one_account_are_never_sent_by_another(
     await outbox.add_pending_comment(NewWrite(comment(here, "For a review"), "comment"))
     await outbox.close()
 
-    client, other = await _of("jun", platform, state)
-    if told:
-        other.set_account(MIA, asked=False)  # as it was kept from before
+    client, other = await _outbox_of("jun", platform, state)
+    if account_is_known:
+        other.set_account(MIA, asked=False)  # The account was recorded in an earlier session.
     await other.add(comment(here, "By Jun"), action="comment")
     await deliver(other, clock)
     clock.forward(hours=2)
-    await other.run_dry()
+    await other.send_due()
     assert await texts(ask, here) == ["By Jun"]
     waiting = [each.facts.text for each in other.entries_of_other_accounts]
     assert waiting == ["One", "Two", "For a review"]
@@ -127,13 +134,13 @@ async def test_writes_of_one_account_are_never_sent_by_another(
     assert await other.undo() is None, "what another wrote is not taken back"
     await other.retry(other.entries_of_other_accounts[0].id)
     await other.send_now(max_wait=0.1)
-    await other.run_dry()
+    await other.send_due()
     assert [each.facts.text for each in other.entries_of_other_accounts] == waiting
     await other.close()
     await client.aclose()
 
-    client, again = await _of("mia", platform, state)
-    await again.run_dry()
+    client, again = await _outbox_of("mia", platform, state)
+    await again.send_due()
     there = (await ask(comments.List(at=here, order="asc", format="markdown"))).items
     assert [(each.body.text, each.posted_by.id) for each in there] == [
         ("By Jun", "jun"),

@@ -1,4 +1,4 @@
-"""Answers kept between runs."""
+"""Responses that are cached between runs."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def value(answer: tuple[Any, Any] | None) -> Any:
     return answer[0] if answer else None
 
 
-def put(shelf: ResponseCache, *pairs: tuple[Any, Any]) -> None:
+def put(cache: ResponseCache, *pairs: tuple[Any, Any]) -> None:
     for read, answer in pairs:
-        shelf.put(read, answer)
-    shelf.flush()
+        cache.put(read, answer)
+    cache.flush()
 
 
-def test_stored_response_is_there_in_the_next_run(tmp_path: Path, clock: Clock) -> None:
+def test_stored_response_is_cached_in_the_next_run(tmp_path: Path, clock: Clock) -> None:
     page = ListPage[Comment](items=(Comment(id="k1", body=Body(markdown="Hi"), posted_by=User(id="mia")),), count=1)
     tree = content.PageTree(pages=(content.Page(id="p", type="group", pages=(content.Page(id="q"),)),))
-    shelf = ResponseCache(tmp_path, "mia", now=clock)
-    put(shelf, (spaces.Get(at=HERE), SPACE), (comments.List(at=HERE), page), (OF_REVISION, tree))
-    shelf.close()
+    cache = ResponseCache(tmp_path, "mia", now=clock)
+    put(cache, (spaces.Get(at=HERE), SPACE), (comments.List(at=HERE), page), (OF_REVISION, tree))
+    cache.close()
     clock.forward(days=1)
     again = ResponseCache(tmp_path, "mia", now=clock)
     kept = again.get(spaces.Get(at=HERE))
@@ -61,32 +61,32 @@ def test_stored_response_is_there_in_the_next_run(tmp_path: Path, clock: Clock) 
 
 
 def test_stored_response_is_readable_before_it_is_written(tmp_path: Path, clock: Clock) -> None:
-    shelf, written = ResponseCache(tmp_path, "mia", now=clock), Event()
-    shelf._writer.submit(lambda db: written.wait(20))
-    shelf.put(spaces.Get(at=HERE), SPACE)
-    assert shelf.get(spaces.Get(at=HERE)) == (SPACE, clock())
-    shelf.put(spaces.Get(at=HERE), newer := SPACE.model_copy(update={"comments": 4}))
-    assert value(shelf.get(spaces.Get(at=HERE))) == newer
+    cache, written = ResponseCache(tmp_path, "mia", now=clock), Event()
+    cache._writer.submit(lambda db: written.wait(20))
+    cache.put(spaces.Get(at=HERE), SPACE)
+    assert cache.get(spaces.Get(at=HERE)) == (SPACE, clock())
+    cache.put(spaces.Get(at=HERE), newer := SPACE.model_copy(update={"comments": 4}))
+    assert value(cache.get(spaces.Get(at=HERE))) == newer
     written.set()
-    shelf.flush()
-    assert shelf._unwritten == {}
-    assert value(shelf.get(spaces.Get(at=HERE))) == newer
-    shelf.close()
+    cache.flush()
+    assert cache._unwritten == {}
+    assert value(cache.get(spaces.Get(at=HERE))) == newer
+    cache.close()
 
 
 def test_response_removed_before_the_write_is_not_stored(tmp_path: Path) -> None:
-    shelf, written = ResponseCache(tmp_path, "mia"), Event()
-    shelf._writer.submit(lambda db: written.wait(20))
-    shelf.put(spaces.Get(at=HERE), SPACE)
-    shelf.clear()
-    assert shelf.get(spaces.Get(at=HERE)) is None
+    cache, written = ResponseCache(tmp_path, "mia"), Event()
+    cache._writer.submit(lambda db: written.wait(20))
+    cache.put(spaces.Get(at=HERE), SPACE)
+    cache.clear()
+    assert cache.get(spaces.Get(at=HERE)) is None
     written.set()
-    shelf.flush()
-    assert shelf.get(spaces.Get(at=HERE)) is None
-    shelf.close()
+    cache.flush()
+    assert cache.get(spaces.Get(at=HERE)) is None
+    cache.close()
 
 
-def test_profiles_do_not_meet(tmp_path: Path) -> None:
+def test_profiles_have_separate_responses(tmp_path: Path) -> None:
     mia, tom = ResponseCache(tmp_path, "mia"), ResponseCache(tmp_path, "tom")
     put(mia, (spaces.Get(at=HERE), SPACE))
     put(tom, (spaces.Get(at=HERE), Space(id="docs", title="As Tom sees it")))
@@ -100,29 +100,29 @@ def test_profiles_do_not_meet(tmp_path: Path) -> None:
 
 
 def test_cache_is_readable_by_its_owner_only(tmp_path: Path) -> None:
-    shelf = ResponseCache(tmp_path / "cache")
-    put(shelf, (spaces.Get(at=HERE), SPACE))
+    cache = ResponseCache(tmp_path / "cache")
+    put(cache, (spaces.Get(at=HERE), SPACE))
     assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "cache").iterdir()} == {0o600}
-    shelf.close()
+    cache.close()
 
 
 def offline_copy(folder: Path, *, stamp: str = "r1") -> None:
-    """Make one response available offline, and cache another."""
-    shelf = ResponseCache(folder, "mia")
-    put(shelf, (spaces.Get(at=HERE), SPACE), (op(1), SPACE), (op(2), SPACE), (op(3), SPACE))
-    shelf.put_version(URL, stamp)
-    shelf.pin("offline docs", URL)
-    shelf.close()
+    """Make one response available offline, and cache three others."""
+    cache = ResponseCache(folder, "mia")
+    put(cache, (spaces.Get(at=HERE), SPACE), (op(1), SPACE), (op(2), SPACE), (op(3), SPACE))
+    cache.put_version(URL, stamp)
+    cache.pin("offline docs", URL)
+    cache.close()
 
 
-def test_raised_schema_version_keeps_what_is_available_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_schema_version_keeps_offline_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offline_copy(tmp_path)
     monkeypatch.setattr(response_cache, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
     newer = ResponseCache(tmp_path, "mia")
     assert value(newer.get(spaces.Get(at=HERE))) == SPACE
     assert newer.versions[URL].stamp == "r1"
     assert list(newer.pinned_sizes("offline docs")) == [URL]
-    assert newer.get(op(1)) is None, "what nobody needs is fetched again"
+    assert newer.get(op(1)) is None, "other responses are fetched again"
     assert newer.notices == ()
     newer.close()
     assert [path.name for path in tmp_path.glob("cache-v*.db*")] == [f"cache-v{SCHEMA_VERSION + 1}.db"]
@@ -162,7 +162,7 @@ def test_versions_are_migrated_from_older_tables(tmp_path: Path) -> None:
     offline_copy(tmp_path, stamp="")
     (path,) = tmp_path.glob("cache-v*.db")
 
-    def as_before(*statements: str) -> None:
+    def run_older_version(*statements: str) -> None:
         db = connect(path)
         db.execute(
             "CREATE TABLE readings (namespace TEXT NOT NULL, url TEXT NOT NULL, stamp TEXT NOT NULL,"
@@ -172,43 +172,43 @@ def test_versions_are_migrated_from_older_tables(tmp_path: Path) -> None:
             db.execute(each)
         db.close()
 
-    as_before(
+    run_older_version(
         "DROP TABLE versions",
         f"INSERT OR REPLACE INTO pins VALUES ('mia', '{URL}', 'offline docs', 'r1', '')",
         "INSERT OR REPLACE INTO pins VALUES ('mia', '/v1/spaces/s3', 'offline docs', '', 'You may not.')",
         "INSERT OR REPLACE INTO pins VALUES ('mia', '/v1/spaces/s1', 'offline docs', 'of the pin', '')",
         "INSERT INTO readings VALUES ('mia', '/v1/spaces/s1', 'of the inbox', 7.0)",
     )
-    shelf = ResponseCache(tmp_path, "mia")
-    assert {url: (each.stamp, each.error) for url, each in shelf.versions.items()} == {
+    cache = ResponseCache(tmp_path, "mia")
+    assert {url: (each.stamp, each.error) for url, each in cache.versions.items()} == {
         URL: ("r1", ""),
         "/v1/spaces/s3": ("", "You may not."),
         "/v1/spaces/s1": ("of the inbox", ""),
     }
-    kept = shelf.get(spaces.Get(at=HERE))
+    kept = cache.get(spaces.Get(at=HERE))
     assert kept is not None
-    assert shelf.versions[URL].requested_at == kept[1]
-    shelf.close()
-    # The older Octavo ran once more, and read one of them anew.
-    as_before(
+    assert cache.versions[URL].requested_at == kept[1]
+    cache.close()
+    # An older Octavo runs once more and fetches one response again.
+    run_older_version(
         "INSERT INTO readings VALUES ('mia', '/v1/spaces/s1', 'later', 9.0), ('mia', '/v1/spaces/s2', 'new', 9.0)"
     )
-    shelf = ResponseCache(tmp_path, "mia")
-    assert (shelf.versions["/v1/spaces/s1"].stamp, shelf.versions["/v1/spaces/s2"].stamp) == ("later", "new")
-    assert shelf.versions[URL].stamp == "r1"
-    shelf.close()
+    cache = ResponseCache(tmp_path, "mia")
+    assert (cache.versions["/v1/spaces/s1"].stamp, cache.versions["/v1/spaces/s2"].stamp) == ("later", "new")
+    assert cache.versions[URL].stamp == "r1"
+    cache.close()
 
 
 def test_version_is_removed_with_its_response(tmp_path: Path, clock: Clock) -> None:
-    shelf = ResponseCache(tmp_path, "mia", now=clock)
-    put(shelf, (op(1), SPACE), (op(2), SPACE), (op(3), SPACE))
+    cache = ResponseCache(tmp_path, "mia", now=clock)
+    put(cache, (op(1), SPACE), (op(2), SPACE), (op(3), SPACE))
     for number in (1, 2, 3):
-        shelf.put_version(f"/v1/spaces/s{number}", "r1")
-    shelf.put_version("/v1/spaces/x", "", "You may not.")
+        cache.put_version(f"/v1/spaces/s{number}", "r1")
+    cache.put_version("/v1/spaces/x", "", "You may not.")
     for number in (2, 3):
-        shelf.pin("offline", f"/v1/spaces/s{number}")
-    shelf.unpin("offline", ["/v1/spaces/s3"])
-    shelf.close()
+        cache.pin("offline", f"/v1/spaces/s{number}")
+    cache.unpin("offline", ["/v1/spaces/s3"])
+    cache.close()
     clock.forward(days=91)
     again = ResponseCache(tmp_path, "mia", now=clock)
     again.flush()
@@ -223,7 +223,7 @@ def test_version_is_removed_with_its_response(tmp_path: Path, clock: Clock) -> N
     again.close()
 
 
-def test_an_older_schema_without_offline_copies_is_thrown_away(tmp_path: Path) -> None:
+def test_older_schema_without_offline_copies_is_deleted(tmp_path: Path) -> None:
     (tmp_path / "cache-v0.db").write_text("old")
     (tmp_path / "other.db").write_text("not ours")
     ResponseCache(tmp_path).close()
@@ -231,9 +231,9 @@ def test_an_older_schema_without_offline_copies_is_thrown_away(tmp_path: Path) -
 
 
 def test_old_responses_are_evicted_and_immutable_ones_stay(tmp_path: Path, clock: Clock) -> None:
-    shelf = ResponseCache(tmp_path, now=clock)
-    put(shelf, (op(1), SPACE), (OF_REVISION, content.PageTree(pages=())))
-    shelf.close()
+    cache = ResponseCache(tmp_path, now=clock)
+    put(cache, (op(1), SPACE), (OF_REVISION, content.PageTree(pages=())))
+    cache.close()
     clock.forward(days=91)
     again = ResponseCache(tmp_path, now=clock)
     again.flush()
@@ -243,12 +243,12 @@ def test_old_responses_are_evicted_and_immutable_ones_stay(tmp_path: Path, clock
 
 
 def test_oldest_responses_are_evicted_at_the_size_limit(tmp_path: Path, clock: Clock) -> None:
-    shelf = ResponseCache(tmp_path, now=clock, max_bytes=10_000)
+    cache = ResponseCache(tmp_path, now=clock, max_bytes=10_000)
     for number in range(10):
         clock.forward(seconds=1)
-        put(shelf, (op(number), Space(id=f"s{number}", title="x" * 200, emoji="y" * 200, created_at=clock())))
-    put(shelf, (OF_REVISION, content.PageTree(pages=(content.Page(id="p", description="z" * 8_000),))))
-    shelf.close()
+        put(cache, (op(number), Space(id=f"s{number}", title="x" * 200, emoji="y" * 200, created_at=clock())))
+    put(cache, (OF_REVISION, content.PageTree(pages=(content.Page(id="p", description="z" * 8_000),))))
+    cache.close()
     again = ResponseCache(tmp_path, now=clock, max_bytes=10_000)
     again.flush()
     left = [number for number in range(10) if again.get(op(number))]
@@ -259,9 +259,9 @@ def test_oldest_responses_are_evicted_at_the_size_limit(tmp_path: Path, clock: C
 
 
 def test_damaged_cache_file_is_usable_again(tmp_path: Path) -> None:
-    shelf = ResponseCache(tmp_path)
-    put(shelf, *((op(number), Space(id=f"s{number}", title=f"Space {number}")) for number in range(200)))
-    shelf.close()
+    cache = ResponseCache(tmp_path)
+    put(cache, *((op(number), Space(id=f"s{number}", title=f"Space {number}")) for number in range(200)))
+    cache.close()
     (path,) = tmp_path.glob("cache-v*.db")
     whole = path.read_bytes()
     chance = random.Random(3)
@@ -292,13 +292,13 @@ def test_damaged_cache_file_is_usable_again(tmp_path: Path) -> None:
 
 
 def test_unreadable_response_is_removed(tmp_path: Path) -> None:
-    shelf = ResponseCache(tmp_path)
-    put(shelf, (op(1), SPACE))
-    shelf._writer.submit(lambda db: db.execute("UPDATE answers SET body = CAST('[1, 2' AS BLOB)")).result()
-    assert shelf.get(op(1)) is None
-    shelf.flush()
-    assert shelf.read_body(op(1)) is None
-    shelf.close()
+    cache = ResponseCache(tmp_path)
+    put(cache, (op(1), SPACE))
+    cache._writer.submit(lambda db: db.execute("UPDATE answers SET body = CAST('[1, 2' AS BLOB)")).result()
+    assert cache.get(op(1)) is None
+    cache.flush()
+    assert cache.read_body(op(1)) is None
+    cache.close()
 
 
 @pytest.mark.parametrize("there", ["a file", "nothing"])
@@ -307,57 +307,57 @@ def test_cache_without_a_folder_works(tmp_path: Path, there: str) -> None:
     if there == "a file":
         folder = tmp_path / "file" / "cache"
         (tmp_path / "file").write_text("")
-    shelf = ResponseCache(folder)
-    put(shelf, (op(1), SPACE))
-    assert value(shelf.get(op(1))) == SPACE
-    assert ("Could not open the cache" in "".join(shelf.notices)) == (there == "a file")
-    shelf.close()
+    cache = ResponseCache(folder)
+    put(cache, (op(1), SPACE))
+    assert value(cache.get(op(1))) == SPACE
+    assert ("Could not open the cache" in "".join(cache.notices)) == (there == "a file")
+    cache.close()
 
 
 def test_unchanged_response_updates_only_its_time(tmp_path: Path, clock: Clock) -> None:
-    shelf = ResponseCache(tmp_path, "mia", now=clock)
-    still = shelf.put(op(1), SPACE)
-    shelf.flush()
-    (before,) = shelf.responses_after(0, 10)
+    cache = ResponseCache(tmp_path, "mia", now=clock)
+    still = cache.put(op(1), SPACE)
+    cache.flush()
+    (before,) = cache.responses_after(0, 10)
     clock.forward(hours=1)
-    still = shelf.put(op(1), SPACE, unchanged_since=still)
-    shelf.flush()
-    (after,) = shelf.responses_after(0, 10)
+    still = cache.put(op(1), SPACE, unchanged_since=still)
+    cache.flush()
+    (after,) = cache.responses_after(0, 10)
     assert (after.number, after.body, after.stored_at) == (before.number, before.body, clock())
     clock.forward(hours=1)
     another = SPACE.model_copy(update={"title": "Of another terminal"})
-    shelf.put(op(1), another)
-    shelf.put(op(1), SPACE, unchanged_since=still)
-    shelf.flush()
-    assert value(shelf.get(op(1))) == SPACE, "what another put there meanwhile is not taken for it"
-    shelf.clear()
-    shelf.put(op(1), SPACE, unchanged_since=still)
-    shelf.flush()
-    assert value(shelf.get(op(1))) == SPACE, "what was thrown away is written"
-    shelf.close()
+    cache.put(op(1), another)
+    cache.put(op(1), SPACE, unchanged_since=still)
+    cache.flush()
+    assert value(cache.get(op(1))) == SPACE, "what another put there meanwhile is not taken for it"
+    cache.clear()
+    cache.put(op(1), SPACE, unchanged_since=still)
+    cache.flush()
+    assert value(cache.get(op(1))) == SPACE, "what was thrown away is written"
+    cache.close()
 
 
 def test_unchanged_response_is_not_rewritten_without_a_read(tmp_path: Path, clock: Clock) -> None:
-    shelf = ResponseCache(tmp_path, "mia", now=clock)
-    put(shelf, (op(1), SPACE))
-    (before,) = shelf.responses_after(0, 10)
+    cache = ResponseCache(tmp_path, "mia", now=clock)
+    put(cache, (op(1), SPACE))
+    (before,) = cache.responses_after(0, 10)
     clock.forward(hours=1)
-    put(shelf, (op(1), SPACE))
-    (after,) = shelf.responses_after(0, 10)
+    put(cache, (op(1), SPACE))
+    (after,) = cache.responses_after(0, 10)
     assert (after.number, after.body, after.stored_at) == (before.number, before.body, clock())
-    put(shelf, (op(1), SPACE.model_copy(update={"title": "Another"})))
-    assert value(shelf.get(op(1))) != SPACE
-    shelf.close()
+    put(cache, (op(1), SPACE.model_copy(update={"title": "Another"})))
+    assert value(cache.get(op(1))) != SPACE
+    cache.close()
 
 
 def test_derived_values_are_kept_until_the_cache_is_cleared(tmp_path: Path) -> None:
-    shelf = ResponseCache(tmp_path, "mia")
-    assert shelf.read_derived("rows") is None
-    shelf.put_derived("rows", lambda: b"1")
-    shelf.put_derived("rows", lambda: b"2")
-    shelf.flush()
-    assert shelf.read_derived("rows") == b"2"
-    shelf.clear()
-    shelf.flush()
-    assert shelf.read_derived("rows") is None
-    shelf.close()
+    cache = ResponseCache(tmp_path, "mia")
+    assert cache.read_derived("rows") is None
+    cache.put_derived("rows", lambda: b"1")
+    cache.put_derived("rows", lambda: b"2")
+    cache.flush()
+    assert cache.read_derived("rows") == b"2"
+    cache.clear()
+    cache.flush()
+    assert cache.read_derived("rows") is None
+    cache.close()

@@ -1,4 +1,4 @@
-"""A review of five held comments and a verdict, sent by a process that is killed again and again, over a bad line."""
+"""A review with five pending comments, sent by processes that are killed again and again, on a bad connection."""
 
 from __future__ import annotations
 
@@ -24,48 +24,49 @@ from octavo.documents.suggestions import find_suggestions
 from octavo.server.app import Platform
 from octavo.tui.editing.suggestion_commands import SuggestedText, apply_suggestions
 from tests.data.reviewing import VERDICT, WORDS
-from tests.data.test_kills import TOXICS, last_words, running, served
+from tests.data.test_kills import TOXICS, read_output, run_module, serve_platform
 from tests.fault_proxy import FaultProxy, Toxic
 from tests.server.asking import Ask, Clock, small_world, space_with
 
 
-async def _the_author_applies_it(platform: Platform, ask: Ask, at: ChangeRequestRef) -> None:
-    """Check that the page has the suggested text, which the author finds in the comments."""
+async def _check_suggestion_applies(platform: Platform, ask: Ask, at: ChangeRequestRef) -> None:
+    """Apply the suggestion in the comments as the author. Check that the page has the suggested text."""
     found = (await ask(comments.List(at=at, format="markdown"))).items
     ((thread, (wanted,)),) = [(each, those) for each in found if (those := find_suggestions(each.body.text))]
     assert thread.target.node
     client, state = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), StateDb(None, "ada")
-    shelf = ResponseCache(None, "ada")
-    live = Live(client, shelf, Outbox(client, state, Drafts(state)))
+    cache = ResponseCache(None, "ada")
+    live = Live(client, cache, Outbox(client, state, Drafts(state)))
     sent = await apply_suggestions(
         live, at, (SuggestedText("intro", thread.target.node.id, thread.target.revision, wanted.text),)
     )
     assert sent.kind == "done"
     await live.close()
     await client.aclose()
-    shelf.close()
+    cache.close()
     state.close()
     page = await ask(content.GetRawPage(at=at, page_id="intro"))
     assert page.markdown == Raw("# Intro\n\nHello, reader and writer.")
 
 
 HELD_BACK = Toxic("hold", seconds=0.4)
-"""It arrives after its sender was told that it broke, and before a person is asked."""
+"""Arrives after the client reported a lost connection, and before the user must decide."""
 LONGEST_LIFE = 1.5
-"""Seconds, for those that have nothing to ask."""
+"""Seconds until a process that sends no requests is killed."""
 
 
-async def _review(arguments: tuple[str, ...], proxy: FaultProxy, life: int | None = None, moment: float = 0.0) -> bool:
-    """Run until `life` requests and a `moment` in seconds have passed, then kill. Return whether everything was
-    sent."""
-    async with running("tests.data.reviewing", *arguments) as process:
+async def _run_review(
+    arguments: tuple[str, ...], proxy: FaultProxy, life: int | None = None, moment: float = 0.0
+) -> bool:
+    """Run until `life` requests and `moment` seconds have passed, then kill. Return True if everything was sent."""
+    async with run_module("tests.data.reviewing", *arguments) as process:
         if life is not None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(proxy.taken(len(proxy.log) + life), LONGEST_LIFE)
             await asyncio.sleep(moment)
             if process.returncode is None:
                 process.kill()
-        return "finished" in await last_words(process)
+        return "finished" in await read_output(process)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ async def _review(arguments: tuple[str, ...], proxy: FaultProxy, life: int | Non
         ),
     ],
 )
-async def test_each_comment_is_sent_once_and_then_the_verdict(kills: int, seed: int, tmp_path: Path) -> None:
+async def test_killed_review_sends_each_comment_once_then_the_review(kills: int, seed: int, tmp_path: Path) -> None:
     platform, chance = Platform(small_world(Clock())), random.Random(seed)
     ask = Ask(platform)
     space = (await space_with(ask, intro="# Intro\n\nHello.")).ref
@@ -89,40 +90,40 @@ async def test_each_comment_is_sent_once_and_then_the_verdict(kills: int, seed: 
     await ask(change_requests.Update(at=at, status="open"))
     revision = (await ask(change_requests.Get(at=at))).revision or ""
 
-    deck: list[bool] = []
-    """Which of the next requests are spoiled: half of them, however few they are."""
+    next_faults: list[bool] = []
+    """True for each of the next requests that meets a fault: always half of ten."""
 
-    def toxic() -> Toxic:
-        if not deck:
-            deck.extend(chance.sample((True, False) * 5, 10))
-        return chance.choice((*TOXICS, HELD_BACK)) if deck.pop() else Toxic()
+    def choose_fault() -> Toxic:
+        if not next_faults:
+            next_faults.extend(chance.sample((True, False) * 5, 10))
+        return chance.choice((*TOXICS, HELD_BACK)) if next_faults.pop() else Toxic()
 
     killed, finished = 0, False
-    async with served(platform) as port, FaultProxy("127.0.0.1", port, otherwise=toxic) as proxy:
+    async with serve_platform(platform) as port, FaultProxy("127.0.0.1", port, otherwise=choose_fault) as proxy:
         arguments = (str(tmp_path), proxy.origin, at.space_id, at.change_request_id, revision)
         while killed < kills and not finished:
-            # Most are killed while a request is under way: in the middle of it, or just before or after it.
-            # The first of them while they write.
+            # Most processes are killed during a request, or just before or after.
+            # The first fifth is killed before its first request.
             life = 0 if killed < kills / 5 else chance.choice((1, 1, 2))
-            finished = await _review(arguments, proxy, life, chance.uniform(0.0, 0.03))
+            finished = await _run_review(arguments, proxy, life, chance.uniform(0.0, 0.03))
             killed += not finished
-        finished = finished or await _review(arguments, proxy)
+        finished = finished or await _run_review(arguments, proxy)
     path = f"/spaces/{at.space_id}/change-requests/{at.change_request_id}"
     there = sorted(platform.world.store.all(f"{path}/comments"), key=lambda each: each["postedAt"])
-    verdicts = list(platform.world.store.all(f"{path}/reviews"))
+    sent_reviews = list(platform.world.store.all(f"{path}/reviews"))
     faults = sum(kind != "ok" for kind in proxy.log)
     share = f"{faults / len(proxy.log):.0%}"
     print(f"{killed} kills, {len(proxy.log)} requests, {faults} of them spoiled ({share}): {Counter(proxy.log)}")
     print(
-        f"{len(there)} comments, {len(verdicts)} verdicts, in the order {[each['body']['markdown'] for each in there]}"
+        f"{len(there)} comments, {len(sent_reviews)} verdicts, in the order {[each['body']['markdown'] for each in there]}"
     )
     assert finished
     assert [each["body"]["markdown"] for each in there] == [*WORDS, VERDICT]
-    assert [(each["status"], each["reviewer"], each["revision"]) for each in verdicts] == [
+    assert [(each["status"], each["reviewer"], each["revision"]) for each in sent_reviews] == [
         ("changes-requested", "mia", revision)
     ]
-    assert killed >= kills, "It was not killed often enough to mean anything"
-    assert faults >= 0.4 * len(proxy.log), "Too little was spoiled to mean anything"
-    await _the_author_applies_it(platform, ask, at)
+    assert killed >= kills, "too few kills"
+    assert faults >= 0.4 * len(proxy.log), "too few faults"
+    await _check_suggestion_applies(platform, ask, at)
     platform.close()
     platform.world.store.close()

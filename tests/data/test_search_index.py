@@ -1,4 +1,4 @@
-"""The local index: words of what was read, in real SQLite files."""
+"""The local search index of loaded responses, in real SQLite files."""
 
 from __future__ import annotations
 
@@ -68,37 +68,37 @@ def _files(folder: Path, companions: str = "") -> list[Path]:
     return list(folder.glob(f"index-v*.db{companions}"))
 
 
-async def found(index: SearchIndex, typed: str, **how: Any) -> tuple[Hit, ...]:
+async def find(index: SearchIndex, typed: str, **how: Any) -> tuple[Hit, ...]:
     index.flush()
     return await index.search(typed, **how)
 
 
-async def ids(index: SearchIndex, typed: str, **how: Any) -> list[str]:
-    return [hit.id for hit in await found(index, typed, **how)]
+async def find_ids(index: SearchIndex, typed: str, **how: Any) -> list[str]:
+    return [hit.id for hit in await find(index, typed, **how)]
 
 
-def said(hit: Hit) -> list[str]:
-    """The words that are marked in a snippet."""
+def marked_words(hit: Hit) -> list[str]:
+    """Return the marked words of a snippet."""
     return [hit.snippet[start:end] for start, end in hit.marks]
 
 
-class TestWhatIsFound:
+class TestFoundDocuments:
     async def test_page_is_found_by_text_and_headings_of_a_section(self, index: SearchIndex, clock: Clock) -> None:
         read_page(
             index, "# Harbour\n\nBoats.\n\n## Tides\n\n### Spring tide\n\nThe quay floods at *springs*.\n\n## Fees\n"
         )
-        (hit,) = await found(index, "floods")
+        (hit,) = await find(index, "floods")
         assert (hit.kind, hit.space, hit.id, hit.part, hit.title) == ("page", "docs", "p1", "section", "Harbour")
         assert hit.path == ("Tides", "Spring tide")
         assert hit.snippet == "The quay floods at springs."
-        assert said(hit) == ["floods"]
+        assert marked_words(hit) == ["floods"]
         assert hit.known_at == clock()
         assert hit.place == HERE
 
     async def test_page_title_and_section_text_match_together(self, index: SearchIndex) -> None:
         read_page(index, "## Battery\n\nCharge it.\n\n## Hull\n\nScrub it.", title="Safety")
         read_page(index, "## Battery\n\nBuy one.", title="Prices", id="p2")
-        (hit,) = await found(index, "safety battery")
+        (hit,) = await find(index, "safety battery")
         assert (hit.id, hit.path) == ("p1", ("Battery",))
 
     async def test_titles_rank_before_text_and_recent_pages_before_old_ones(
@@ -111,22 +111,22 @@ class TestWhatIsFound:
                 index, words if number else "Boats.", title="Pontoon" if not number else f"Other {number}", id=page
             )
             index.flush()
-        assert await ids(index, "pontoon") == ["p1", "p3", "p2"]
+        assert await find_ids(index, "pontoon") == ["p1", "p3", "p2"]
         clock.forward(hours=1)
         read_page(index, "Moor at the pontoon, and stay there.", title="Other 1", id="p2")
-        assert await ids(index, "pontoon") == ["p1", "p2", "p3"]
+        assert await find_ids(index, "pontoon") == ["p1", "p2", "p3"]
 
     async def test_comments_replies_and_quotes_are_found_with_their_thread(self, index: SearchIndex) -> None:
         read_threads(
             index, comment("k1", "Is this **right**?", quote="The sluice opens at noon."), comment("k2", "Thanks")
         )
         read_replies(index, "k1", "Yes, says the lockkeeper.", "Good.")
-        (hit,) = await found(index, "lockkeeper")
+        (hit,) = await find(index, "lockkeeper")
         assert (hit.kind, hit.id, hit.part, hit.author) == ("thread", "k1", "reply", "Tom Hale")
         assert (hit.title, hit.page, hit.node) == ("Harbour", "p1", "n-k1")
-        (hit,) = await found(index, "sluice")
+        (hit,) = await find(index, "sluice")
         assert (hit.id, hit.part, hit.snippet) == ("k1", "quote", "The sluice opens at noon.")
-        (hit,) = await found(index, "right")
+        (hit,) = await find(index, "right")
         assert (hit.id, hit.part, hit.about) == ("k1", "comment", "open")
         assert dict(await index.replies()) == {(HERE, "k1"): ("Yes, says the lockkeeper.", "Good.")}
 
@@ -135,8 +135,8 @@ class TestWhatIsFound:
         read_threads(index, comment("k1", "anchor"), at=there)
         read_threads(index, comment("k1", "anchor"))
         read_replies(index, "k1", "chain", at=there)
-        assert {hit.place for hit in await found(index, "anchor")} == {HERE, there}
-        assert [hit.place for hit in await found(index, "chain")] == [there]
+        assert {hit.place for hit in await find(index, "anchor")} == {HERE, there}
+        assert [hit.place for hit in await find(index, "chain")] == [there]
 
     async def test_change_request_is_found_by_number_subject_and_description(self, index: SearchIndex) -> None:
         change = ChangeRequest(
@@ -147,7 +147,7 @@ class TestWhatIsFound:
             ListPage[ChangeRequest](items=(change,)),
         )
         for typed in ("#7", "refused", "7 times"):
-            (hit,) = await found(index, typed)
+            (hit,) = await find(index, typed)
             assert (hit.kind, hit.id, hit.number, hit.title, hit.about) == (
                 "change request", "c7", 7, "Show refused times", "open",
             )  # fmt: skip
@@ -155,7 +155,7 @@ class TestWhatIsFound:
     async def test_page_that_was_never_loaded_is_found_by_title(self, index: SearchIndex) -> None:
         tree = PageTree(pages=(Page(id="p1", title="Harbour", pages=(Page(id="p2", title="Tide tables"),)),))
         index.add(content.ListPages(at=HERE), tree)
-        (hit,) = await found(index, "tables")
+        (hit,) = await find(index, "tables")
         assert (hit.id, hit.part, hit.known_at) == ("p2", "page", None)
         extent = await index.counts()
         assert (extent.pages, extent.titles, extent.threads) == (0, 2, 0)
@@ -164,15 +164,15 @@ class TestWhatIsFound:
         read_page(index, "buoy")
         read_page(index, "buoy", at=SpaceRef(space_id="other"), id="p9")
         read_threads(index, comment("k1", "buoy"))
-        assert await ids(index, "buoy", kinds=("thread",)) == ["k1"]
-        assert await ids(index, "buoy", spaces=("other",)) == ["p9"]
-        assert await ids(index, "buoy", spaces=()) == []
-        assert len(await ids(index, "buoy", limit=2)) == 2
+        assert await find_ids(index, "buoy", kinds=("thread",)) == ["k1"]
+        assert await find_ids(index, "buoy", spaces=("other",)) == ["p9"]
+        assert await find_ids(index, "buoy", spaces=()) == []
+        assert len(await find_ids(index, "buoy", limit=2)) == 2
 
     async def test_page_with_many_matches_leaves_room_for_others(self, index: SearchIndex) -> None:
         read_page(index, "\n".join(f"## Part {number}\n\nbuoy buoy buoy\n" for number in range(30)))
         read_page(index, "A page with many words, and among them a buoy.", id="p2")
-        assert await ids(index, "buoy") == ["p1", "p1", "p1", "p2"]
+        assert await find_ids(index, "buoy") == ["p1", "p1", "p1", "p2"]
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ async def test_text_is_found_in_every_notation(
     index: SearchIndex, text: str, typed: str, marked: list[str] | None
 ) -> None:
     read_page(index, f"Before.\n\n{text}\n\nAfter.")
-    (hit,) = await found(index, typed)
-    assert marked is None or said(hit) == marked
+    (hit,) = await find(index, typed)
+    assert marked is None or marked_words(hit) == marked
 
 
 @pytest.mark.parametrize(
@@ -223,18 +223,18 @@ async def test_text_is_found_in_every_notation(
 )  # fmt: skip
 async def test_typed_text_is_never_query_syntax(index: SearchIndex, typed: str) -> None:
     read_page(index, f"The quay near the tide or boat and not title words {typed.encode('utf-8', 'replace').decode()}")
-    await found(index, typed)
+    await find(index, typed)
     assert index.notice == ""
-    assert await ids(index, "quay tide near") == ["p1"]
-    assert await ids(index, "quay AND whale") == []
+    assert await find_ids(index, "quay tide near") == ["p1"]
+    assert await find_ids(index, "quay AND whale") == []
 
 
 async def test_single_letter_matches_a_word_and_no_prefix(index: SearchIndex) -> None:
     read_page(index, "Vitamin C")
     read_page(index, "Cats", id="p2")
-    assert await ids(index, "c") == ["p1"]
-    assert sorted(await ids(index, "ca")) == ["p2"]
-    assert await ids(index, "ca vitamin") == []
+    assert await find_ids(index, "c") == ["p1"]
+    assert sorted(await find_ids(index, "ca")) == ["p2"]
+    assert await find_ids(index, "ca vitamin") == []
 
 
 @pytest.mark.parametrize(
@@ -251,20 +251,20 @@ async def test_single_letter_matches_a_word_and_no_prefix(index: SearchIndex) ->
 )
 async def test_other_words_are_not_found(index: SearchIndex, text: str, typed: str) -> None:
     read_page(index, text)
-    assert await ids(index, typed) == []
+    assert await find_ids(index, typed) == []
 
 
 async def test_page_title_in_camel_case_is_found_by_its_parts(index: SearchIndex) -> None:
     tree = PageTree(pages=(Page(id="p1", title="stationList"), Page(id="p2", title="The useState hook")))
     index.add(content.ListPages(at=HERE), tree)
-    assert await ids(index, "list") == ["p1"]
-    assert await ids(index, "state") == ["p2"]
+    assert await find_ids(index, "list") == ["p1"]
+    assert await find_ids(index, "state") == ["p2"]
 
 
 async def test_whole_word_ranks_before_a_part_of_a_word(index: SearchIndex) -> None:
     read_page(index, "Call getStationId.", id="p1")
     read_page(index, "The station is open.", id="p2")
-    assert await ids(index, "station") == ["p2", "p1"]
+    assert await find_ids(index, "station") == ["p2", "p1"]
 
 
 async def test_found_page_has_its_path(index: SearchIndex) -> None:
@@ -276,10 +276,10 @@ async def test_found_page_has_its_path(index: SearchIndex) -> None:
         ("p1", "API", "api/", ""),
         ("p2", "Overview", "api/overview", "api/overview.md"),
     )
-    assert [hit.page_path for hit in await found(index, "overview")] == ["api/overview"]
+    assert [hit.page_path for hit in await find(index, "overview")] == ["api/overview"]
     moved = below.model_copy(update={"path": "cli/overview"})
     index.add(content.ListPages(at=HERE), PageTree(pages=(moved,)))
-    assert [hit.page_path for hit in await found(index, "overview")] == ["cli/overview"]
+    assert [hit.page_path for hit in await find(index, "overview")] == ["cli/overview"]
 
 
 async def test_random_queries_never_fail(index: SearchIndex) -> None:
@@ -288,31 +288,31 @@ async def test_random_queries_never_fail(index: SearchIndex) -> None:
     read_page(index, "".join(chance.choices(alphabet, k=2000)))
     for _ in range(300):
         typed = "".join(chance.choices(alphabet, k=chance.randrange(1, 30)))
-        for hit in await found(index, typed):
+        for hit in await find(index, typed):
             assert all(0 <= start < end <= len(hit.snippet) for start, end in hit.marks)
     assert index.notice == ""
 
 
-class TestWhatChanges:
+class TestChanges:
     async def test_replaced_text_is_not_found(self, index: SearchIndex) -> None:
         read_page(index, "The old slipway.")
         read_threads(index, comment("k1", "gangway"))
         read_page(index, "The new jetty.")
         read_threads(index, comment("k1", "ladder"))
-        assert await ids(index, "slipway") == []
-        assert await ids(index, "gangway") == []
-        assert await ids(index, "jetty") == ["p1"]
-        assert await ids(index, "ladder") == ["k1"]
+        assert await find_ids(index, "slipway") == []
+        assert await find_ids(index, "gangway") == []
+        assert await find_ids(index, "jetty") == ["p1"]
+        assert await find_ids(index, "ladder") == ["k1"]
 
     async def test_thread_missing_in_a_complete_list_is_removed(self, index: SearchIndex) -> None:
         read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"), comment("k3", "ladder", page="p2"))
         read_replies(index, "k2", "rope", "rope")
         read_threads(index, comment("k1", "ladder"), target_page="p1", status="all")
-        assert sorted(await ids(index, "ladder")) == ["k1", "k3"]
-        assert await ids(index, "rope") == []
+        assert sorted(await find_ids(index, "ladder")) == ["k1", "k3"]
+        assert await find_ids(index, "rope") == []
         read_replies(index, "k1", "knot", "splice")
         read_replies(index, "k1", "knot")
-        assert await ids(index, "splice") == []
+        assert await find_ids(index, "splice") == []
 
     @pytest.mark.parametrize("asked", [{"status": "open"}, {"authors": ("tom",)}, {"page": "2"}])
     async def test_thread_missing_in_a_partial_list_is_kept(self, index: SearchIndex, asked: dict[str, Any]) -> None:
@@ -320,15 +320,15 @@ class TestWhatChanges:
         read_threads(index, comment("k1", "ladder"), **asked)
         op = comments.List(at=HERE)
         index.add(op, ListPage[Comment](items=(comment("k1", "ladder"),), next=Next(page="2")))
-        assert sorted(await ids(index, "ladder")) == ["k1", "k2"]
+        assert sorted(await find_ids(index, "ladder")) == ["k1", "k2"]
 
     async def test_deleted_pages_are_removed_and_renamed_pages_keep_their_text(self, index: SearchIndex) -> None:
         read_page(index, "slipway")
         read_page(index, "jetty", id="p2")
         index.add(content.ListPages(at=HERE), PageTree(pages=(Page(id="p1", title="Dock"),)))
-        assert await ids(index, "jetty") == []
-        assert [hit.title for hit in await found(index, "slipway")] == ["Dock"]
-        assert await ids(index, "dock") == ["p1"]
+        assert await find_ids(index, "jetty") == []
+        assert [hit.title for hit in await find(index, "slipway")] == ["Dock"]
+        assert await find_ids(index, "dock") == ["p1"]
 
     async def test_deleted_and_missing_items_are_removed(self, index: SearchIndex) -> None:
         read_page(index, "slipway")
@@ -336,14 +336,14 @@ class TestWhatChanges:
         read_replies(index, "k1", "slipway")
         index.remove(comments.Delete(at=HERE, comment_id="k1"))
         index.remove(content.GetPage(at=HERE, page_id="p1"))
-        assert await ids(index, "slipway") == ["k2"]
+        assert await find_ids(index, "slipway") == ["k2"]
 
     async def test_older_response_replaces_nothing(self, index: SearchIndex, clock: Clock) -> None:
         read_page(index, "jetty")
         index.flush()
         clock.forward(hours=-1)
         read_page(index, "slipway")
-        assert await ids(index, "jetty") == ["p1"]
+        assert await find_ids(index, "jetty") == ["p1"]
 
     async def test_oldest_documents_are_evicted_first(self, tmp_path: Path, clock: Clock) -> None:
         index = SearchIndex(tmp_path, max_documents=600, now=clock)
@@ -352,8 +352,8 @@ class TestWhatChanges:
             read_page(index, f"buoy number{number}", id=f"p{number}")
             if number % 100 == 0:
                 index.flush()
-        assert await ids(index, "number0") == []
-        assert await ids(index, "number1199") == ["p1199"]
+        assert await find_ids(index, "number0") == []
+        assert await find_ids(index, "number1199") == ["p1199"]
         assert (await index.counts()).pages <= 600 + EVICT_EVERY
         index.close()
         small = SearchIndex(tmp_path / "small", max_letters=50_000, now=clock)
@@ -361,13 +361,13 @@ class TestWhatChanges:
             clock.forward(seconds=1)
             read_page(small, f"buoy number{number} {'x' * 200}", id=f"p{number}")
         small.flush()
-        assert await ids(small, "number0") == []
-        assert await ids(small, "number499") == ["p499"]
+        assert await find_ids(small, "number0") == []
+        assert await find_ids(small, "number499") == ["p499"]
         small.close()
 
 
-class TestWhatServersSay:
-    """Nothing of it keeps the rest from being found."""
+class TestUnusualResponses:
+    """Unusual responses do not hide other documents."""
 
     @pytest.mark.parametrize(
         ("said", "wanted"),
@@ -385,29 +385,29 @@ class TestWhatServersSay:
         op = change_requests.List(at=HERE)
         answer = json.dumps({"items": [{"id": "c1", "subject": "slipway", **said}]})
         index.add(op, read(SPECS[type(op)].codec, answer.encode()))
-        assert [(hit.id, hit.number, hit.at) for hit in await found(index, "slipway")] == wanted
+        assert [(hit.id, hit.number, hit.at) for hit in await find(index, "slipway")] == wanted
         assert index.notice == ""
 
     async def test_duplicate_thread_in_a_list_is_found_once(self, index: SearchIndex) -> None:
         read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"), comment("k1", "rope"))
-        assert await ids(index, "ladder") == ["k2"]
-        assert await ids(index, "rope") == ["k1"]
+        assert await find_ids(index, "ladder") == ["k2"]
+        assert await find_ids(index, "rope") == ["k1"]
         assert index.notice == ""
 
     async def test_ids_that_differ_in_spaces_are_distinct(self, index: SearchIndex) -> None:
         read_threads(index, comment("k", "ladder"), at=ChangeRequestRef(space_id="docs", change_request_id="a  b"))
         read_threads(index, comment("b  k", "ladder"), at=ChangeRequestRef(space_id="docs", change_request_id="a"))
-        assert sorted(await ids(index, "ladder")) == ["b  k", "k"]
+        assert sorted(await find_ids(index, "ladder")) == ["b  k", "k"]
 
     async def test_more_spaces_than_a_statement_takes(self, index: SearchIndex) -> None:
         read_page(index, "slipway")
         spaces = ["docs", *map(str, range(250_000))]
-        assert await ids(index, "slipway", spaces=spaces) == ["p1"]
+        assert await find_ids(index, "slipway", spaces=spaces) == ["p1"]
         assert (await index.counts(spaces)).pages == 1
         assert index.notice == ""
 
 
-class TestTheFile:
+class TestIndexFile:
     async def test_index_survives_a_restart_and_is_readable_by_its_owner_only(
         self, tmp_path: Path, index: SearchIndex
     ) -> None:
@@ -417,7 +417,7 @@ class TestTheFile:
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
         index.close()
         again = SearchIndex(tmp_path / "cache", "mia@test")
-        assert await ids(again, "slipway") == ["p1"]
+        assert await find_ids(again, "slipway") == ["p1"]
         again.close()
 
     async def test_profiles_are_separate_and_can_be_deleted_completely(
@@ -427,12 +427,12 @@ class TestTheFile:
         index.flush()
         tom = SearchIndex(tmp_path / "cache", "tom@test")
         read_page(tom, "jetty")
-        assert await ids(tom, "slipway") == []
+        assert await find_ids(tom, "slipway") == []
         index.close()
         SearchIndex(tmp_path / "cache", "mia@test").clear()
         again = SearchIndex(tmp_path / "cache", "mia@test")
-        assert await ids(again, "slipway") == []
-        assert await ids(tom, "jetty") == ["p1"]
+        assert await find_ids(again, "slipway") == []
+        assert await find_ids(tom, "jetty") == ["p1"]
         again.close()
         tom.close()
 
@@ -447,22 +447,22 @@ class TestTheFile:
         assert (tmp_path / "other.db").exists()
 
     async def test_new_index_is_filled_from_cached_responses(self, tmp_path: Path, clock: Clock) -> None:
-        shelf = ResponseCache(tmp_path, "mia", now=clock)
+        cache = ResponseCache(tmp_path, "mia", now=clock)
         thread = comment("k1", "ladder")
-        shelf.put(comments.List(at=HERE), ListPage[Comment](items=(thread,)))
+        cache.put(comments.List(at=HERE), ListPage[Comment](items=(thread,)))
         for number in range(50):
             op = content.GetPage(at=HERE, page_id=f"p{number}", format="markdown")
-            shelf.put(op, Page(id=f"p{number}", title=f"Page {number}", markdown=f"slipway number{number}"))
-        shelf.flush()
-        index = SearchIndex(tmp_path, "mia", read_cached=shelf.responses_after, now=clock)
+            cache.put(op, Page(id=f"p{number}", title=f"Page {number}", markdown=f"slipway number{number}"))
+        cache.flush()
+        index = SearchIndex(tmp_path, "mia", read_cached=cache.responses_after, now=clock)
         await index.search("slipway")
         for _ in range(10):
             index.flush()
-        assert await ids(index, "number49") == ["p49"]
-        assert await ids(index, "ladder") == ["k1"]
+        assert await find_ids(index, "number49") == ["p49"]
+        assert await find_ids(index, "ladder") == ["k1"]
         assert (await index.counts()).pages == 50
         index.close()
-        shelf.close()
+        cache.close()
 
     async def test_damaged_index_is_usable_again(self, tmp_path: Path) -> None:
         index = SearchIndex(tmp_path)
@@ -488,10 +488,10 @@ class TestTheFile:
                 part.unlink()
             path.write_bytes(broken)
             again = SearchIndex(tmp_path)
-            lost += not await found(again, "slipway")
-            for _ in range(4):  # each may find more that is damaged
+            lost += not await find(again, "slipway")
+            for _ in range(4):  # Each attempt may find more damage.
                 read_page(again, "jetty", id="new")
-                if await ids(again, "jetty") == ["new"]:
+                if await find_ids(again, "jetty") == ["new"]:
                     break
             else:
                 raise AssertionError(f"round {number}: {again.notice}")
@@ -507,7 +507,7 @@ class TestTheFile:
             (tmp_path / "file").write_text("")
         index = SearchIndex(folder)
         read_page(index, "slipway")
-        assert await ids(index, "slipway") == ([] if folder else ["p1"])
+        assert await find_ids(index, "slipway") == ([] if folder else ["p1"])
         assert ("is unusable" in index.notice) == (folder is not None)
         index.close()
 
@@ -518,15 +518,17 @@ class TestTheFile:
         read_page(index, "jetty")
         assert await index.search("jetty") == ()
 
-    @pytest.mark.parametrize("time", range(10))  # they make it at the same moment, at times
+    @pytest.mark.parametrize(
+        "time", range(10)
+    )  # repeated, since both instances create the file at the same time only sometimes
     async def test_two_instances_share_an_index(self, tmp_path: Path, time: int) -> None:
         one, other = SearchIndex(tmp_path, "mia"), SearchIndex(tmp_path, "mia")
         read_page(one, "slipway")
         read_page(other, "jetty", id="p2")
         one.flush()
         other.flush()
-        assert await ids(one, "jetty") == ["p2"]
-        assert await ids(other, "slipway") == ["p1"]
+        assert await find_ids(one, "jetty") == ["p2"]
+        assert await find_ids(other, "slipway") == ["p1"]
         one.close()
         other.close()
 
@@ -586,7 +588,7 @@ class TestSections:
         (only,) = sections("one &#27;[31m two &#x202e; <b onclick='x'>three</b>", "T")
         assert only.text == "one \ufffd[31m two three" or ("\x1b" not in only.text and "\u202e" not in only.text)
 
-    def test_a_long_section_is_in_pieces(self) -> None:
+    def test_long_section_is_split(self) -> None:
         found = list(sections("## A\n\n" + "word and word\n" * 2000, "T"))
         assert len(found) > 4
         assert {each.path for each in found} == {("A",)}
@@ -594,7 +596,7 @@ class TestSections:
 
     @pytest.mark.parametrize("text", ["[" * 50_000, "<" * 50_000, "{%" * 50_000, "*`~" * 30_000, "![](" * 20_000, "> " * 50_000,
                                       "- " * 50_000, "#" * 90_000, "\n" * 90_000, "=\n" * 50_000, "a\n=\n" * 30_000, "```\n" * 30_000, "&" * 90_000])  # fmt: skip
-    def test_no_text_takes_for_ever(self, text: str) -> None:
+    def test_hostile_text_is_split_without_backtracking(self, text: str) -> None:
         list(sections(text, "T"))
 
 
@@ -608,7 +610,7 @@ class TestExcerpts:
         assert [snippet[start:end] for start, end in marks] == ["table", "tide"]
         assert len(snippet) <= 82
 
-    def test_a_short_text_whole(self) -> None:
+    def test_short_text_is_the_whole_excerpt(self) -> None:
         assert SearchTerms("b").excerpt("a\n b  c", 80) == ("a b c", (Range(2, 3),))
 
     def test_marks_move_with_the_titles_of_mentions(self) -> None:
@@ -619,7 +621,7 @@ class TestExcerpts:
         assert [said[start:end] for start, end in marks] == ["tide"] * 3
 
     @pytest.mark.parametrize("length", range(40, 70))
-    def test_no_mention_is_cut(self, length: int) -> None:
+    def test_excerpt_cuts_no_mention(self, length: int) -> None:
         text = f"{'word ' * 20} tide {encode_mention('../a/b/c/d.md#e')} {'word ' * 20}"
         snippet, _ = SearchTerms("tide").excerpt(text, length)
         assert set(mentioned_urls(snippet)) <= {"../a/b/c/d.md#e"}
@@ -639,12 +641,12 @@ def test_sqlite_has_full_text_search() -> None:
 
 @pytest.mark.parametrize("stored", [0, 1])
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
-async def test_letters_that_look_alike_match(index: SearchIndex, pair: tuple[str, str], stored: int) -> None:
+async def test_text_matches_letters_that_look_alike(index: SearchIndex, pair: tuple[str, str], stored: int) -> None:
     there, typed = pair[stored], pair[1 - stored]
     read_page(index, f"Before {there} after.")
     read_threads(index, comment("k1", f"İß {there}"))
-    hits = await found(index, typed)
+    hits = await find(index, typed)
     assert {hit.kind for hit in hits} == {"page", "thread"}
     for hit in hits:
-        assert " ".join(safe_text(there).split()) in hit.snippet  # as it was written
-        assert set("".join(said(hit))) >= set("".join(safe_text(there).split())) - set("-‐‑'’“”\"")
+        assert " ".join(safe_text(there).split()) in hit.snippet  # The snippet has the original letters.
+        assert set("".join(marked_words(hit))) >= set("".join(safe_text(there).split())) - set("-‐‑'’“”\"")

@@ -20,8 +20,8 @@ from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import send_plain
 from octavo.server.app import Platform
-from tests.data.conftest import ByHand
-from tests.data.sends import Gate, refuse_to_save
+from tests.data.conftest import ManualOutbox
+from tests.data.sends import RequestGate, refuse_to_save
 from tests.server.asking import Ask, Clock
 
 
@@ -48,8 +48,8 @@ async def at(request_: ChangeRequest, here: SpaceRef, ask: Ask) -> ChangeRequest
     return request_.ref(here)
 
 
-async def basis(ask: Ask, at: ChangeRequestRef) -> MergeBasis:
-    """Return the state that merge checks would check now."""
+async def current_basis(ask: Ask, at: ChangeRequestRef) -> MergeBasis:
+    """Return the basis that merge checks would record now."""
     return MergeBasis(await ask(change_requests.Get(at=at)), (await ask(spaces.Get(at=at.space))).revision)
 
 
@@ -61,12 +61,12 @@ async def merge_other(ask: Ask, here: SpaceRef, subject: str) -> None:
     await ask(change_requests.Merge(at=made.ref(here)))
 
 
-def merges(gate: Gate) -> int:
+def count_merges(gate: RequestGate) -> int:
     return sum(isinstance(op, change_requests.Merge) for op in gate.writes)
 
 
-class Naps:
-    """Sleeps that take no time, and are counted."""
+class SleepCounter:
+    """A sleep function that returns immediately and adds up the seconds."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -77,8 +77,10 @@ class Naps:
 
 
 @pytest.fixture
-async def losing(gate: Gate, shelf: ResponseCache, outbox: ByHand, clock: Clock) -> AsyncIterator[Live]:
-    """Loses the answer of every merge."""
+async def live_losing_merges(
+    gate: RequestGate, cache: ResponseCache, outbox: ManualOutbox, clock: Clock
+) -> AsyncIterator[Live]:
+    """Yield a Live that loses the response of every merge."""
 
     async def send(op: Operation[Any]) -> Any:
         answer = await gate(op)
@@ -86,7 +88,7 @@ async def losing(gate: Gate, shelf: ResponseCache, outbox: ByHand, clock: Clock)
             raise Lost("The connection broke.")
         return answer
 
-    live = Live(send, shelf, outbox, now=clock)
+    live = Live(send, cache, outbox, now=clock)
     yield live
     await live.close()
 
@@ -96,178 +98,187 @@ async def test_merge_of_the_checked_state_is_sent_and_refreshed(live: Live, ask:
     live.watch(change_requests.Get(at=at), seen.append)
     live.watch(content.GetPage(at=at.space, page_id="intro", format="markdown"), seen.append)
     await live.wait_idle()
-    outcome = await merge(live, at, await basis(ask, at))
+    outcome = await merge(live, at, await current_basis(ask, at))
     await live.wait_idle()
     assert outcome.kind == "done"
     assert outcome.result == change_requests.MergeResult(
         revision=(await ask(change_requests.Get(at=at))).revision_merged, result="merge"
     )
-    assert live.peek(change_requests.Get(at=at)).value.status == "merged"  # type: ignore[union-attr]  # it was read
+    assert live.peek(change_requests.Get(at=at)).value.status == "merged"  # type: ignore[union-attr]  # the response was loaded
     page = live.peek(content.GetPage(at=at.space, page_id="intro", format="markdown")).value
     assert page
     assert "Hello, reader." in (page.markdown or "")
 
 
-async def test_a_change_request_edited_since_the_checks_is_not_merged(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+async def test_change_request_edited_after_the_checks_is_not_merged(
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    checked = await basis(ask, at)
+    checked = await current_basis(ask, at)
     await edit(ask, at, "# Intro\n\nSomething else.")
     outcome = await merge(live, at, checked)
     edited = (
         "This change request has been edited since the checks were loaded. Review the checks again before you merge."
     )
     assert (outcome.kind, outcome.message) == ("changed", edited)
-    assert merges(gate) == 0
-    assert (await merge(live, at, await basis(ask, at))).kind == "done"
+    assert count_merges(gate) == 0
+    assert (await merge(live, at, await current_basis(ask, at))).kind == "done"
 
 
 async def test_merge_for_an_older_main_is_refused_and_names_the_merges(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
 ) -> None:
-    for subject in ("Press more", "Press less"):  # the second time, the change request is outdated in the checks too
-        checked = await basis(ask, at)
+    for subject in (
+        "Press more",
+        "Press less",
+    ):  # For the second merge, the checks also know that the change request is outdated.
+        checked = await current_basis(ask, at)
         await merge_other(ask, here, subject)
         outcome = await merge(live, at, checked)
         number = (await ask(change_requests.List(at=here, status="merged"))).items[0].number
         main = f"Main has changed since the checks were loaded: #{number} {subject} was merged. Review the checks again before you merge."
         assert (outcome.kind, outcome.message) == ("changed", main)
-    assert merges(gate) == 0
-    assert (await merge(live, at, await basis(ask, at))).kind == "done"
+    assert count_merges(gate) == 0
+    assert (await merge(live, at, await current_basis(ask, at))).kind == "done"
 
 
 async def test_refused_merge_names_an_edit_and_a_newer_main(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
 ) -> None:
-    checked = await basis(ask, at)
+    checked = await current_basis(ask, at)
     await edit(ask, at, "# Intro\n\nSomething else.")
     await merge_other(ask, here, "Press more")
     outcome = await merge(live, at, checked)
     assert outcome.message.startswith(
         "This change request has been edited since the checks were loaded. Main has changed since the"
     )
-    assert merges(gate) == 0
+    assert count_merges(gate) == 0
 
 
 async def test_refused_merge_reports_a_changed_main_without_its_revision(
-    live: Live, gate: Gate, platform: Platform, ask: Ask, at: ChangeRequestRef, here: SpaceRef
+    live: Live, gate: RequestGate, platform: Platform, ask: Ask, at: ChangeRequestRef, here: SpaceRef
 ) -> None:
-    checked = await basis(ask, at)
+    checked = await current_basis(ask, at)
     await merge_other(ask, here, "Press more")
     platform.refuse_next(content.Get, 403, "Revisions are not for you.")
     outcome = await merge(live, at, checked)
     assert outcome.message == "Main has changed since the checks were loaded. Review the checks again before you merge."
-    assert merges(gate) == 0
+    assert count_merges(gate) == 0
 
 
 async def test_merge_with_inconsistent_checks_is_refused(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
 ) -> None:
-    before = await basis(ask, at)
+    before = await current_basis(ask, at)
     await merge_other(ask, here, "Press more")
-    now = await basis(ask, at)
+    now = await current_basis(ask, at)
     outcome = await merge(live, at, MergeBasis(before.change_request, now.main))
     assert outcome.kind == "changed"
     assert outcome.message.startswith("Main has changed since the checks were loaded")
-    assert merges(gate) == 0
+    assert count_merges(gate) == 0
 
 
-async def test_the_change_request_and_main_are_read_right_before_the_merge(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+async def test_change_request_and_main_are_read_right_before_the_merge(
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    checked = await basis(ask, at)
-    gate.asked.clear()
+    checked = await current_basis(ask, at)
+    gate.requests.clear()
     await merge(live, at, checked)
-    kinds = [type(op) for op in gate.asked]
+    kinds = [type(op) for op in gate.requests]
     last = kinds.index(change_requests.Merge)
     assert set(kinds[last - 2 : last]) == {change_requests.Get, spaces.Get}
 
 
-async def test_two_key_presses_send_one_merge(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
-    seen = await basis(ask, at)
+async def test_two_key_presses_send_one_merge(live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef) -> None:
+    seen = await current_basis(ask, at)
     first, second = await asyncio.gather(merge(live, at, seen), merge(live, at, seen))
     assert (first.kind, second.kind) == ("done", "done")
-    assert merges(gate) == 1
+    assert count_merges(gate) == 1
 
 
-async def test_a_lost_answer_is_read_back_and_never_sent_again(
-    losing: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+async def test_merge_with_a_lost_response_is_found_and_not_sent_again(
+    live_losing_merges: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    outcome = await merge(losing, at, await basis(ask, at))
+    outcome = await merge(live_losing_merges, at, await current_basis(ask, at))
     assert outcome.kind == "done"
     assert outcome.result
     assert outcome.result.revision == (await ask(change_requests.Get(at=at))).revision_merged
-    assert merges(gate) == 1
+    assert count_merges(gate) == 1
 
 
-async def test_a_lost_request_is_watched_for_a_minute(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
-    seen = await basis(ask, at)
+async def test_lost_merge_is_looked_up_for_a_minute(
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
+) -> None:
+    seen = await current_basis(ask, at)
 
     async def send(op: Operation[Any]) -> Any:
         if isinstance(op, change_requests.Merge):
-            gate.asked.append(op)
+            gate.requests.append(op)
             raise Lost("The connection broke.")
         return await gate(op)
 
-    live.send, live.outbox.state.sleep = send, (naps := Naps())
+    live.send, live.outbox.state.sleep = send, (sleeps := SleepCounter())
     outcome = await merge(live, at, seen)
-    assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
+    assert (outcome.kind, sleeps.seconds) == ("unknown", 62.0)
     assert "Octavo did not retry" in outcome.message
-    assert merges(gate) == 1
+    assert count_merges(gate) == 1
     live.send = gate
-    assert (await merge(live, at, seen)).kind == "done", "A person may decide to send it again"
+    assert (await merge(live, at, seen)).kind == "done", "the user may send the merge again"
 
 
-async def test_a_refusal_is_a_sentence(live: Live, platform: Platform, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_refused_merge_is_reported_with_the_message_of_the_server(
+    live: Live, platform: Platform, ask: Ask, at: ChangeRequestRef
+) -> None:
     platform.refuse_next(change_requests.Merge, 403, "Your role may not merge.")
-    outcome = await merge(live, at, await basis(ask, at))
+    outcome = await merge(live, at, await current_basis(ask, at))
     assert (outcome.kind, outcome.message) == ("refused", "Could not merge #1: Your role may not merge.")
     platform.refuse_next(change_requests.Merge, 409, "It is being edited.")
-    outcome = await merge(live, at, await basis(ask, at))
+    outcome = await merge(live, at, await current_basis(ask, at))
     assert (outcome.kind, outcome.message) == ("refused", "Could not merge #1: It is being edited.")
 
 
-async def test_offline_merge_is_refused_and_not_queued(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
-    seen = await basis(ask, at)
+async def test_offline_merge_is_refused_and_not_queued(
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
+) -> None:
+    seen = await current_basis(ask, at)
     gate.errors.append(NotSent("Can't reach the server."))
     outcome = await merge(live, at, seen)
     assert (outcome.kind, outcome.message) == ("refused", "Could not merge #1: Can't reach the server.")
     assert live.outbox.entries == ()
-    assert merges(gate) == 0
+    assert count_merges(gate) == 0
 
 
 async def test_merge_of_a_merged_change_request_succeeds(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    checked = await basis(ask, at)
+    checked = await current_basis(ask, at)
     await ask(change_requests.Merge(at=at))
     assert (await merge(live, at, checked)).kind == "done"
-    assert merges(gate) == 0
+    assert count_merges(gate) == 0
 
 
 async def test_refused_merge_names_conflicts(live: Live, ask: Ask, here: SpaceRef, at: ChangeRequestRef) -> None:
     other = await ask(change_requests.Create(at=here, subject="Say less"))
     await edit(ask, other.ref(here), "# Intro\n\nBye.")
     await ask(change_requests.Merge(at=other.ref(here)))
-    outcome = await merge(live, at, await basis(ask, at))
+    outcome = await merge(live, at, await current_basis(ask, at))
     assert outcome.result
     assert outcome.result.result == "conflicts"
 
 
 async def test_claim_of_an_ended_instance_expires(
-    live: Live, gate: Gate, state: StateDb, ask: Ask, at: ChangeRequestRef, clock: Clock
+    live: Live, gate: RequestGate, state: StateDb, ask: Ask, at: ChangeRequestRef, clock: Clock
 ) -> None:
     row = (state.namespace, f"merge {at.space_id}/{at.change_request_id}", clock().timestamp())
     await state.write(lambda db: db.execute("INSERT INTO once VALUES (?, ?, ?, NULL)", row))
-    seen = await basis(ask, at)
+    seen = await current_basis(ask, at)
     assert (await merge(live, at, seen)).kind == "unknown"
-    assert merges(gate) == 0
+    assert count_merges(gate) == 0
     clock.forward(seconds=181)
     assert (await merge(live, at, seen)).kind == "done"
 
 
 async def test_outcome_is_reported_even_if_it_cannot_be_saved(
-    live: Live, gate: Gate, state: StateDb, ask: Ask, at: ChangeRequestRef
+    live: Live, gate: RequestGate, state: StateDb, ask: Ask, at: ChangeRequestRef
 ) -> None:
     async def send(op: Operation[Any]) -> Any:
         if isinstance(op, change_requests.Merge):
@@ -276,7 +287,7 @@ async def test_outcome_is_reported_even_if_it_cannot_be_saved(
 
     allow: list[Callable[[], None]] = []
     live.send = send
-    outcome = await merge(live, at, await basis(ask, at))
+    outcome = await merge(live, at, await current_basis(ask, at))
     assert (outcome.kind, outcome.message) == ("done", "")
     allow[0]()
 
@@ -287,23 +298,23 @@ WARNING = "The change may have been made. Check the current state before you try
 @pytest.mark.parametrize("write", ["in the table", "plain"])
 @pytest.mark.parametrize("failure", ["error 500", "lost response"])
 async def test_unknown_outcome_names_the_action_and_warns_once(
-    live: Live, platform: Platform, gate: Gate, ask: Ask, at: ChangeRequestRef, write: str, failure: str
+    live: Live, platform: Platform, gate: RequestGate, ask: Ask, at: ChangeRequestRef, write: str, failure: str
 ) -> None:
-    live.outbox.state.sleep = Naps()
+    live.outbox.state.sleep = SleepCounter()
     op: Operation[Any] = change_requests.Merge(at=at) if write == "in the table" else spaces.Duplicate(at=at.space)
-    seen = await basis(ask, at)
+    seen = await current_basis(ask, at)
     if failure == "error 500":
         platform.refuse_next(type(op), 500, "The platform stumbled.")
         cause = "octavo.test reported an error (500): The platform stumbled."
     else:
         cause = "octavo.test did not respond within 10 s."
 
-        async def lose(sent: Operation[Any]) -> Any:
+        async def lose_response(sent: Operation[Any]) -> Any:
             if sent == op:
                 raise Lost(f"{cause} {WARNING}")
             return await gate(sent)
 
-        live.send = lose  # type: ignore[assignment]  # loses the response of one operation
+        live.send = lose_response  # type: ignore[assignment]  # loses the response of one operation
     if write == "plain":
         sent = await send_plain(live, op, "Could not duplicate Handbook")
         assert (sent.kind, sent.message) == ("unknown", f"Could not duplicate Handbook: {cause} {WARNING}")

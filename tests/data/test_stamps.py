@@ -1,5 +1,4 @@
-"""Stamps, by which cached responses are current or not. They are stored: a stamp that is spelled differently makes every
-user fetch every response of its kind again."""
+"""Stamps tell if a cached response is current. Stamps are stored: if their format changes, every user fetches all such responses again."""
 
 from __future__ import annotations
 
@@ -140,7 +139,7 @@ def test_stamp_of_a_space_changes_with_its_content() -> None:
 
 
 def test_views_inbox_and_offline_spaces_agree_on_stamps() -> None:
-    """They share its version: two stamps would have each of them fetch again what the other has fetched."""
+    """Both share stored versions: with different stamps, each would fetch again what the other has fetched."""
     places = ListedPlaces()
     places.update([ListPage[Space](items=(SPACE,)), ListPage[ChangeRequest](items=(OPEN, DRAFT)), None])
     wants: list[Any] = [
@@ -149,9 +148,9 @@ def test_views_inbox_and_offline_spaces_agree_on_stamps() -> None:
         *offline_plan.wants_of_change_request(REQUESTS["d"], DRAFT, "k"),
     ]
     wants += [*inbox_plan.change_request_wants([OPEN, DRAFT], "ada"), *inbox_plan.space_wants([SPACE])]
-    told = {each.url: (each.stamp, places.stamp_of(each.op)) for each in wants if "/orgs/" not in each.url}
-    assert len(told) == 24
-    assert {url: one for url, (one, _) in told.items()} == {url: other for url, (_, other) in told.items()}
+    stamps = {each.url: (each.stamp, places.stamp_of(each.op)) for each in wants if "/orgs/" not in each.url}
+    assert len(stamps) == 24
+    assert {url: one for url, (one, _) in stamps.items()} == {url: other for url, (_, other) in stamps.items()}
 
 
 def test_response_in_no_list_has_no_stamp() -> None:
@@ -164,7 +163,7 @@ def test_response_in_no_list_has_no_stamp() -> None:
 
 
 def test_inbox_and_offline_spaces_give_the_same_stamp_to_the_same_response() -> None:
-    """They share its version: two stamps would have each of them fetch again what the other has fetched."""
+    """Both share stored versions: with different stamps, each would fetch again what the other has fetched."""
     assert {url for url in INBOX if url in OFFLINE} == {
         f"/v1/spaces/s/change-requests/{path}"
         for path in (

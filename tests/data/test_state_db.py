@@ -27,7 +27,7 @@ V2 = (*MIGRATIONS, ("CREATE TABLE more (name TEXT) STRICT", "INSERT INTO more VA
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder that is not there yet, under a umask that hides nothing."""
+    """Return a folder that does not exist yet. The umask removes no permission."""
     before = os.umask(0)
     yield tmp_path / "octavo"
     os.umask(before)
@@ -49,7 +49,7 @@ async def test_facts_are_remembered_by_profile(folder: Path) -> None:
 def test_unchanged_fact_is_not_written_again(folder: Path) -> None:
     one, other = StateDb(folder), StateDb(folder)
     one.set_fact("theme", "light")
-    one.write_now(lambda db: None)  # facts are written in their turn
+    one.write_now(lambda db: None)  # Facts are written in the order of all writes.
     assert other.check_changed()
     one.set_fact("theme", "light")
     one.write_now(lambda db: None)
@@ -90,12 +90,12 @@ async def test_write_is_on_disk_before_it_is_acknowledged(folder: Path) -> None:
 async def test_failed_transaction_leaves_nothing(folder: Path) -> None:
     state = StateDb(folder)
 
-    def half(db: sqlite3.Connection) -> None:
+    def write_half(db: sqlite3.Connection) -> None:
         db.execute("INSERT INTO facts VALUES ('', 'a', '1')")
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await state.write(half)
+        await state.write(write_half)
     assert state.rows("SELECT * FROM facts") == []
     await state.write(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '2')"))
     assert state.rows("SELECT value FROM facts") == [("2",)]
@@ -172,14 +172,14 @@ def test_lock_is_released_while_a_child_program_lives(folder: Path) -> None:
     process.wait()
     process.stdout.close()
     role = state.try_lock("outbox")
-    process.stdin.close()  # the other program ends with that
+    process.stdin.close()  # The child program ends when its input closes.
     assert role
     role()
     state.close()
 
 
 class TestMigrations:
-    """The schema moves on."""
+    """Migrations of the schema."""
 
     def test_migration_backs_up_the_file_and_keeps_rows(self, folder: Path) -> None:
         _with_draft(folder)
@@ -250,7 +250,7 @@ def test_refusal_of_the_file_system_is_reported_with_a_remedy(number: int, helps
 
 
 class TestDamage:
-    """Files break."""
+    """Damaged and unwritable files."""
 
     def test_damaged_file_keeps_readable_rows_and_reports_the_rest(self, folder: Path) -> None:
         state = StateDb(folder, "p")
@@ -281,7 +281,7 @@ class TestDamage:
                 part.unlink()
             (folder / "state.db").write_bytes(kept)
 
-    def test_without_a_single_whole_page_the_backup_helps(self, folder: Path) -> None:
+    def test_file_without_an_intact_page_is_restored_from_the_backup(self, folder: Path) -> None:
         _with_draft(folder)
         StateDb(folder, "p", migrations=V2).close()
         (folder / "state.db").write_bytes(random.Random(1).randbytes(50_000))
@@ -304,7 +304,7 @@ class TestDamage:
         empty.close()
 
 
-async def test_a_full_disk_is_a_sentence_and_passes(folder: Path) -> None:
+async def test_full_disk_is_reported_until_a_write_succeeds(folder: Path) -> None:
     state = StateDb(folder, "p")
     drafts = Drafts(state)
     (pages,) = await state.write(lambda db: db.execute("PRAGMA page_count").fetchone())
@@ -312,7 +312,7 @@ async def test_a_full_disk_is_a_sentence_and_passes(folder: Path) -> None:
     with pytest.raises(NotSaved, match="the disk is full"):
         await drafts.save("here", "x" * 100_000)
     assert state.save_error.startswith("Nothing is being saved: the disk is full")
-    assert drafts.get("here") == "x" * 100_000, "The text is not given up"
+    assert drafts.get("here") == "x" * 100_000, "the text stays in memory"
     await drafts.save("here", "short")
     assert state.save_error == ""
     state.close()
@@ -326,7 +326,7 @@ def test_read_only_folder_is_reported(there: bool) -> None:
             _with_draft(folder)
             (folder / "state.db").chmod(0o444)
         folder.chmod(0o555)
-        with _nobody():
+        with _as_unprivileged_user():
             state = StateDb(folder, "p")
             assert state.read_only
             assert state.notices[0].startswith("Nothing is being saved")
@@ -340,8 +340,8 @@ def test_read_only_folder_is_reported(there: bool) -> None:
 
 
 @contextmanager
-def _nobody() -> Iterator[None]:
-    """Be somebody whom modes concern."""
+def _as_unprivileged_user() -> Iterator[None]:
+    """Run as a user without root rights: root ignores file modes."""
     before = os.geteuid()
     if before == 0:
         os.seteuid(65534)

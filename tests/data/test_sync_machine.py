@@ -1,5 +1,7 @@
-"""Whatever happens to requests, in whatever order: each want is satisfied once for its stamp, none is forgotten, and no
-background request is before the user, beyond the budget, or sent during a pause."""
+"""Random events in the sync queue: each want is fetched once for its stamp, and no want is forgotten.
+
+No background request starts before a request of the user, above the budget, or during a pause.
+"""
 
 from __future__ import annotations
 
@@ -62,15 +64,15 @@ HIDDEN = {Rank.VISIBLE, Rank.NEEDED, Rank.LATER}
 MAX_AGE = timedelta(minutes=10)
 """Age at which offline copies are fetched again."""
 MOST = dict.fromkeys(URLS[::3], 100)
-"""The lists that planners want as a whole. Views want the first page."""
+"""Lists that planners want completely. Views want the first page."""
 
 
 def get(url: str) -> Get:
     return Get(at=SpaceRef(space_id=url))
 
 
-class Fetching(RuleBasedStateMachine):
-    """A queue, the versions on disk, and what the server would say."""
+class SyncQueueRun(RuleBasedStateMachine):
+    """A queue, the versions on disk, and the state of the server."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,14 +83,14 @@ class Fetching(RuleBasedStateMachine):
         """Number of writes that touched each response."""
         self.disk: dict[str, Version] = {}
         self.known: dict[str, int] = {}
-        """The number of writes that each response on disk knows of."""
+        """Number of writes that each response on disk includes."""
         self.sent: dict[Flight, int] = {}
-        """The number of writes that each request knew of when it left."""
+        """Number of writes that the response to each running request includes."""
         self.plans: dict[str, list[str]] = {owner: [] for owner in OWNERS}
-        self.asked: dict[tuple[str, str], int] = {}
-        """The reads that have no response yet, and the writes they have to see."""
+        self.open_reads: dict[tuple[str, str], int] = {}
+        """Reads without a response, with the number of writes that the response must include."""
         self.fetched: dict[tuple[str, str, int], datetime] = {}
-        """When each version was fetched, by URL, stamp and the writes it knows of."""
+        """Time at which each version was fetched, by URL, stamp and number of included writes."""
         self.ages: dict[str, None] = {}
         """Wants in the model, the oldest first."""
         self.passed: tuple[str, int] = ("", 0)
@@ -112,15 +114,15 @@ class Fetching(RuleBasedStateMachine):
     @rule(reader=st.sampled_from([*READERS]), url=st.sampled_from(URLS))
     def read(self, reader: str, url: str) -> None:
         assert self.queue.add(Want(get(url), url, reader, READERS[reader], max_age=timedelta()), self.now)
-        self.asked.setdefault((reader, url), self.writes[url])
-        self.asked[reader, url] = self.writes[url]
+        self.open_reads.setdefault((reader, url), self.writes[url])
+        self.open_reads[reader, url] = self.writes[url]
         self.pump()
 
     @rule(data=st.data())
-    @precondition(lambda self: self.asked)
+    @precondition(lambda self: self.open_reads)
     def stop_reading(self, data: st.DataObject) -> None:
-        reader, url = data.draw(st.sampled_from(sorted(self.asked)))
-        del self.asked[reader, url]
+        reader, url = data.draw(st.sampled_from(sorted(self.open_reads)))
+        del self.open_reads[reader, url]
         self.cancelled(self.queue.drop(reader, [url]))
         self.pump()
 
@@ -133,13 +135,13 @@ class Fetching(RuleBasedStateMachine):
 
     @rule(url=st.sampled_from(URLS))
     def move(self, url: str) -> None:
-        """Lists tell of a change."""
+        """Change the stamp that lists report for a response."""
         self.stamps[url] += 1
         self.plan_again(*OWNERS)
 
     @rule(url=st.sampled_from(URLS))
     def write(self, url: str) -> None:
-        """A write of this instance was confirmed: its responses are wanted once more."""
+        """Confirm a write of this instance, which makes its responses outdated."""
         self.writes[url] += 1
         self.stamps[url] += 1
         self.queue.invalidate(url)
@@ -150,7 +152,7 @@ class Fetching(RuleBasedStateMachine):
         self.queue.retry(owner)
         self.pump()
 
-    # What happens
+    # Events
 
     @rule(data=st.data(), kind=st.sampled_from(ERRORS))
     @precondition(lambda self: self.queue.flights)
@@ -184,15 +186,15 @@ class Fetching(RuleBasedStateMachine):
 
     @rule()
     def write_elsewhere(self) -> None:
-        """The server responds to a request of the outbox."""
+        """Let the server respond to a request of the outbox."""
         self.queue.end_pause()
         self.reached()
         self.pump()
 
     @rule()
     def restart(self) -> None:
-        """Octavo is killed: what is on disk is all there is."""
-        self.queue, self.late, self.sent, self.asked = SyncQueue(self.disk.get), [], {}, {}
+        """Restart Octavo: only the versions on disk remain."""
+        self.queue, self.late, self.sent, self.open_reads = SyncQueue(self.disk.get), [], {}, {}
         self.ages, self.starts, self.passed = {}, 0, ("", 0)
         self.paused_until = self.limited_until = self.spaced_until = self.now
         self.reached()
@@ -253,7 +255,7 @@ class Fetching(RuleBasedStateMachine):
             self.disk[url], self.known[url] = version, knew
         for reader in before - {owner for owner in READERS if url in self.queue.waiting(owner)}:
             assert is_answer, "A failed read stays"
-            assert self.asked.pop((reader, url)) <= knew, "A read after a write sees the write"
+            assert self.open_reads.pop((reader, url)) <= knew, "A read after a write sees the write"
 
     def failed(self, flight: Flight, error: ApiError) -> None:
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
@@ -287,7 +289,7 @@ class Fetching(RuleBasedStateMachine):
         """Return the requests that may start now in the model."""
         busy = [self.rank(url) for url in self.queue.flights]
         room = 1 if self.misses else MAX_BACKGROUND
-        found = {}
+        rechecked = {}
         for url in self.ages:
             if not self.queue.is_wanted(url) or url in self.queue.flights:
                 continue
@@ -301,8 +303,8 @@ class Fetching(RuleBasedStateMachine):
                     continue
                 if sum(each > Rank.AWAITED for each in busy) >= room or busy.count(rank) >= LIMITS.get(rank, 4):
                     continue
-            found[url] = rank
-        return found
+            rechecked[url] = rank
+        return rechecked
 
     def allowed(self, rank: Rank) -> bool:
         return not self.is_low and not (self.is_hidden and rank in HIDDEN)
@@ -341,21 +343,21 @@ class Fetching(RuleBasedStateMachine):
     def no_want_is_lost(self) -> None:
         for owner, urls in self.plans.items():
             waiting = self.queue.waiting(owner)
-            assert waiting <= set(urls), "A owner that left wants nothing"
+            assert waiting <= set(urls), "dropped owners want nothing"
             for want in self.wants(owner):
                 assert want.url in waiting or not is_due(
                     want, self.disk.get(want.url), self.disk[want.url].requested_at
                 ), "No want is forgotten"
         for reader in READERS:
-            assert self.queue.waiting(reader) == {url for name, url in self.asked if name == reader}
+            assert self.queue.waiting(reader) == {url for name, url in self.open_reads if name == reader}
 
     @invariant()
-    def no_request_is_for_nobody(self) -> None:
+    def every_request_has_an_owner(self) -> None:
         assert all(self.owners(url) for url in self.queue.flights)
         assert self.sent.keys() == set(self.queue.flights.values())
 
     def teardown(self) -> None:
-        """At last the server responds to everything, and everything is here."""
+        """Let the server respond to everything. Then no want may be open."""
         self.is_low = self.is_hidden = False
         for _ in range(200):
             for owner in (*OWNERS, *READERS):
@@ -369,7 +371,7 @@ class Fetching(RuleBasedStateMachine):
         assert not self.queue.errors
         assert self.queue.wake_at(self.now) is None
         wanted = {url for urls in self.plans.values() for url in urls}
-        assert all(self.known[url] == self.writes[url] for url in wanted), "What is cached knows of every write"
+        assert all(self.known[url] == self.writes[url] for url in wanted), "cached responses include every write"
         self.plan_again(*OWNERS)
         assert not self.queue.flights or any(
             self.now - self.disk[url].requested_at >= MAX_AGE for url in self.queue.flights
@@ -377,17 +379,19 @@ class Fetching(RuleBasedStateMachine):
 
 
 def test_each_want_is_satisfied_once() -> None:
-    run_state_machine_as_test(Fetching, settings=settings(max_examples=300, stateful_step_count=40, deadline=None))
+    run_state_machine_as_test(SyncQueueRun, settings=settings(max_examples=300, stateful_step_count=40, deadline=None))
 
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_each_want_is_satisfied_once_in_long_runs() -> None:
-    run_state_machine_as_test(Fetching, settings=settings(max_examples=20_000, stateful_step_count=60, deadline=None))
+    run_state_machine_as_test(
+        SyncQueueRun, settings=settings(max_examples=20_000, stateful_step_count=60, deadline=None)
+    )
 
 
 class TestPauses:
-    """After requests that do not get through, the background waits."""
+    """Failed requests pause the background."""
 
     def queue(self, number: int = 6) -> SyncQueue:
         queue = SyncQueue(lambda url: None)
@@ -449,10 +453,10 @@ class TestPauses:
         queue.end(flight, NotSent("No."), START)
         assert queue.next(START) is None
         queue.add(Want(get("view"), "view", "view", Rank.NOW), START)
-        asked = queue.next(START)
-        assert asked is not None
-        assert asked.url == "view"
-        queue.end(asked, None, START)
+        open_reads = queue.next(START)
+        assert open_reads is not None
+        assert open_reads.url == "view"
+        queue.end(open_reads, None, START)
         assert queue.next(START) is not None
 
     def test_clock_that_is_set_back_does_not_stop_the_background(self) -> None:
@@ -505,12 +509,12 @@ def test_recheck_takes_the_most_overdue_within_its_limit() -> None:
     versions = {url: Version("s", START - timedelta(minutes=age)) for url, age in ages.items()}
     wants = [Want(get(url), url, "inbox", Rank.NEEDED, "s") for url in ages]
 
-    def found(room: int, **options: Any) -> list[str]:
+    def rechecked(room: int, **options: Any) -> list[str]:
         chosen = recheck(wants, versions.get, room, START, **options)
         assert all(is_due(want, versions[want.url], START) for want in chosen)
         return [want.url for want in chosen]
 
-    assert found(2) == ["u0", "u1"]
-    assert found(2, pages={"u0": 5}) == ["u0"]
-    assert found(1, expected_interval=lambda want: timedelta(minutes=1 if want.url == "u3" else 100)) == ["u3"]
+    assert rechecked(2) == ["u0", "u1"]
+    assert rechecked(2, pages={"u0": 5}) == ["u0"]
+    assert rechecked(1, expected_interval=lambda want: timedelta(minutes=1 if want.url == "u3" else 100)) == ["u3"]
     assert recheck([], versions.get, 5, START) == []

@@ -1,4 +1,4 @@
-"""The queue on asyncio: callers that are cancelled, planners, rounds, and failures."""
+"""The sync queue on asyncio: canceled callers, planners, rounds and failures."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def want(name: str, owner: str, rank: Rank = Rank.NEEDED, stamp: str = "1", **mo
     return Want(op(name), encode(op(name)).url, owner, rank, stamp, **more)
 
 
-class Server:
-    """Responds to reads of spaces, whose titles name the spaces they lead to. Stores what came as Live does."""
+class SpaceServer:
+    """Responds to reads of spaces. The title of a space names other spaces that planners then want. Stores responses as Live does."""
 
-    def __init__(self, shelf: ResponseCache) -> None:
-        self.shelf = shelf
+    def __init__(self, cache: ResponseCache) -> None:
+        self.cache = cache
         self.titles: dict[str, str] = {}
         self.versions: Counter[str] = Counter()
         """Number of writes to each space."""
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.urgent: list[str] = []
         self.errors: dict[str, Exception] = {}
         self.shown: list[tuple[str, str]] = []
@@ -54,8 +54,8 @@ class Server:
         self.delay: Callable[[], float] = lambda: 0.0
 
     async def read(self, op: Operation[Any], most: int) -> Space:
-        name = op.at.space_id  # type: ignore[attr-defined]  # only spaces are read
-        self.asked.append(name)
+        name = op.at.space_id  # type: ignore[attr-defined]  # all operations read a space
+        self.requests.append(name)
         self.urgent += [name] if current_urgency()() else []
         self.running[name] += 1
         assert self.running[name] == 1, "one request for each response at a time"
@@ -71,20 +71,20 @@ class Server:
             self.running[name] -= 1
 
     def accept(self, op: Operation[Any], response: Space, again: bool) -> Space:
-        self.shelf.put(op, response)
+        self.cache.put(op, response)
         return response
 
     def fail(self, op: Operation[Any], error: ApiError) -> None:
-        self.shown.append((op.at.space_id, str(error)))  # type: ignore[attr-defined]  # only spaces are read
+        self.shown.append((op.at.space_id, str(error)))  # type: ignore[attr-defined]  # all operations read a space
 
     def syncer(self, clock: Clock, low: Callable[[], float] = lambda: 0.0) -> Syncer[Space]:
-        return Syncer(self.shelf, self.read, self.accept, self.fail, now=clock, rate_limit_wait=low)
+        return Syncer(self.cache, self.read, self.accept, self.fail, now=clock, rate_limit_wait=low)
 
 
-class Shelf:
-    """A planner: wants some spaces, and those that their titles name."""
+class SpacePlanner:
+    """A planner that wants some spaces, and the spaces that their titles name."""
 
-    def __init__(self, *roots: str, owner: str = "shelf", rank: Rank = Rank.NEEDED) -> None:
+    def __init__(self, *roots: str, owner: str = "planner", rank: Rank = Rank.NEEDED) -> None:
         self.owner, self.rank = owner, rank
         self.stamps = dict.fromkeys(roots, "1")
         self.followed: list[str] = []
@@ -102,28 +102,28 @@ class Shelf:
 
 
 @pytest.fixture
-def server(shelf: ResponseCache) -> Server:
-    return Server(shelf)
+def server(cache: ResponseCache) -> SpaceServer:
+    return SpaceServer(cache)
 
 
 @pytest.fixture
-async def syncer(server: Server, clock: Clock) -> AsyncIterator[Syncer[Space]]:
+async def syncer(server: SpaceServer, clock: Clock) -> AsyncIterator[Syncer[Space]]:
     syncer = server.syncer(clock)
     yield syncer
     await syncer.close()
 
 
-async def ticks(number: int = 8) -> None:
+async def run_ready_tasks(number: int = 8) -> None:
     for _ in range(number):
         await asyncio.sleep(0)
 
 
 class TestCallers:
-    """Callers share a request, and each may leave."""
+    """Callers share a request. Each caller can be canceled."""
 
     @pytest.mark.parametrize("seed", range(12))
     async def test_canceled_callers_leave_nothing_and_reads_see_earlier_writes(
-        self, seed: int, server: Server, syncer: Syncer[Space]
+        self, seed: int, server: SpaceServer, syncer: Syncer[Space]
     ) -> None:
         rng = random.Random(seed)
         names = [f"n{number}" for number in range(6)]
@@ -156,24 +156,24 @@ class TestCallers:
             readers, keepers = [reader() for _ in range(50)], [owner(*each) for each in ranks.items()]
             assert sum(await asyncio.gather(*readers, *keepers)) > 0
             await syncer.wait_all_idle()
-        await ticks()
+        await run_ready_tasks()
         assert not syncer.queue.flights
         assert not syncer.is_busy
         assert not any(syncer.queue.is_wanted(encode(op(name)).url) for name in names)
         assert not server.running.total()
 
-    async def test_last_caller_to_leave_cancels_the_request(self, server: Server, syncer: Syncer[Space]) -> None:
+    async def test_last_caller_to_leave_cancels_the_request(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
         server.gate.clear()
         callers = [asyncio.create_task(syncer.get(op("a"))) for _ in range(3)]
-        await ticks()
+        await run_ready_tasks()
         for number, caller in enumerate(callers):
             assert server.running["a"] == 1, number
             caller.cancel()
-            await ticks()
+            await run_ready_tasks()
         assert server.running["a"] == 0
-        assert server.asked == ["a"]
+        assert server.requests == ["a"]
 
-    async def test_urgency_follows_the_waiting_callers(self, server: Server, syncer: Syncer[Space]) -> None:
+    async def test_urgency_follows_the_waiting_callers(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
         syncer.set_wants("inbox", [want("a", "inbox"), want("b", "inbox")])
         await syncer.get(op("c"))
         await syncer.get(op("d"), Rank.AWAITED)
@@ -181,24 +181,24 @@ class TestCallers:
         assert server.urgent == ["c"]
 
     async def test_bug_is_raised_to_the_caller_and_shown(
-        self, server: Server, syncer: Syncer[Space], clock: Clock
+        self, server: SpaceServer, syncer: Syncer[Space], clock: Clock
     ) -> None:
         server.errors["a"] = KeyError("a bug")
         reports: list[Any] = []
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: reports.append(context["exception"]))
         with pytest.raises(KeyError, match="a bug"):
             await syncer.get(op("a"))
-        await ticks()
+        await run_ready_tasks()
         assert reports == [server.errors["a"]]
         assert server.shown == [("a", "Could not load the response. This is a bug in Octavo.")]
         del server.errors["a"]
         assert (await syncer.get(op("a"))).id == "a"
 
-    async def test_end_of_the_session_ends_all_waiting(self, server: Server, syncer: Syncer[Space]) -> None:
+    async def test_end_of_the_session_ends_all_waiting(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
         server.gate.clear()
-        syncer.run(Shelf("b"), "start")
-        waiting = [asyncio.create_task(each) for each in (syncer.get(op("a")), syncer.wait_idle("shelf"))]
-        await ticks()
+        syncer.run(SpacePlanner("b"), "start")
+        waiting = [asyncio.create_task(each) for each in (syncer.get(op("a")), syncer.wait_idle("planner"))]
+        await run_ready_tasks()
         await syncer.close()
         await asyncio.wait(waiting, timeout=5)
         assert waiting[0].cancelled()
@@ -210,114 +210,118 @@ class TestCallers:
 
 
 class TestPlanners:
-    """Planners tell what they want; the Syncer fetches what is due."""
+    """Planners declare wants. The Syncer fetches the responses that are due."""
 
     async def test_nested_wants_are_fetched_once_and_not_at_the_next_start(
-        self, server: Server, syncer: Syncer[Space], clock: Clock
+        self, server: SpaceServer, syncer: Syncer[Space], clock: Clock
     ) -> None:
         server.titles = {"root": "a b branch+", "branch": "c d"}
-        plan = Shelf("root")
+        plan = SpacePlanner("root")
         syncer.run(plan, "start")
-        await syncer.wait_idle("shelf")
-        assert Counter(server.asked) == Counter(["root", "a", "b", "branch", "c", "d"])
-        assert syncer.progress("shelf") == (6, 0, 6)
-        server.asked.clear()
+        await syncer.wait_idle("planner")
+        assert Counter(server.requests) == Counter(["root", "a", "b", "branch", "c", "d"])
+        assert syncer.progress("planner") == (6, 0, 6)
+        server.requests.clear()
         later = server.syncer(clock)
-        again = Shelf("root")
+        again = SpacePlanner("root")
         later.run(again, "start")
-        await later.wait_idle("shelf")
-        assert server.asked == []
+        await later.wait_idle("planner")
+        assert server.requests == []
         assert again.followed == ["root", "branch"], "both are read from disk"
-        assert later.progress("shelf") == (6, 0, 0)
+        assert later.progress("planner") == (6, 0, 0)
         await later.close()
 
-    async def test_only_changed_and_wanted_responses_are_fetched(self, server: Server, syncer: Syncer[Space]) -> None:
+    async def test_only_changed_and_wanted_responses_are_fetched(
+        self, server: SpaceServer, syncer: Syncer[Space]
+    ) -> None:
         server.titles = {"root": "a b"}
-        plan = Shelf("root")
+        plan = SpacePlanner("root")
         syncer.run(plan, "start")
-        await syncer.wait_idle("shelf")
-        server.asked.clear()
+        await syncer.wait_idle("planner")
+        server.requests.clear()
         server.titles["root"], plan.stamps["root"] = "b c", "2"
         syncer.run(plan, "moved")
-        await syncer.wait_idle("shelf")
-        assert server.asked == ["root", "c"]
-        assert syncer.progress("shelf") == (3, 0, 2)
+        await syncer.wait_idle("planner")
+        assert server.requests == ["root", "c"]
+        assert syncer.progress("planner") == (3, 0, 2)
         server.held.add("d")
         server.titles["root"], plan.stamps["root"] = "d", "3"
         syncer.run(plan, "moved")
-        await ticks(20)
+        await run_ready_tasks(20)
         assert server.running["d"] == 1
         server.titles["root"], plan.stamps["root"] = "e", "4"
         syncer.run(plan, "moved")
-        await syncer.wait_idle("shelf")
+        await syncer.wait_idle("planner")
         assert server.running["d"] == 0, "the request that the new list leaves out is cancelled"
-        assert syncer.progress("shelf") == (2, 0, 3)
+        assert syncer.progress("planner") == (2, 0, 3)
 
     async def test_response_missing_on_disk_is_fetched_again(
-        self, server: Server, syncer: Syncer[Space], shelf: ResponseCache
+        self, server: SpaceServer, syncer: Syncer[Space], cache: ResponseCache
     ) -> None:
-        shelf.put_version(encode(op("root")).url, "1")
-        syncer.run(Shelf("root"), "start")
-        await syncer.wait_idle("shelf")
-        assert server.asked == ["root"]
+        cache.put_version(encode(op("root")).url, "1")
+        syncer.run(SpacePlanner("root"), "start")
+        await syncer.wait_idle("planner")
+        assert server.requests == ["root"]
 
     async def test_missing_response_is_fetched_once_over_two_rounds(
-        self, server: Server, syncer: Syncer[Space], shelf: ResponseCache
+        self, server: SpaceServer, syncer: Syncer[Space], cache: ResponseCache
     ) -> None:
-        shelf.put_version(encode(op("root")).url, "1")
+        cache.put_version(encode(op("root")).url, "1")
         server.gate.clear()
-        plan = Shelf("root")
+        plan = SpacePlanner("root")
         syncer.run(plan, "start")
-        await syncer.wait_idle("shelf", Rank.NOW)
+        await syncer.wait_idle("planner", Rank.NOW)
         syncer.run(plan, "moved")
-        await syncer.wait_idle("shelf", Rank.NOW)
+        await syncer.wait_idle("planner", Rank.NOW)
         server.gate.set()
-        await syncer.wait_idle("shelf")
-        assert server.asked == ["root"]
+        await syncer.wait_idle("planner")
+        assert server.requests == ["root"]
 
     async def test_responses_are_read_from_disk_only_for_new_versions(
-        self, server: Server, syncer: Syncer[Space], shelf: ResponseCache, clock: Clock
+        self, server: SpaceServer, syncer: Syncer[Space], cache: ResponseCache, clock: Clock
     ) -> None:
         server.titles = {"root": "a"}
-        plan = Shelf("root")
+        plan = SpacePlanner("root")
         for kind in _KINDS:
             syncer.run(plan, kind)
-            await syncer.wait_idle("shelf")
-        assert (plan.followed, server.asked) == (["root", "a"], ["root", "a"]), "both were fetched in this run"
+            await syncer.wait_idle("planner")
+        assert (plan.followed, server.requests) == (["root", "a"], ["root", "a"]), "both were fetched in this run"
         clock.forward(seconds=1)
-        shelf.put(op("root"), Space(id="root", title="b"))
-        shelf.put_version(encode(op("root")).url, "1", requested_at=clock())
+        cache.put(op("root"), Space(id="root", title="b"))
+        cache.put_version(encode(op("root")).url, "1", requested_at=clock())
         syncer.run(plan, "poll")
-        await syncer.wait_idle("shelf")
-        assert (plan.followed, server.asked) == (["root", "a", "root", "b"], ["root", "a", "b"])
-        later = Shelf("root")
+        await syncer.wait_idle("planner")
+        assert (plan.followed, server.requests) == (["root", "a", "root", "b"], ["root", "a", "b"])
+        later = SpacePlanner("root")
         syncer.run(later, "poll")
-        await syncer.wait_idle("shelf")
-        assert later.followed == ["root"], "it is another planner"
+        await syncer.wait_idle("planner")
+        assert later.followed == ["root"], "a new planner has seen no response"
 
-    async def test_second_want_for_a_response_counts(self, server: Server, syncer: Syncer[Space]) -> None:
-        class Twice(Shelf):
+    async def test_second_want_for_a_response_counts(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
+        class WantsTwice(SpacePlanner):
             def wants(self, round_kind: RoundKind) -> Iterable[Want]:
-                yield want("a", "shelf", stamp="1")
-                yield want("a", "shelf", stamp="1", max_age=timedelta())
+                yield want("a", "planner", stamp="1")
+                yield want("a", "planner", stamp="1", max_age=timedelta())
 
         for _ in range(2):
-            syncer.run(Twice(), "poll")
-            await syncer.wait_idle("shelf")
-        assert server.asked == ["a", "a"]
+            syncer.run(WantsTwice(), "poll")
+            await syncer.wait_idle("planner")
+        assert server.requests == ["a", "a"]
 
-    async def test_progress_is_counted_up_to_a_rank(self, server: Server, syncer: Syncer[Space]) -> None:
+    async def test_progress_is_counted_up_to_a_rank(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
         server.held |= {"later", "needed"}
-        syncer.set_wants("shelf", [want("needed", "shelf"), want("fine", "shelf"), want("later", "shelf", Rank.LATER)])
-        await ticks(20)
-        assert syncer.progress("shelf") == (3, 2, 3)
-        assert syncer.progress("shelf", Rank.PREFETCH) == (2, 1, 2)
+        syncer.set_wants(
+            "planner", [want("needed", "planner"), want("fine", "planner"), want("later", "planner", Rank.LATER)]
+        )
+        await run_ready_tasks(20)
+        assert syncer.progress("planner") == (3, 2, 3)
+        assert syncer.progress("planner", Rank.PREFETCH) == (2, 1, 2)
 
     async def test_refusal_is_retried_by_a_refresh_and_failure_by_each_round(
-        self, server: Server, syncer: Syncer[Space]
+        self, server: SpaceServer, syncer: Syncer[Space]
     ) -> None:
         server.errors = {"secret": Forbidden("You need a role."), "slow": ServerError("The server failed.")}
-        plan = Shelf("secret", "slow", "fine")
+        plan = SpacePlanner("secret", "slow", "fine")
         rounds: tuple[tuple[RoundKind, list[str]], ...] = (
             ("start", ["fine", "secret", "slow"]),
             ("poll", ["slow"]),
@@ -325,131 +329,133 @@ class TestPlanners:
             ("refresh", ["secret", "slow"]),
         )
         for kind, asked in rounds:
-            server.asked.clear()
+            server.requests.clear()
             syncer.run(plan, kind)
-            await syncer.wait_idle("shelf")
-            assert sorted(server.asked) == asked, kind
-            assert {(each.want.label, each.cause) for each in syncer.failures("shelf")} == {
+            await syncer.wait_idle("planner")
+            assert sorted(server.requests) == asked, kind
+            assert {(each.want.label, each.cause) for each in syncer.failures("planner")} == {
                 ("the space secret", "You need a role."),
                 ("the space slow", "The server failed."),
             }
         server.errors.clear()
         syncer.run(plan, "refresh")
-        await syncer.wait_idle("shelf")
-        assert syncer.failures("shelf") == ()
+        await syncer.wait_idle("planner")
+        assert syncer.failures("planner") == ()
 
     async def test_unreachable_server_ends_the_wait_until_a_response(
-        self, server: Server, syncer: Syncer[Space]
+        self, server: SpaceServer, syncer: Syncer[Space]
     ) -> None:
         names = [f"n{number}" for number in range(9)]
         server.errors = {name: NotSent("Can't reach the server.") for name in names}
-        plan = Shelf(*names)
+        plan = SpacePlanner(*names)
         syncer.run(plan, "start")
-        await syncer.wait_idle("shelf")
-        assert len(server.asked) == MAX_BACKGROUND, "the others are not tried"
-        assert [each.is_unreached for each in syncer.failures("shelf")] == [True] * MAX_BACKGROUND
+        await syncer.wait_idle("planner")
+        assert len(server.requests) == MAX_BACKGROUND, "the others are not tried"
+        assert [each.is_unreached for each in syncer.failures("planner")] == [True] * MAX_BACKGROUND
         server.errors.clear()
         await syncer.get(op("other"))
-        await syncer.wait_idle("shelf")
-        assert syncer.progress("shelf") == (9, 0, 9)
-        assert syncer.failures("shelf") == ()
+        await syncer.wait_idle("planner")
+        assert syncer.progress("planner") == (9, 0, 9)
+        assert syncer.failures("planner") == ()
 
-    async def test_a_write_ends_the_pause_too(self, server: Server, syncer: Syncer[Space]) -> None:
+    async def test_confirmed_write_ends_the_pause(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
         server.errors = {"a": NotSent("Can't reach the server.")}
-        syncer.run(Shelf("a"), "start")
-        await syncer.wait_idle("shelf")
+        syncer.run(SpacePlanner("a"), "start")
+        await syncer.wait_idle("planner")
         server.errors.clear()
         syncer.end_pause()
-        await syncer.wait_idle("shelf")
-        assert server.asked == ["a", "a"]
+        await syncer.wait_idle("planner")
+        assert server.requests == ["a", "a"]
 
     async def test_response_possibly_changed_by_a_write_is_fetched_again(
-        self, server: Server, syncer: Syncer[Space], shelf: ResponseCache
+        self, server: SpaceServer, syncer: Syncer[Space], cache: ResponseCache
     ) -> None:
         server.gate.clear()
-        plan = Shelf("a")
+        plan = SpacePlanner("a")
         syncer.run(plan, "start")
-        await ticks(12)
+        await run_ready_tasks(12)
         syncer.invalidate(lambda other: other == op("a"))
         server.gate.set()
-        await syncer.wait_idle("shelf")
-        assert server.asked == ["a", "a"]
+        await syncer.wait_idle("planner")
+        assert server.requests == ["a", "a"]
         assert plan.followed == ["a"]
-        assert shelf.versions[encode(op("a")).url].stamp == "1"
+        assert cache.versions[encode(op("a")).url].stamp == "1"
 
-    async def test_dropped_keeper_leaves_no_request_and_is_not_followed(
-        self, server: Server, syncer: Syncer[Space]
+    async def test_dropped_planner_leaves_no_request_and_no_follow_up(
+        self, server: SpaceServer, syncer: Syncer[Space]
     ) -> None:
         server.gate.clear()
-        plan, other = Shelf("a", "b"), Shelf("b", owner="other")
+        plan, other = SpacePlanner("a", "b"), SpacePlanner("b", owner="other")
         syncer.run(plan, "start")
         syncer.run(plan, "poll")
         syncer.run(other, "start")
-        await ticks(12)
-        syncer.drop("shelf")
-        await ticks()
+        await run_ready_tasks(12)
+        syncer.drop("planner")
+        await run_ready_tasks()
         assert server.running == {"a": 0, "b": 1}
         server.gate.set()
         await syncer.wait_all_idle()
         assert (plan.followed, other.followed) == ([], ["b"])
-        assert syncer.progress("shelf") == (0, 0, 0)
-        assert syncer.failures("shelf") == ()
+        assert syncer.progress("planner") == (0, 0, 0)
+        assert syncer.failures("planner") == ()
 
-    async def test_two_keepers_share_a_request_and_are_both_notified(
-        self, server: Server, syncer: Syncer[Space]
+    async def test_two_planners_share_a_request_and_are_both_notified(
+        self, server: SpaceServer, syncer: Syncer[Space]
     ) -> None:
-        one, other, told = Shelf("a"), Shelf("a", owner="other", rank=Rank.OFFLINE), Counter[str]()
-        syncer.changed.add(lambda owner: told.update([owner]))
+        one, other, notified = SpacePlanner("a"), SpacePlanner("a", owner="other", rank=Rank.OFFLINE), Counter[str]()
+        syncer.changed.add(lambda owner: notified.update([owner]))
         for plan in (one, other):
             syncer.run(plan, "start")
         await syncer.wait_all_idle()
-        assert (server.asked, one.followed, other.followed) == (["a"], ["a"], ["a"])
-        assert told.keys() == {"shelf", "other"}
+        assert (server.requests, one.followed, other.followed) == (["a"], ["a"], ["a"])
+        assert notified.keys() == {"planner", "other"}
 
-    async def test_inbox_does_not_wait_for_low_priority_wants(self, server: Server, syncer: Syncer[Space]) -> None:
+    async def test_inbox_does_not_wait_for_low_priority_wants(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
         syncer.set_wants("inbox", [want("a", "inbox"), *(want(f"t{n}", "inbox", Rank.LATER) for n in range(3))])
         await syncer.wait_idle("inbox", Rank.PREFETCH)
-        assert server.asked[0] == "a"
+        assert server.requests[0] == "a"
         assert syncer.progress("inbox").missing >= 2
         assert not syncer.is_idle("inbox")
 
     @pytest.mark.parametrize(("rank", "limit"), [(Rank.NEEDED, MAX_BACKGROUND), (Rank.OFFLINE, LIMITS[Rank.OFFLINE])])
     async def test_background_budget_does_not_delay_the_user(
-        self, server: Server, syncer: Syncer[Space], rank: Rank, limit: int
+        self, server: SpaceServer, syncer: Syncer[Space], rank: Rank, limit: int
     ) -> None:
         server.gate.clear()
         syncer.set_wants("many", [want(f"n{number}", "many", rank) for number in range(12)])
-        await ticks()
+        await run_ready_tasks()
         assert server.running.total() == limit
         reading = [asyncio.create_task(syncer.get(op(f"page {n}"))) for n in range(3)]
-        await ticks()
+        await run_ready_tasks()
         assert server.running.total() == limit + 3
         server.gate.set()
         await asyncio.gather(*reading)
         await syncer.wait_idle("many")
-        assert len(server.asked) == 15
+        assert len(server.requests) == 15
 
-    async def test_background_stops_while_hidden_or_near_the_rate_limit(self, server: Server, clock: Clock) -> None:
+    async def test_background_stops_while_hidden_or_near_the_rate_limit(
+        self, server: SpaceServer, clock: Clock
+    ) -> None:
         seconds = [0.0]
         syncer = server.syncer(clock, low=lambda: seconds[0])
         syncer.on_terminal_hidden()
         syncer.set_wants("inbox", [want("a", "inbox", Rank.VISIBLE)])
         syncer.set_wants("offline", [want("b", "offline", Rank.OFFLINE)])
         await syncer.wait_all_idle()
-        assert server.asked == ["b"]
+        assert server.requests == ["b"]
         seconds[0] = 0.01
         syncer.on_terminal_shown()
-        await ticks()
-        assert server.asked == ["b"]
+        await run_ready_tasks()
+        assert server.requests == ["b"]
         assert (await syncer.get(op("c"))).id == "c"
         seconds[0] = 0.0
         async with asyncio.timeout(5):
-            while len(server.asked) < 3:  # noqa: ASYNC110  # no event tells of the rate limit
+            while len(server.requests) < 3:  # noqa: ASYNC110  # no event marks the rate limit
                 await asyncio.sleep(0.01)
-        assert server.asked == ["b", "c", "a"]
+        assert server.requests == ["b", "c", "a"]
         await syncer.close()
 
-    async def test_pause_ends_by_itself(self, server: Server, syncer: Syncer[Space], clock: Clock) -> None:
+    async def test_pause_ends_by_itself(self, server: SpaceServer, syncer: Syncer[Space], clock: Clock) -> None:
         server.errors = {"a": RateLimited("Too many requests.")}
         syncer.set_wants("inbox", [want("a", "inbox", Rank.VISIBLE)])
         await syncer.wait_all_idle()
@@ -460,36 +466,36 @@ class TestPlanners:
         clock.forward(seconds=5)
         syncer.add(want("b", "view", Rank.VISIBLE))
         await syncer.wait_all_idle()
-        assert sorted(server.asked) == ["a", "a", "b"]
+        assert sorted(server.requests) == ["a", "a", "b"]
 
-    async def test_spaced_requests_start_by_themselves(self, server: Server) -> None:
+    async def test_spaced_requests_start_by_themselves(self, server: SpaceServer) -> None:
         time = asyncio.get_running_loop().time
-        now = lambda: START + timedelta(seconds=time())  # noqa: E731  # the time of the loop, which tests may skip
-        syncer = Syncer(server.shelf, server.read, server.accept, server.fail, now=now)
+        now = lambda: START + timedelta(seconds=time())  # noqa: E731  # the real time of the loop, which tests may skip
+        syncer = Syncer(server.cache, server.read, server.accept, server.fail, now=now)
         syncer.set_wants("inbox", [want(f"t{n}", "inbox", Rank.LATER) for n in range(3)])
         async with asyncio.timeout(10):
             await syncer.wait_idle("inbox")
-        assert server.asked == ["t0", "t1", "t2"]
+        assert server.requests == ["t0", "t1", "t2"]
         await syncer.close()
 
     async def test_ten_thousand_unchanged_wants_do_not_block_the_loop(
-        self, server: Server, syncer: Syncer[Space], shelf: ResponseCache
+        self, server: SpaceServer, syncer: Syncer[Space], cache: ResponseCache
     ) -> None:
-        plan = Shelf(*(f"n{number}" for number in range(10_000)))
-        plan.wants = lambda round_kind: (want(name, "shelf") for name in plan.stamps)  # type: ignore[method-assign]  # none leads on
+        plan = SpacePlanner(*(f"n{number}" for number in range(10_000)))
+        plan.wants = lambda round_kind: (want(name, "planner") for name in plan.stamps)  # type: ignore[method-assign]  # these spaces lead to no others
         for name in plan.stamps:
-            shelf.put_version(encode(op(name)).url, "1")
+            cache.put_version(encode(op(name)).url, "1")
         turns = 0
         syncer.run(plan, "poll")
         while syncer.is_busy:
             await asyncio.sleep(0)
             turns += 1
         assert turns > 20
-        assert server.asked == []
+        assert server.requests == []
 
 
-async def test_failed_request_raises_for_each_caller(server: Server, syncer: Syncer[Space]) -> None:
+async def test_failed_request_raises_for_each_caller(server: SpaceServer, syncer: Syncer[Space]) -> None:
     server.errors["a"] = Lost("The connection broke.")
     found = await asyncio.gather(*(syncer.get(op("a")) for _ in range(3)), return_exceptions=True)
     assert [str(each) for each in found] == ["The connection broke."] * 3
-    assert server.asked == ["a"]
+    assert server.requests == ["a"]

@@ -1,4 +1,4 @@
-"""Taking back what was written last, wherever it is on its way."""
+"""Undo of the last writes, in each state of sending."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.write_kind import Basis
-from tests.data.conftest import MIA, ByHand
-from tests.data.sends import Gate
-from tests.data.test_lost_answers import Lossy
+from tests.data.conftest import MIA, ManualOutbox
+from tests.data.sends import RequestGate
+from tests.data.test_lost_answers import LossyConnection
 from tests.data.test_outbox import comment, deliver, thread
 from tests.server.asking import Ask, Clock
 
 
-def resolving(here: SpaceRef, threads: list[comments.Comment]) -> list[NewWrite]:
+def resolve_writes(here: SpaceRef, threads: list[comments.Comment]) -> list[NewWrite]:
     return [
         NewWrite(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve the thread", context="“Why?”")
         for each in threads
     ]
 
 
-async def open_ones(ask: Ask, here: SpaceRef) -> int:
+async def count_open_threads(ask: Ask, here: SpaceRef) -> int:
     return len((await ask(comments.List(at=here, status="open", limit=100))).items)
 
 
 async def test_undo_of_many_half_sent_writes_reverts_all(
-    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(77)]
-    await outbox.add_all(resolving(here, about))
+    await outbox.add_all(resolve_writes(here, about))
     clock.forward(seconds=outbox.undo_seconds)
     while len(outbox.entries) > 76:
         await outbox.step()
@@ -43,13 +43,13 @@ async def test_undo_of_many_half_sent_writes_reverts_all(
     assert undone
     assert undone.message == "Canceled: resolve the thread · “Why?”, all 77 (1 was already sent and had to be undone)."
     assert [each.facts.thread for each in undone.undone] == [each.id for each in about]
-    await outbox.run_dry()
-    assert (outbox.entries, await open_ones(ask, here)) == ((), 77)
+    await outbox.send_due()
+    assert (outbox.entries, await count_open_threads(ask, here)) == ((), 77)
     assert await outbox.undo() is None
 
 
 async def test_undo_of_half_sent_replies_says_how_many_are_posted(
-    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, drafts: Drafts
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock, drafts: Drafts
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
     await drafts.save("several", "Done.")
@@ -74,18 +74,18 @@ async def test_undo_of_half_sent_replies_says_how_many_are_posted(
         undone.message
         == "Canceled: reply, 2 of 3 (1 was already sent). Could not undo: the comment has already been posted. Delete the comment instead."
     )
-    await outbox.run_dry()
+    await outbox.send_due()
     assert [(await ask(comments.Get(at=here, comment_id=each.id))).replies for each in about] == [1, 0, 0]
     assert [drafts.get(f"reply {each.id}") for each in about] == [None, "Done.", "Done."]
 
 
 @pytest.mark.parametrize("arrives", [True, False])
 async def test_resolve_in_flight_is_undone_after_its_outcome_is_known(
-    arrives: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    arrives: bool, outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
-    again = ByHand(Lossy(gate, applied=arrives, times=1), outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add_all(resolving(here, [about]))
+    again = ManualOutbox(LossyConnection(gate, applied=arrives, times=1), outbox.state, Drafts(outbox.state), me=MIA)
+    await again.add_all(resolve_writes(here, [about]))
     await deliver(again, clock)
     assert [each.state for each in again.entries] == ["unknown"]
     undone = await again.undo()
@@ -94,39 +94,41 @@ async def test_resolve_in_flight_is_undone_after_its_outcome_is_known(
     assert undone.message.startswith("Undone: resolve the thread · “Why?”. The change is already being sent")
     for _ in range(4):
         clock.forward(seconds=60)
-        await again.run_dry()
-    assert (again.entries, await open_ones(ask, here)) == ((), 1)
+        await again.send_due()
+    assert (again.entries, await count_open_threads(ask, here)) == ((), 1)
     await again.close()
 
 
 async def test_undo_is_sent_after_the_request_in_flight(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
-    await outbox.add_all(resolving(here, [about]))
+    await outbox.add_all(resolve_writes(here, [about]))
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.step()
     gate.hold()
     sending = asyncio.create_task(outbox.step())
-    while not gate.waiting:  # noqa: ASYNC110  # the gate tells nobody
+    while not gate.waiting:  # noqa: ASYNC110  # the gate has no event for waiting requests
         await asyncio.sleep(0)
-    gate.let_go(0)
-    while not gate.writes:  # noqa: ASYNC110  # as above
+    gate.release(0)
+    while not gate.writes:  # noqa: ASYNC110  # the gate has no event for sent writes
         await asyncio.sleep(0)
     undone = await outbox.undo()
     assert undone
     assert undone.done
-    gate.let_go()
+    gate.release()
     await sending
-    assert await open_ones(ask, here) == 0
-    await outbox.run_dry()
-    assert (outbox.entries, await open_ones(ask, here)) == ((), 1)
+    assert await count_open_threads(ask, here) == 0
+    await outbox.send_due()
+    assert (outbox.entries, await count_open_threads(ask, here)) == ((), 1)
 
 
-async def test_undo_twice_takes_back_two_things(outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock) -> None:
+async def test_second_undo_undoes_the_write_before(
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
+) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(2)]
     for each in about:
-        await outbox.add_all(resolving(here, [each]))
+        await outbox.add_all(resolve_writes(here, [each]))
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.step()
     await outbox.step()
@@ -135,20 +137,20 @@ async def test_undo_twice_takes_back_two_things(outbox: ByHand, here: SpaceRef, 
     assert first
     assert second
     assert [each.facts.thread for each in (*first.undone, *second.undone)] == [about[1].id, about[0].id]
-    await outbox.run_dry()
-    assert (outbox.entries, await open_ones(ask, here), await outbox.undo()) == ((), 2, None)
+    await outbox.send_due()
+    assert (outbox.entries, await count_open_threads(ask, here), await outbox.undo()) == ((), 2, None)
 
 
 @pytest.mark.parametrize("how", ["quit", "crash"])
 async def test_writes_added_together_are_undone_after_a_restart(
-    how: str, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+    how: str, outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
     await outbox.add(comment(here, "First"), action="comment", draft_key="a")
-    await outbox.add_all(resolving(here, about))
+    await outbox.add_all(resolve_writes(here, about))
     if how == "quit":
         await outbox.close()
-    again = ByHand(gate, outbox.state, Drafts(outbox.state), me=MIA)
+    again = ManualOutbox(gate, outbox.state, Drafts(outbox.state), me=MIA)
     undone = await again.undo()
     assert undone
     assert undone.message == "Canceled: resolve the thread · “Why?”, all 3."
@@ -160,21 +162,21 @@ async def test_writes_added_together_are_undone_after_a_restart(
 
 
 async def test_undo_does_not_revert_a_write_by_another_user(
-    outbox: ByHand, here: SpaceRef, ask: Ask, gate: Gate, clock: Clock
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, gate: RequestGate, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
-    await outbox.add_all(resolving(here, [about]))
+    await outbox.add_all(resolve_writes(here, [about]))
     await ask(comments.Update(at=here, comment_id=about.id, resolved=True), "ada")
     await deliver(outbox, clock)
     undone = await outbox.undo()
-    await outbox.run_dry()
+    await outbox.send_due()
     assert undone
-    assert (undone.done, await open_ones(ask, here), gate.writes) == (False, 0, [])
+    assert (undone.done, await count_open_threads(ask, here), gate.writes) == (False, 0, [])
     assert undone.message == "Nothing to undo for “resolve the thread”: someone else did this first."
 
 
-async def test_edit_is_compared_with_the_text_at_its_beginning(
-    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
+async def test_edit_is_compared_with_the_text_it_started_from(
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
     where: dict[str, Any] = {"at": here, "comment_id": mine.id}

@@ -12,7 +12,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import UnsentIndex, by_block, unsent_draft
 from octavo.data.writes.machine import NewWrite, OutboxEntry
-from tests.data.conftest import ByHand
+from tests.data.conftest import ManualOutbox
 
 HERE = SpaceRef(space_id="s")
 AT = ChangeRequestRef(space_id="s", change_request_id="c")
@@ -70,15 +70,15 @@ def test_unsent_drafts_are_found_by_target() -> None:
     assert [each.kind for each in index.of_draft("reply s k")] == ["reply"]
 
 
-async def held(outbox: ByHand, *words: str) -> tuple[OutboxEntry, ...]:
+async def pending_comments(outbox: ManualOutbox, *words: str) -> tuple[OutboxEntry, ...]:
     for each in words:
         op = comments.Create(at=AT, page="p", node="n", body=Markdown(markdown=each))
         await outbox.add_pending_comment(NewWrite(op, "comment", "comment s c p n"))
     return outbox.pending_comments(AT)
 
 
-async def test_pending_comment_and_its_edit_are_found_by_target(outbox: ByHand) -> None:
-    (entry,) = await held(outbox, "Say which.")
+async def test_pending_comment_and_its_edit_are_found_by_target(outbox: ManualOutbox) -> None:
+    (entry,) = await pending_comments(outbox, "Say which.")
     index = UnsentIndex([f"held {entry.id}", "held gone"], (entry,))
     (words,) = index.of_thread(AT, entry.created_id)[:1]
     assert (words.kind, words.page, words.block, words.entry_id) == ("held", "p", "n", entry.id)
@@ -87,8 +87,8 @@ async def test_pending_comment_and_its_edit_are_found_by_target(outbox: ByHand) 
     assert {page: len(among) for page, among in index.by_page(AT, ()).items()} == {"p": 2}
 
 
-async def test_discarded_drafts_are_restored_unchanged(outbox: ByHand, drafts: Drafts) -> None:
-    first, second, third = await held(outbox, "One", "Two", "Three")
+async def test_discarded_drafts_are_restored_unchanged(outbox: ManualOutbox, drafts: Drafts) -> None:
+    first, second, third = await pending_comments(outbox, "One", "Two", "Three")
     await drafts.save("reply s k", "I think so.")
     before = drafts.all()
     discarded = await outbox.discard_unsent(["reply s k", "nothing here"], [second.id, "nobody"])
@@ -100,12 +100,12 @@ async def test_discarded_drafts_are_restored_unchanged(outbox: ByHand, drafts: D
     assert drafts.all() == before
 
 
-async def test_text_written_after_a_discard_is_kept_beside_the_restored(outbox: ByHand, drafts: Drafts) -> None:
-    (only,) = await held(outbox, "One")
+async def test_text_written_after_a_discard_is_kept_beside_the_restored(outbox: ManualOutbox, drafts: Drafts) -> None:
+    (only,) = await pending_comments(outbox, "One")
     await drafts.save("reply s k", "I think so.")
     discarded = await outbox.discard_unsent(["reply s k"], [only.id])
     await drafts.save("reply s k", "Or not.")
-    (other,) = await held(outbox, "Another, where the first stood")
+    (other,) = await pending_comments(outbox, "Another, where the first stood")
     await outbox.restore_discarded(discarded)
     assert outbox.pending_comments(AT) == (other, only)
     assert drafts.get("reply s k") == "Or not."
@@ -113,15 +113,15 @@ async def test_text_written_after_a_discard_is_kept_beside_the_restored(outbox: 
     assert drafts.get("reply s k") == "I think so."
 
 
-async def test_pending_comment_sent_meanwhile_is_not_discarded(outbox: ByHand) -> None:
-    (entry,) = await held(outbox, "One")
+async def test_pending_comment_sent_meanwhile_is_not_discarded(outbox: ManualOutbox) -> None:
+    (entry,) = await pending_comments(outbox, "One")
     await outbox.submit_review(AT)
     discarded = await outbox.discard_unsent([], [entry.id])
     assert discarded.comments == ()
     assert [each.id for each in outbox.entries] == [entry.id]
 
 
-async def test_all_versions_of_a_draft_are_discarded_and_restored(outbox: ByHand, drafts: Drafts) -> None:
+async def test_all_versions_of_a_draft_are_discarded_and_restored(outbox: ManualOutbox, drafts: Drafts) -> None:
     other = Drafts(outbox.state)
     await drafts.save("reply s k", "Mine.")
     await other.save("reply s k", "Of the other window.")
@@ -133,7 +133,7 @@ async def test_all_versions_of_a_draft_are_discarded_and_restored(outbox: ByHand
     assert len(outbox.state.rows("SELECT 1 FROM drafts")) == 2
 
 
-async def test_draft_observers_are_notified_of_new_and_deleted_drafts(outbox: ByHand, drafts: Drafts) -> None:
+async def test_draft_observers_are_notified_of_new_and_deleted_drafts(outbox: ManualOutbox, drafts: Drafts) -> None:
     seen: list[frozenset[str]] = []
     leave = drafts.observe(lambda: seen.append(drafts.keys()))
     await drafts.save("a", "One")
@@ -151,7 +151,7 @@ async def test_draft_observers_are_notified_of_new_and_deleted_drafts(outbox: By
     assert seen[-1] == frozenset({"b"})
 
 
-async def test_nothing_is_discarded_if_nothing_can_be_saved(outbox: ByHand, drafts: Drafts) -> None:
+async def test_nothing_is_discarded_if_nothing_can_be_saved(outbox: ManualOutbox, drafts: Drafts) -> None:
     await drafts.save("a", "One")
     outbox.state.read_only = True
     with pytest.raises(NotSaved):

@@ -1,4 +1,4 @@
-"""The laws of the table of write kinds: each row against the embedded platform."""
+"""Each row of the table of write kinds, against the embedded platform."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from octavo.data.writes.optimistic_updates import apply_entries
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.write_kind import AlreadyDone, Attempt, Basis, Changed, Ready
 from tests.data.conftest import MIA
-from tests.data.sends import Gate
+from tests.data.sends import RequestGate
 from tests.data.test_deciding import edit
 from tests.server.asking import START, Ask
 
 
 def update_of(page: str, markdown: str) -> content.UpdatePage:
-    """The change of a page."""
+    """Return an edit of the page."""
     return content.UpdatePage(page=page, document=content.DocumentBody(markdown=markdown))
 
 
@@ -46,8 +46,8 @@ NEW = Markdown(markdown="Is this *really* right?")
 
 
 @dataclass(frozen=True)
-class World:
-    """A space with a thread of Mia that has a reply of hers, and a change request for her to review."""
+class PreparedSpace:
+    """A space with a thread and a reply of Mia, and a change request that Mia reviews."""
 
     ask: Ask
     here: SpaceRef
@@ -57,7 +57,7 @@ class World:
     review: reviews.Review
     """A review of Mia."""
     checked: MergeBasis
-    """The state that the checks of the change request were made for: main changed after its base."""
+    """State for which the merge checks ran: main is newer than the base of the change request."""
 
     @property
     def of_thread(self) -> dict[str, Any]:
@@ -67,12 +67,12 @@ class World:
     def of_reply(self) -> dict[str, Any]:
         return {**self.of_thread, "comment_reply_id": self.reply.id}
 
-    async def elsewhere(self, op: Operation[Any], user: str = "mia") -> None:
-        """Send an operation from another place: a comment can only be edited by its author."""
+    async def send_as(self, op: Operation[Any], user: str = "mia") -> None:
+        """Send an operation without the client under test, by default as Mia: only its author can edit a comment."""
         await self.ask(op, user)
 
     async def edit(self, words: str) -> None:
-        """Another person edits a page of the change request."""
+        """Edit a page of the change request as another user."""
         await edit(self.ask, self.at, "intro", f"# Intro\n\n{words}")
 
 
@@ -80,11 +80,11 @@ class World:
 class Case:
     """A write of one kind."""
 
-    op: Callable[[World], Operation[Any]]
-    basis: Callable[[World], Basis] = lambda world: Basis()
-    change: Callable[[World], Awaitable[None]] | None = None
+    op: Callable[[PreparedSpace], Operation[Any]]
+    basis: Callable[[PreparedSpace], Basis] = lambda world: Basis()
+    change: Callable[[PreparedSpace], Awaitable[None]] | None = None
     """Changes the target in another place. None if the write depends on nothing that can change."""
-    read: Callable[[World], Operation[Any]] | None = None
+    read: Callable[[PreparedSpace], Operation[Any]] | None = None
     """Reads what the write changes. None if the write cannot be undone."""
     is_done_once: bool = True
     """Whether the same write does nothing a second time."""
@@ -98,7 +98,7 @@ CASES: dict[str, Case] = {
     "edit of a thread": Case(
         lambda world: comments.Update(**world.of_thread, body=NEW),
         lambda world: Basis(text="Is this right?"),
-        lambda world: world.elsewhere(comments.Update(**world.of_thread, body=Markdown(markdown="No."))),
+        lambda world: world.send_as(comments.Update(**world.of_thread, body=Markdown(markdown="No."))),
         lambda world: comments.Get(**world.of_thread, format="markdown"),
     ),
     "resolve": Case(
@@ -112,7 +112,7 @@ CASES: dict[str, Case] = {
     "edit of a reply": Case(
         lambda world: comments.UpdateReply(**world.of_reply, body=NEW),
         lambda world: Basis(text="It is."),
-        lambda world: world.elsewhere(comments.UpdateReply(**world.of_reply, body=Markdown(markdown="No."))),
+        lambda world: world.send_as(comments.UpdateReply(**world.of_reply, body=Markdown(markdown="No."))),
         lambda world: comments.GetReply(**world.of_reply, format="markdown"),
     ),
     "reaction to a reply": Case(
@@ -122,12 +122,12 @@ CASES: dict[str, Case] = {
     "deletion of a thread": Case(
         lambda world: comments.Delete(**world.of_thread),
         lambda world: Basis(text="Is this right?"),
-        lambda world: world.elsewhere(comments.Update(**world.of_thread, body=Markdown(markdown="No."))),
+        lambda world: world.send_as(comments.Update(**world.of_thread, body=Markdown(markdown="No."))),
     ),
     "deletion of a reply": Case(
         lambda world: comments.DeleteReply(**world.of_reply),
         lambda world: Basis(text="It is."),
-        lambda world: world.elsewhere(comments.UpdateReply(**world.of_reply, body=Markdown(markdown="No."))),
+        lambda world: world.send_as(comments.UpdateReply(**world.of_reply, body=Markdown(markdown="No."))),
     ),
     "review": Case(
         lambda world: reviews.Submit(at=world.at, status="approved", comment=NEW),
@@ -141,13 +141,13 @@ CASES: dict[str, Case] = {
     "ready for review": Case(
         lambda world: change_requests.Update(at=world.at, status="draft"),
         lambda world: Basis(status="open"),
-        lambda world: world.elsewhere(change_requests.Update(at=world.at, status="archived"), "ada"),
+        lambda world: world.send_as(change_requests.Update(at=world.at, status="archived"), "ada"),
         lambda world: change_requests.Get(at=world.at),
         is_done_once=False,
     ),
     "review request": Case(
         lambda world: reviews.Request(at=world.at, users=("tom", "ada")),
-        change=lambda world: world.elsewhere(reviews.Request(at=world.at, users=("tom",)), "ada"),
+        change=lambda world: world.send_as(reviews.Request(at=world.at, users=("tom",)), "ada"),
     ),
     "withdrawal of a review": Case(
         lambda world: reviews.Request(at=world.at, users=("mia",)),
@@ -189,7 +189,7 @@ DIRECT = [
 
 
 @pytest.fixture
-async def world(ask: Ask, here: SpaceRef) -> World:
+async def world(ask: Ask, here: SpaceRef) -> PreparedSpace:
     thread = await ask(comments.Create(at=here, page="intro", body=Markdown(markdown="Is this right?")), "mia")
     where = {"at": here, "comment_id": thread.id}
     reply = await ask(comments.CreateReply(**where, body=Markdown(markdown="It is.")), "mia")
@@ -201,7 +201,7 @@ async def world(ask: Ask, here: SpaceRef) -> World:
     await ask(change_requests.Merge(at=other.ref(here)))
     await ask(change_requests.Update(at=at, status="open"))
     review = await ask(reviews.Submit(at=at, status="approved"), "mia")
-    return World(ask, here, thread, reply, at, review, await read_basis(ask, at))
+    return PreparedSpace(ask, here, thread, reply, at, review, await read_basis(ask, at))
 
 
 @pytest.fixture(params=CASES)
@@ -217,8 +217,8 @@ def user(request: pytest.FixtureRequest) -> str:
     return user
 
 
-async def checked(gate: Gate, case: Case, world: World) -> Attempt[Any]:
-    """An attempt that was checked and may be sent."""
+async def checked_attempt(gate: RequestGate, case: Case, world: PreparedSpace) -> Attempt[Any]:
+    """Return an attempt that passed the check and may be sent."""
     op = case.op(world)
     before = Attempt(op, case.basis(world), me=case.user)
     ready = await kind_of(op).check(gate, before)
@@ -226,8 +226,8 @@ async def checked(gate: Gate, case: Case, world: World) -> Attempt[Any]:
     return replace(before, baseline=ready.baseline, newest_at=ready.newest_at)
 
 
-async def test_lost_response_is_found(case: Case, world: World, gate: Gate) -> None:
-    attempt = await checked(gate, case, world)
+async def test_lost_response_is_found(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
+    attempt = await checked_attempt(gate, case, world)
     result = await gate(attempt.op)
     found = await kind_of(attempt.op).find(gate, attempt)
     assert isinstance(found, AlreadyDone)
@@ -235,19 +235,21 @@ async def test_lost_response_is_found(case: Case, world: World, gate: Gate) -> N
         assert found.remote_id == result.id
 
 
-async def test_lost_request_is_not_found(case: Case, world: World, gate: Gate) -> None:
-    attempt = await checked(gate, case, world)
+async def test_lost_request_is_not_found(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
+    attempt = await checked_attempt(gate, case, world)
     assert await kind_of(attempt.op).find(gate, attempt) is None
 
 
-async def test_same_write_of_another_user_is_not_found(case: Case, world: World, gate: Gate, ask: Ask) -> None:
-    attempt = await checked(gate, case, world)
+async def test_same_write_of_another_user_is_not_found(
+    case: Case, world: PreparedSpace, gate: RequestGate, ask: Ask
+) -> None:
+    attempt = await checked_attempt(gate, case, world)
     if kind_of(attempt.op).facts(attempt.op).creates:
         await ask(attempt.op)
         assert await kind_of(attempt.op).find(gate, attempt) is None
 
 
-async def test_changed_target_is_noticed_before_sending(case: Case, world: World, gate: Gate) -> None:
+async def test_changed_target_is_noticed_before_sending(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
     op, basis = case.op(world), case.basis(world)
     if case.change is not None:
         await case.change(world)
@@ -255,14 +257,14 @@ async def test_changed_target_is_noticed_before_sending(case: Case, world: World
     assert gate.writes == []
 
 
-async def test_check_of_a_write_that_is_done_sends_nothing(case: Case, world: World, gate: Gate) -> None:
-    attempt = await checked(gate, case, world)
+async def test_check_of_a_write_that_is_done_sends_nothing(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
+    attempt = await checked_attempt(gate, case, world)
     await gate(attempt.op)
     again = await kind_of(attempt.op).check(gate, attempt)
     assert isinstance(again, AlreadyDone) == case.is_done_once
 
 
-async def test_undo_restores_the_response(case: Case, world: World, gate: Gate) -> None:
+async def test_undo_restores_the_response(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
     op, basis = case.op(world), case.basis(world)
     undo = kind_of(op).undo(op, basis)
     if case.read is None:
@@ -273,16 +275,18 @@ async def test_undo_restores_the_response(case: Case, world: World, gate: Gate) 
     await gate(op)
     assert await gate(case.read(world)) != before, "The write changes what is read"
     await gate(undo)
-    assert timeless(await gate(case.read(world))) == timeless(before)
+    assert without_times(await gate(case.read(world))) == without_times(before)
 
 
-def timeless(thing: Model) -> Model:
-    """The thing without times, which tell that it was changed."""
+def without_times(thing: Model) -> Model:
+    """Return the value without its times: each change updates them."""
     return thing.model_copy(update={"edited_at": None, "updated_at": None})
 
 
 @pytest.mark.parametrize("name", DIRECT)
-async def test_two_instances_send_a_direct_write_once(name: str, world: World, ask: Ask, tmp_path: Path) -> None:
+async def test_two_instances_send_a_direct_write_once(
+    name: str, world: PreparedSpace, ask: Ask, tmp_path: Path
+) -> None:
     case = CASES[name]
     write, basis = case.op(world), case.basis(world)
     sent: list[Operation[Any]] = []
@@ -296,10 +300,10 @@ async def test_two_instances_send_a_direct_write_once(name: str, world: World, a
         return await ask(op, case.user)
 
     async def wait(seconds: float) -> None:
-        following.set()  # the other instance has looked for the write, and did not find it
+        following.set()  # The other instance looked for the write and did not find it.
         await asyncio.sleep(0)
 
-    async def instance() -> SendResult[Any]:
+    async def run_instance() -> SendResult[Any]:
         state = StateDb(tmp_path, "mia@test", sleep=wait)
         outbox = Outbox(send, state, Drafts(state), me=User(id=case.user))
         live = Live(send, ResponseCache(None, "mia@test"), outbox)
@@ -311,12 +315,12 @@ async def test_two_instances_send_a_direct_write_once(name: str, world: World, a
             await outbox.close()
             state.close()
 
-    results = await asyncio.gather(instance(), instance())
+    results = await asyncio.gather(run_instance(), run_instance())
     assert [each.kind for each in results] == ["done", "done"]
     assert sent.count(write) == 1
 
 
-READS: dict[type[Operation[Any]], Callable[[World], Operation[Any]]] = {
+READS: dict[type[Operation[Any]], Callable[[PreparedSpace], Operation[Any]]] = {
     comments.List: lambda world: comments.List(at=world.here, status="all", format="markdown"),
     comments.Get: lambda world: comments.Get(**world.of_thread, format="markdown"),
     comments.ListReplies: lambda world: comments.ListReplies(**world.of_thread, format="markdown"),
@@ -344,7 +348,7 @@ def seen(value: Any) -> Any:
             return value.id, value.comments
 
 
-async def test_overlay_shows_the_response_to_come(case: Case, world: World, gate: Gate) -> None:
+async def test_overlay_equals_the_later_response(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
     op: Any = case.op(world)
     kind = kind_of(op)
     before, after = dict[type[Operation[Any]], Any](), dict[type[Operation[Any]], Any]()
@@ -355,7 +359,7 @@ async def test_overlay_shows_the_response_to_come(case: Case, world: World, gate
     for read in reads:
         try:
             after[read] = await gate(READS[read](world))
-        except NotFound:  # what was deleted is shown until the server has deleted it
+        except NotFound:  # A deleted comment stays visible until the server has deleted it.
             assert isinstance(op, comments.Delete | comments.DeleteReply)
     entry = OutboxEntry("e1", op, kind.facts(op), "write", START, START, state="queued", basis=Basis(is_open=True))
     for read, there in after.items():
@@ -363,12 +367,12 @@ async def test_overlay_shows_the_response_to_come(case: Case, world: World, gate
         assert seen(shown) == seen(there), read.__name__
 
 
-async def test_changed_text_is_not_restored_if_unknown(world: World) -> None:
+async def test_changed_text_is_not_restored_if_unknown(world: PreparedSpace) -> None:
     op = comments.Update(**world.of_thread, body=NEW)
     assert isinstance(kind_of(op).undo(op, Basis()), str)
 
 
-async def test_every_row_has_a_case(world: World) -> None:
+async def test_every_row_has_a_case(world: PreparedSpace) -> None:
     assert {type(case.op(world)) for case in CASES.values()} == set(write_kinds())
 
 
@@ -416,8 +420,7 @@ def test_every_writing_operation_has_a_row_or_a_reason_for_none() -> None:
     writing = {
         kind: spec.name
         for kind, spec in SPECS.items()
-        if spec.method != "GET"
-        and kind.__module__.startswith("octavo.")  # other tests describe operations of their own
+        if spec.method != "GET" and kind.__module__.startswith("octavo.")  # Other tests define operations of their own.
     }
     plain = {kind for kind, name in writing.items() if name in PLAIN or name.partition(".")[0] in PLAIN}
     assert plain & set(write_kinds()) == set()

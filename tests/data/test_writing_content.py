@@ -1,4 +1,4 @@
-"""An edit is based on the seen revision, is sent once, and overwrites no other edit."""
+"""An edit has a base revision, is sent once, and overwrites no other edit."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from octavo.data.live import Live
 from octavo.data.state_db import StateDb
 from octavo.data.writes.content_writes import NO_OPERATION, edit, page_source
 from octavo.server.app import Platform
-from tests.data.sends import Gate, refuse_to_save
-from tests.data.test_send_once import Naps
+from tests.data.sends import RequestGate, refuse_to_save
+from tests.data.test_send_once import SleepCounter
 from tests.server.asking import Ask
 
 ODD = "# Intro\n\nA soft\u00adhyphen, \ufeffa mark, \u202egnol\u202c, e\u0301\u0301\u0301\u0301\u0301\u0301, \x1b[31mred\x1b[0m\u2028and so on.\n"
@@ -39,17 +39,17 @@ async def head(ask: Ask, at: ChangeRequestRef) -> str | None:
     return (await ask(change_requests.Get(at=at))).revision
 
 
-def says(markdown: str, page: str = "intro") -> tuple[UpdatePage, ...]:
+def page_edit(markdown: str, page: str = "intro") -> tuple[UpdatePage, ...]:
     return (UpdatePage(page=page, document=DocumentBody(markdown=markdown)),)
 
 
-def edits(gate: Gate) -> int:
+def count_edits(gate: RequestGate) -> int:
     return sum(isinstance(op, content.Edit) for op in gate.writes)
 
 
 @pytest.fixture
-async def losing(live: Live, gate: Gate) -> Live:
-    """Loses the answer of every edit."""
+async def live_losing_edits(live: Live, gate: RequestGate) -> Live:
+    """Return a Live that loses the response of every edit."""
 
     async def send(op: Operation[Any]) -> Any:
         answer = await gate(op)
@@ -61,24 +61,24 @@ async def losing(live: Live, gate: Gate) -> Live:
     return live
 
 
-async def words(live: Live, at: ChangeRequestRef, page: str = "intro") -> str | None:
+async def page_text(live: Live, at: ChangeRequestRef, page: str = "intro") -> str | None:
     raw = await page_source(live, at, page)
     return raw.text if raw is not None else None
 
 
 async def test_edit_stores_the_text_unchanged(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
     assert safe(ODD) != ODD
-    outcome = await edit(live, at, await head(ask, at), says(ODD))
+    outcome = await edit(live, at, await head(ask, at), page_edit(ODD))
     assert (outcome.kind, outcome.replaced) == ("done", None)
     assert outcome.revision == await head(ask, at)
-    assert await words(live, at) == ODD
+    assert await page_text(live, at) == ODD
     page = await live.fetch(content.GetPage(at=at, page_id="intro", format="markdown"))
     assert page.markdown == safe(ODD), "What is shown is made safe, also where the same page was read to be changed"
-    assert await words(live, at) == ODD
+    assert await page_text(live, at) == ODD
 
 
 async def test_repr_of_an_edit_hides_its_text(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
-    await edit(live, at, await head(ask, at), says("# Intro\n\nHidden words"))
+    await edit(live, at, await head(ask, at), page_edit("# Intro\n\nHidden words"))
     raw = await page_source(live, at, "intro")
     assert isinstance(raw, Raw)
     assert "Hidden" not in f"{raw} {raw!r} {[raw]}"
@@ -92,54 +92,56 @@ async def test_edit_notifies_watchers_of_the_page(live: Live, ask: Ask, at: Chan
     op = content.GetPage(at=at, page_id="intro", format="markdown")
     live.watch(op, lambda _: None)
     await live.wait_idle()
-    await edit(live, at, await head(ask, at), says("# Intro\n\nNew words"))
+    await edit(live, at, await head(ask, at), page_edit("# Intro\n\nNew words"))
     await live.wait_idle()
     page = live.peek(op).value
     assert page is not None
     assert "New words" in (page.markdown or "")
 
 
-async def test_edit_over_a_newer_revision_is_refused(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_edit_over_a_newer_revision_is_refused(
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
+) -> None:
     seen = await head(ask, at)
     shown = change_requests.Get(at=at)
     live.watch(shown, lambda _: None)
     await live.wait_idle()
-    await ask(content.Edit(at=at, changes=says("# Intro\n\nTheirs")))
-    outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
+    await ask(content.Edit(at=at, changes=page_edit("# Intro\n\nTheirs")))
+    outcome = await edit(live, at, seen, page_edit("# Intro\n\nMine"))
     await live.wait_idle()
     assert (outcome.kind, outcome.revision) == ("changed", await head(ask, at))
-    assert live.peek(shown).value.revision == outcome.revision, "It is on show"  # type: ignore[union-attr]  # it was read
-    assert edits(gate) == 0
-    assert await words(live, at) == "# Intro\n\nTheirs"
+    assert live.peek(shown).value.revision == outcome.revision, "It is on show"  # type: ignore[union-attr]  # the response was loaded
+    assert count_edits(gate) == 0
+    assert await page_text(live, at) == "# Intro\n\nTheirs"
 
 
 async def test_simultaneous_edit_by_another_user_is_reported(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
     seen = await head(ask, at)
 
     async def send(op: Operation[Any]) -> Any:
         if isinstance(op, content.Edit):
-            await ask(content.Edit(at=at, changes=says("# Intro\n\nTheirs")))
+            await ask(content.Edit(at=at, changes=page_edit("# Intro\n\nTheirs")))
         return await gate(op)
 
     live.send = send
-    outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
+    outcome = await edit(live, at, seen, page_edit("# Intro\n\nMine"))
     assert outcome.kind == "done"
     assert outcome.replaced is not None
     theirs = await page_source(live, RevisionRef(space_id=at.space_id, revision_id=outcome.replaced), "intro")
     assert theirs == Raw("# Intro\n\nTheirs"), "What was written over can be read"
 
 
-async def test_two_key_presses_send_one_edit(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_two_key_presses_send_one_edit(live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await head(ask, at)
-    both = await asyncio.gather(*(edit(live, at, seen, says("# Intro\n\nMine")) for _ in range(2)))
+    both = await asyncio.gather(*(edit(live, at, seen, page_edit("# Intro\n\nMine")) for _ in range(2)))
     assert [each.kind for each in both] == ["done", "done"]
-    assert edits(gate) == 1
+    assert count_edits(gate) == 1
 
 
 EVERY: dict[str, ContentEdit] = {
-    "text": says("# Intro\n\nMine, at length.\n")[0],
+    "text": page_edit("# Intro\n\nMine, at length.\n")[0],
     "title": UpdatePage(page="intro", title="Beginning"),
     "details": UpdatePage(page="intro", slug="Begin here", description="Read it first", emoji="🚀", hidden=True),
     "no details": UpdatePage(page="usage", icon=None, description="", no_index=True),
@@ -151,24 +153,24 @@ EVERY: dict[str, ContentEdit] = {
 
 
 @pytest.fixture
-async def changed(ask: Ask, at: ChangeRequestRef) -> None:
-    """A page of the change request that was not there when it started."""
+async def page_added_later(ask: Ask, at: ChangeRequestRef) -> None:
+    """Add a page that the change request did not have at its start."""
     made = await ask(content.Edit(at=at, compat=False, changes=(InsertPage(document=DocumentBody(markdown="# New")),)))
     EVERY["revert"] = RevertPage(page=made["changes"][0]["page"]["id"])
 
 
 @pytest.mark.parametrize("what", EVERY)
-async def test_a_lost_answer_is_read_back_and_never_sent_again(
-    losing: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, changed: None, what: str
+async def test_edit_with_a_lost_response_is_found_and_not_sent_again(
+    live_losing_edits: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, page_added_later: None, what: str
 ) -> None:
-    outcome = await edit(losing, at, await head(ask, at), (EVERY[what],))
+    outcome = await edit(live_losing_edits, at, await head(ask, at), (EVERY[what],))
     assert (outcome.kind, outcome.revision) == ("done", await head(ask, at))
-    assert edits(gate) == 1
+    assert count_edits(gate) == 1
 
 
 @pytest.mark.parametrize("what", EVERY)
 async def test_lost_edit_is_not_confused_with_an_edit_by_another_user(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, changed: None, what: str
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, page_added_later: None, what: str
 ) -> None:
     seen = await head(ask, at)
 
@@ -178,62 +180,66 @@ async def test_lost_edit_is_not_confused_with_an_edit_by_another_user(
             raise Lost("The connection broke.")
         return await gate(op)
 
-    live.send, live.outbox.state.sleep = send, (naps := Naps())
+    live.send, live.outbox.state.sleep = send, (naps := SleepCounter())
     outcome = await edit(live, at, seen, (EVERY[what],))
     assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
     assert "Octavo did not retry" in outcome.message
 
 
-async def test_lost_edit_is_found_below_newer_edits(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_lost_edit_is_found_below_newer_edits(
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
+) -> None:
     seen = await head(ask, at)
 
     async def send(op: Operation[Any]) -> Any:
         if isinstance(op, content.Edit):
             await gate(op)
-            await ask(content.Edit(at=at, changes=says("# Intro\n\nTheirs, after mine")))
+            await ask(content.Edit(at=at, changes=page_edit("# Intro\n\nTheirs, after mine")))
             raise BadResponse("The answer cannot be read.")
         return await gate(op)
 
     live.send = send
-    outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
+    outcome = await edit(live, at, seen, page_edit("# Intro\n\nMine"))
     assert (outcome.kind, outcome.revision, outcome.replaced) == ("done", await head(ask, at), None)
 
 
-async def test_offline_edit_is_refused_and_not_queued(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_offline_edit_is_refused_and_not_queued(
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
+) -> None:
     seen = await head(ask, at)
     gate.errors.append(NotSent("Can't reach the server."))
-    outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
+    outcome = await edit(live, at, seen, page_edit("# Intro\n\nMine"))
     assert (outcome.kind, outcome.message) == ("refused", "Not saved: Can't reach the server.")
     assert outcome.cause == "Can't reach the server."
     assert live.outbox.entries == ()
-    assert edits(gate) == 0
+    assert count_edits(gate) == 0
 
 
 async def test_change_request_closed_meanwhile_is_reported(
-    live: Live, platform: Platform, gate: Gate, ask: Ask, at: ChangeRequestRef
+    live: Live, platform: Platform, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
     seen = await head(ask, at)
     await ask(change_requests.Update(at=at, status="archived"))
-    outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
+    outcome = await edit(live, at, seen, page_edit("# Intro\n\nMine"))
     assert outcome.kind == "refused"
     assert "Reopen it first" in outcome.message
-    assert edits(gate) == 1
+    assert count_edits(gate) == 1
 
 
 async def test_edit_that_cannot_be_claimed_is_not_sent(
-    live: Live, gate: Gate, state: StateDb, ask: Ask, at: ChangeRequestRef
+    live: Live, gate: RequestGate, state: StateDb, ask: Ask, at: ChangeRequestRef
 ) -> None:
     seen = await head(ask, at)
     allow = refuse_to_save(state)
-    outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
+    outcome = await edit(live, at, seen, page_edit("# Intro\n\nMine"))
     allow()
     assert outcome.kind == "refused"
     assert "Nothing is being saved" in outcome.message
-    assert edits(gate) == 0
+    assert count_edits(gate) == 0
 
 
-async def without_operation(live: Live, gate: Gate) -> None:
-    """Let the server be one that has no operation to edit content."""
+async def without_operation(live: Live, gate: RequestGate) -> None:
+    """Simulate a server that has no operation to edit content."""
 
     async def send(op: Operation[Any]) -> Any:
         if isinstance(op, content.Edit):
@@ -244,23 +250,25 @@ async def without_operation(live: Live, gate: Gate) -> None:
 
 
 async def test_server_without_the_edit_operation_is_recognized(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
     await without_operation(live, gate)
     seen = await head(ask, at)
-    assert (await edit(live, at, seen, says("Mine", "gone"))).kind == "refused", "It may be the page that is not there"
+    assert (await edit(live, at, seen, page_edit("Mine", "gone"))).kind == "refused", (
+        "It may be the page that is not there"
+    )
     assert live.unavailable(content.Edit) is None
-    outcome = await edit(live, at, seen, says("Mine"))
+    outcome = await edit(live, at, seen, page_edit("Mine"))
     assert (outcome.kind, outcome.message) == ("refused", NO_OPERATION)
     assert live.unavailable(content.Edit) == NO_OPERATION
 
 
 async def test_response_with_only_the_change_request_is_understood(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
     async def send(op: Operation[Any]) -> Any:
         return await gate(op.model_copy(update={"compat": True}) if isinstance(op, content.Edit) else op)
 
     live.send = send
-    outcome = await edit(live, at, await head(ask, at), says("# Intro\n\nMine"))
+    outcome = await edit(live, at, await head(ask, at), page_edit("# Intro\n\nMine"))
     assert (outcome.kind, outcome.revision) == ("done", await head(ask, at))

@@ -1,4 +1,4 @@
-"""Saving a page that other people edit at the same time loses no edit."""
+"""Saving a page that other users edit at the same time loses no edit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.data.live import Live
 from octavo.data.writes.content_writes import page_source
 from octavo.documents.conflict_markers import find_markers
 from octavo.tui.editing.target_request import PageOutcome, write_page
-from tests.data.sends import Gate
+from tests.data.sends import RequestGate
 from tests.server.asking import Ask
 
 BEFORE = "# Intro\n\nOne.\n\nTwo.\n\nThree.\n"
@@ -27,67 +27,67 @@ def user() -> str:
     return "ada"
 
 
-class Desk:
-    """A change request whose page `intro` says `BEFORE`, and what I and others do to it."""
+class PageUnderEdit:
+    """A change request whose page `intro` has the text `BEFORE`, and the edits of the user and of others."""
 
-    def __init__(self, live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, base: RevisionRef) -> None:
+    def __init__(self, live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, base: RevisionRef) -> None:
         self.live, self.gate, self.at, self.base, self._ask = live, gate, at, base, ask
 
     async def write(self, mine: str) -> PageOutcome:
         return await write_page(self.live, self.at, "intro", self.base, Raw(mine))
 
-    async def theirs(self, change: ContentEdit | str) -> None:
+    async def edit_as_other(self, change: ContentEdit | str) -> None:
         if isinstance(change, str):
             change = UpdatePage(page="intro", document=DocumentBody(markdown=change))
         await self._ask(content.Edit(at=self.at, changes=(change,)))
 
-    def in_the_same_moment(self, change: str) -> None:
-        """Let somebody write when my edit was looked at and is on its way."""
+    def edit_as_other_during_send(self, change: str) -> None:
+        """Let another user edit the page after the check of the next edit, before its request."""
         waiting = [change]
 
         async def send(op: Operation[Any]) -> Any:
             if isinstance(op, content.Edit) and waiting:
-                await self.theirs(waiting.pop())
+                await self.edit_as_other(waiting.pop())
             return await self.gate(op)
 
         self.live.send = send
 
-    async def says(self) -> str:
+    async def current_text(self) -> str:
         raw = await page_source(self.live, self.at, "intro")
         assert raw is not None
         return raw.text
 
 
 @pytest.fixture
-async def desk(live: Live, gate: Gate, ask: Ask, here: SpaceRef) -> Desk:
+async def page(live: Live, gate: RequestGate, ask: Ask, here: SpaceRef) -> PageUnderEdit:
     at = (await ask(change_requests.Create(at=here, subject="Say more"))).ref(here)
     await ask(content.Edit(at=at, changes=(UpdatePage(page="intro", document=DocumentBody(markdown=BEFORE)),)))
     head = (await ask(change_requests.Get(at=at))).revision
     assert head is not None
-    return Desk(live, gate, ask, at, RevisionRef(space_id=here.space_id, revision_id=head))
+    return PageUnderEdit(live, gate, ask, at, RevisionRef(space_id=here.space_id, revision_id=head))
 
 
-async def test_edits_in_other_places_are_merged(desk: Desk) -> None:
-    await desk.theirs(BEFORE.replace("One", "Theirs"))
-    outcome = await desk.write(BEFORE.replace("Three", "Mine"))
+async def test_edits_in_other_places_are_merged(page: PageUnderEdit) -> None:
+    await page.edit_as_other(BEFORE.replace("One", "Theirs"))
+    outcome = await page.write(BEFORE.replace("Three", "Mine"))
     assert outcome.kind == "merged"
-    assert await desk.says() == "# Intro\n\nTheirs.\n\nTwo.\n\nMine.\n"
+    assert await page.current_text() == "# Intro\n\nTheirs.\n\nTwo.\n\nMine.\n"
 
 
-async def test_invisible_characters_survive_a_merge(desk: Desk) -> None:
+async def test_invisible_characters_survive_a_merge(page: PageUnderEdit) -> None:
     odd = BEFORE.replace("Two", "T\u00adwo\ufeff \u202eowt\u202c \x07 e\u0301\u0301\u0301\u0301\u0301")
-    head = (await desk.write(odd)).revision
-    desk.base = RevisionRef(space_id=desk.at.space_id, revision_id=head)
-    await desk.theirs(odd.replace("One", "Theirs"))
-    assert (await desk.write(odd.replace("Three", "Mine"))).kind == "merged"
-    assert await desk.says() == odd.replace("One", "Theirs").replace("Three", "Mine")
+    head = (await page.write(odd)).revision
+    page.base = RevisionRef(space_id=page.at.space_id, revision_id=head)
+    await page.edit_as_other(odd.replace("One", "Theirs"))
+    assert (await page.write(odd.replace("Three", "Mine"))).kind == "merged"
+    assert await page.current_text() == odd.replace("One", "Theirs").replace("Three", "Mine")
 
 
-async def test_conflict_sends_nothing_and_returns_both_versions(desk: Desk) -> None:
-    await desk.theirs(BEFORE.replace("Two", "Theirs"))
-    outcome = await desk.write(BEFORE.replace("Two", "Mine").replace("One", "Also mine"))
+async def test_conflict_sends_nothing_and_returns_both_versions(page: PageUnderEdit) -> None:
+    await page.edit_as_other(BEFORE.replace("Two", "Theirs"))
+    outcome = await page.write(BEFORE.replace("Two", "Mine").replace("One", "Also mine"))
     assert outcome.kind == "conflict"
-    assert await desk.says() == BEFORE.replace("Two", "Theirs")
+    assert await page.current_text() == BEFORE.replace("Two", "Theirs")
     assert outcome.text is not None
     (open_end,) = find_markers(outcome.text.text)
     lines = outcome.text.text.split("\n")
@@ -95,40 +95,40 @@ async def test_conflict_sends_nothing_and_returns_both_versions(desk: Desk) -> N
     assert "Mine." in lines[open_end.middle : open_end.last]
     assert "Also mine." in lines[open_end.middle : open_end.last], "what was rewritten together is decided together"
     settled = BEFORE.replace("Two", "Theirs and mine").replace("One", "Also mine")
-    desk.base = RevisionRef(space_id=desk.at.space_id, revision_id=outcome.revision)
-    assert (await desk.write(settled)).kind == "sent", "What was settled is on top of what others wrote"
-    assert await desk.says() == settled
+    page.base = RevisionRef(space_id=page.at.space_id, revision_id=outcome.revision)
+    assert (await page.write(settled)).kind == "sent", "What was settled is on top of what others wrote"
+    assert await page.current_text() == settled
 
 
-async def test_simultaneous_edit_is_not_overwritten(desk: Desk) -> None:
-    desk.in_the_same_moment(BEFORE.replace("One", "Theirs"))
-    outcome = await desk.write(BEFORE.replace("Three", "Mine"))
+async def test_simultaneous_edit_is_not_overwritten(page: PageUnderEdit) -> None:
+    page.edit_as_other_during_send(BEFORE.replace("One", "Theirs"))
+    outcome = await page.write(BEFORE.replace("Three", "Mine"))
     assert outcome.kind == "merged"
-    assert await desk.says() == "# Intro\n\nTheirs.\n\nTwo.\n\nMine.\n"
+    assert await page.current_text() == "# Intro\n\nTheirs.\n\nTwo.\n\nMine.\n"
 
 
-async def test_simultaneous_edit_of_the_same_text_is_a_conflict(desk: Desk) -> None:
-    desk.in_the_same_moment(BEFORE.replace("Two", "Theirs"))
-    outcome = await desk.write(BEFORE.replace("Two", "Mine"))
+async def test_simultaneous_edit_of_the_same_text_is_a_conflict(page: PageUnderEdit) -> None:
+    page.edit_as_other_during_send(BEFORE.replace("Two", "Theirs"))
+    outcome = await page.write(BEFORE.replace("Two", "Mine"))
     assert outcome.kind == "conflict"
     assert outcome.text is not None
     assert {"Theirs.", "Mine."} <= set(outcome.text.text.split("\n"))
 
 
-async def test_unchanged_text_is_not_sent(desk: Desk) -> None:
+async def test_unchanged_text_is_not_sent(page: PageUnderEdit) -> None:
     mine = BEFORE.replace("Two", "Mine")
-    await desk.write(mine)
-    sent = len(desk.gate.writes)
-    assert (await desk.write(mine)).kind == "same"
-    assert len(desk.gate.writes) == sent
+    await page.write(mine)
+    sent = len(page.gate.writes)
+    assert (await page.write(mine)).kind == "same"
+    assert len(page.gate.writes) == sent
 
 
-async def test_deleted_page_is_reported(desk: Desk) -> None:
-    await desk.theirs(DeletePage(page="intro"))
-    assert (await desk.write(BEFORE.replace("Two", "Mine"))).kind == "gone"
+async def test_deleted_page_is_reported(page: PageUnderEdit) -> None:
+    await page.edit_as_other(DeletePage(page="intro"))
+    assert (await page.write(BEFORE.replace("Two", "Mine"))).kind == "gone"
 
 
-async def test_missing_connection_is_reported_with_its_cause(desk: Desk) -> None:
-    desk.gate.errors.append(NotSent("Can't reach the server."))
-    outcome = await desk.write(BEFORE.replace("Two", "Mine"))
+async def test_missing_connection_is_reported_with_its_cause(page: PageUnderEdit) -> None:
+    page.gate.errors.append(NotSent("Can't reach the server."))
+    outcome = await page.write(BEFORE.replace("Two", "Mine"))
     assert (outcome.kind, outcome.message) == ("refused", "Could not save the page: Can't reach the server.")

@@ -57,6 +57,20 @@ def test_number_changed_in_long_reworded_sentence_is_number() -> None:
     assert "wording" in kinds
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("Keep it for ten days.", "Keep it for ~~ten days~~."), ("Wait 102 days.", "Wait 10<sup>2</sup> days.")],
+)
+def test_struck_or_raised_words_are_more_than_formatting(before: str, after: str) -> None:
+    assert has_meaning(only_kinds(before, after))
+
+
+def test_moved_step_of_numbered_list_has_meaning() -> None:
+    stop, start = "Stop the pump and wait.", "Open the valve of the tank."
+    assert counts(f"1. {stop}\n2. {start}\n", f"1. {start}\n2. {stop}\n") == {"number": 1}
+    assert counts(f"- {stop}\n- {start}\n", f"- {start}\n- {stop}\n") == {"move": 1}
+
+
 def test_reworded_sentence_with_same_number_is_wording() -> None:
     assert only_kinds(LONG.format(30), REWORDED.format(30)) == {"wording"}
 

@@ -16,11 +16,11 @@ from octavo.files.local_changes import LocalFiles
 from octavo.files.pull import pull
 from octavo.files.pulled_folder import PulledFolder
 from octavo.files.space_reader import SpaceReader
-from tests.data.conftest import client, clock, drafts, gate, live, outbox, platform, shelf, state, user
+from tests.data.conftest import cache, client, clock, drafts, gate, live, outbox, platform, state, user
 from tests.server.asking import Ask
 from tests.server.writing import Desk
 
-__all__ = ["client", "clock", "drafts", "gate", "live", "outbox", "platform", "shelf", "state", "user"]
+__all__ = ["cache", "client", "clock", "drafts", "gate", "live", "outbox", "platform", "state", "user"]
 
 HOME = "# Home\n\nWelcome.\n"
 SETUP = "# Setup\n\nInstall it.\n\nThen start it.\n"

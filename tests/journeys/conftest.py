@@ -44,7 +44,9 @@ def check_logged_requests(request: pytest.FixtureRequest) -> Iterator[None]:
             lines.writelines("\t".join((*each, journey)) + "\n" for each in sorted(seen))
     elif seen:
         missing = [each for each in REQUESTS if each.journey == journey and each[:3] not in seen]
-        assert not missing, "Other requests follow the keys now: see tests/journeys/request_log.py"
+        assert not missing, (
+            "The app sends other requests than tests/journeys/requests.tsv lists. See tests/journeys/request_log.py."
+        )
 
 
 @pytest.fixture(scope="session")

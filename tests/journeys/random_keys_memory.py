@@ -7,6 +7,7 @@ app releases."""
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import resource
 import sys
@@ -24,7 +25,7 @@ from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.tui.app import garbage_collection
 from octavo.tui.render.deferred import tokenize
-from tests.journeys.stage import Stage
+from tests.journeys.stage import Run, Stage
 from tests.journeys.test_soak import Soak
 
 LANGUAGES = ("bash", "html", "http", "javascript", "json", "markdown", "python", "sql", "yaml")
@@ -45,8 +46,18 @@ def load_all() -> None:
     emoji.search("smile")
 
 
+async def show_inbox(run: Run) -> None:
+    """Close all dialogs and views above the inbox, and wait until nothing is loading."""
+    for _ in range(9):
+        if len(run.app.screen_stack) > 1:
+            await run.press("escape")
+    await run.press("1")
+    await run.settle()
+
+
 def memory() -> float:
-    """Return the memory of this process in MiB."""
+    """Return the memory of this process in MiB, without garbage."""
+    gc.collect()
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * resource.getpagesize() / 2**20
 
@@ -64,8 +75,10 @@ async def measure(folder: Path, count: int) -> tuple[float, float]:
         run.app.teardown.garbage.start()
         soak = Soak(run, 1)
         await soak.act(count // 10)
+        await show_inbox(run)
         early = memory()
         await soak.act(count - count // 10)
+        await show_inbox(run)
         return early, memory()
 
 

@@ -168,7 +168,7 @@ class Run:
 
     @property
     def gate(self) -> Gate:
-        assert self._gate is not None, "this run has a client of its own"
+        assert self._gate is not None, "this run has its own client, so it has no gate"
         return self._gate
 
     @property
@@ -274,16 +274,16 @@ class Run:
             for view in self.app.screen.query(Reader)
             if view.size
             and (
-                view.background.is_busy
+                view.viewport.background.is_busy
                 or (isinstance(view, PageView) and view.loader.is_loading)
-                or (isinstance(view, DiffView) and view.contents.builder.is_building)
+                or (isinstance(view, DiffView) and view.contents.is_building)
             )
         ]
         return f"pages {reading}" if reading else ""
 
     async def see_connected(self) -> None:
         """Wait until the top bar shows the age of the data."""
-        await self.until(lambda: CONNECTED.search(self.lines[0]) is not None, "be connected")
+        await self.until(lambda: CONNECTED.search(self.lines[0]) is not None, "show the age of the data in the top bar")
 
     async def see(self, *words: str) -> None:
         """Wait until each of `words` is on the screen."""
@@ -291,7 +291,7 @@ class Run:
 
     async def gone(self, *words: str) -> None:
         """Wait until none of `words` is on the screen."""
-        await self.until(lambda: not self._texts_on_screen(words), f"no longer see {', '.join(words)}")
+        await self.until(lambda: not self._texts_on_screen(words), f"hide {', '.join(words)}")
 
     def _texts_on_screen(self, words: Sequence[str]) -> set[str]:
         """Return the texts of `words` that are on the screen. Renders the screen once for all texts."""
@@ -300,7 +300,9 @@ class Run:
 
     async def hear(self, *words: str) -> None:
         """Wait until each of `words` is in a notification."""
-        await self.until(lambda: all(any(each in said for said in self.said) for each in words), f"hear {words}")
+        await self.until(
+            lambda: all(any(each in said for said in self.said) for each in words), f"show a notification with {words}"
+        )
 
     async def until(self, holds: Callable[[], bool], what: str = "", *, longest: float = LONGEST) -> None:
         """Wait until `holds` returns True, and then until the app is idle. Fails after `longest` seconds."""
@@ -308,7 +310,7 @@ class Run:
             async with asyncio.timeout(longest):
                 while not holds():
                     await self.pilot.pause(0.015)
-        assert holds(), f"Did not {what or 'come to it'}. Notices: {self.said}\n{self.text}"
+        assert holds(), f"Did not {what or 'reach the expected state'}. Notices: {self.said}\n{self.text}"
         await self.settle(longest)
 
     def accept(self) -> None:
@@ -454,10 +456,16 @@ class Stage:
         start: str = "content",
         origin: str = "https://api.example.com",
         longest: float = LONGEST,
-        ways: SignInMethods | None = None,
+        sign_in_methods: SignInMethods | None = None,
     ) -> AsyncIterator[Run]:
-        """Open the app with or without a session. `ways` are the methods to sign in, by default those for `origin`."""
-        app = JourneyApp(settings, ways or sessions.Ways(settings, origin), session, start=start, check_interval=None)
+        """Open the app with or without a session. `sign_in_methods` are by default those for `origin`."""
+        app = JourneyApp(
+            settings,
+            sign_in_methods or sessions.sign_in_methods(settings, origin),
+            session,
+            start=start,
+            check_interval=None,
+        )
         app.notices = NoticeBoard(self.clock.seconds)
         short_texts.clock = self.clock
         async with app.run_test(size=size) as pilot:
@@ -466,7 +474,7 @@ class Stage:
                 known = app.workspace
                 await run.until(
                     lambda: bool(known.organizations.value or known.organizations.error),
-                    "hear anything",
+                    "load the organizations",
                     longest=longest,
                 )
             await run.settle(longest)

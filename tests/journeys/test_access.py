@@ -28,7 +28,7 @@ async def open_item(run: Run, kind: str, name: str) -> None:
     await open_table(run, kind)
     view.rows.focus()
     await run.press("/", *name, "enter", "enter")
-    await run.until(lambda: len(view.levels) == depth + 1, f"go into {name}")
+    await run.until(lambda: len(view.levels) == depth + 1, f"open {name}")
 
 
 async def select_row(run: Run, name: str) -> None:
@@ -89,9 +89,9 @@ async def test_team_role_in_a_collection_lets_members_merge_in_its_spaces(stage:
         await run.type("Harbour software")
         await run.press("enter", "escape")
         await run.press("ctrl+s")
-        await run.until(lambda: titles(run) == ["Harbour software"], "the team is there")
+        await run.until(lambda: titles(run) == ["Harbour software"], "list the team")
         await run.press("u")
-        await run.until(lambda: not titles(run), "it has no role any more")
+        await run.until(lambda: not titles(run), "remove the team from the list")
         await run.ask(permissions.Grant(at=PRODUCTS, role="read", teams=("software",), users=("yuki-tanabe",)), NOOR)
         live = run.app.session.live
         for kind in (space_resources.MEMBER_ROLES, space_resources.TEAM_ROLES):
@@ -114,11 +114,11 @@ async def test_team_role_in_a_collection_lets_members_merge_in_its_spaces(stage:
         await run.ask(permissions.DeleteUser(at=PRODUCTS, user_id="yuki-tanabe"), NOOR)
         await run.ask(permissions.UpdateTeam(at=PRODUCTS, team_id="software", role="create"), NOOR)
         await run.press("r")
-        await run.until(lambda: titles(run) == ["Harbour software"], "the team is there")
+        await run.until(lambda: titles(run) == ["Harbour software"], "list the team")
         await run.press("escape", "escape")
         await open_item(run, "spaces", "Harbour API")
         await open_table(run, "members who can merge")
-        await run.until(lambda: "Yuki Tanabe" in titles(run), "she may")
+        await run.until(lambda: "Yuki Tanabe" in titles(run), "list the member who can merge now")
         await select_row(run, "Yuki Tanabe")
         await run.see(
             "Yuki Tanabe can merge, review, edit, comment, and read in Harbour API:",

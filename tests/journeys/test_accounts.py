@@ -71,7 +71,7 @@ class SignedInComputer:
     def __init__(self, stage: Stage, platform: Platform, origin: str) -> None:
         self._stage, self.platform, self.origin = stage, platform, origin
         self.settings = stage.settings()
-        self.ways = sessions.Ways(self.settings, origin)
+        self.sign_in_methods = sessions.sign_in_methods(self.settings, origin)
         self.home = signing_in.Home.of(self.settings.config_folder, self.settings.data_folder)
 
     async def add(self, name: str, person: str, key: str) -> None:
@@ -88,8 +88,10 @@ class SignedInComputer:
 
     @asynccontextmanager
     async def play(self, opening: SignInState, start: str = "inbox") -> AsyncIterator[Run]:
-        ways, session = opening
-        async with self._stage.show(self.settings, session, self.platform, start=start, ways=ways) as run:
+        sign_in_methods, session = opening
+        async with self._stage.show(
+            self.settings, session, self.platform, start=start, sign_in_methods=sign_in_methods
+        ) as run:
             yield run
 
 
@@ -110,11 +112,11 @@ async def signed_in(stage: Stage) -> AsyncIterator[SignedInComputer]:
 @pytest.mark.parametrize("view", VIEWS)
 async def test_unreadable_key_is_reported_beside_cached_data_in_every_view(stage: Stage, view: str) -> None:
     async with signed_in(stage) as computer:
-        async with computer.play(computer.ways.switch_account("work"), view) as run:
+        async with computer.play(computer.sign_in_methods.switch_account("work"), view) as run:
             await run.see_connected()
             await run.quit()
         computer.key_file("work").chmod(0o644)
-        async with computer.play(computer.ways.switch_account("work"), view) as run:
+        async with computer.play(computer.sign_in_methods.switch_account("work"), view) as run:
             await run.see("○ no API key")
             called = f"profile work ({computer.origin.removeprefix('http://')})"
             await run.hear(
@@ -135,11 +137,11 @@ async def test_unreadable_key_is_reported_beside_cached_data_in_every_view(stage
 
 async def test_replacing_a_rejected_key_in_the_app_keeps_typed_text(stage: Stage) -> None:
     async with signed_in(stage) as computer:
-        async with computer.play(computer.ways.switch_account("work"), "content") as run:
+        async with computer.play(computer.sign_in_methods.switch_account("work"), "content") as run:
             await run.see("Harbour API › Welcome")
             await run.quit()
         computer.revoke()
-        async with computer.play(computer.ways.switch_account("work"), "content") as run:
+        async with computer.play(computer.sign_in_methods.switch_account("work"), "content") as run:
             await run.until(lambda: run.app.open_next is not None)
         opening = reopened(run)
         async with computer.play(opening, "content") as run:
@@ -177,12 +179,12 @@ async def test_replacing_a_rejected_key_in_the_app_keeps_typed_text(stage: Stage
 
 async def test_f4_switches_to_another_account(stage: Stage) -> None:
     async with signed_in(stage) as computer:
-        async with computer.play(computer.ways.switch_account("work")) as run:
+        async with computer.play(computer.sign_in_methods.switch_account("work")) as run:
             await run.press("f4")
             await run.hear("No other account is saved on this computer. Sign in to add another account.")
             await run.quit()
         await computer.add("second", "noor-haddad", ANOTHER)
-        async with computer.play(computer.ways.switch_account("work")) as run:
+        async with computer.play(computer.sign_in_methods.switch_account("work")) as run:
             await run.press("f4")
             await run.see("Switch account", "second", "Noor Haddad", "127.0.0.1")
             await run.press("enter")
@@ -196,7 +198,7 @@ async def test_f4_switches_to_another_account(stage: Stage) -> None:
 
 async def test_signing_out_keeps_drafts(stage: Stage) -> None:
     async with signed_in(stage) as computer:
-        async with computer.play(computer.ways.switch_account("work"), "content") as run:
+        async with computer.play(computer.sign_in_methods.switch_account("work"), "content") as run:
             await run.see("Harbour API › Welcome")
             await run.press("j", "j", "enter", "c")
             await run.type("Half a sen")
@@ -224,9 +226,9 @@ async def test_sign_out_without_an_account_offers_to_sign_in(stage: Stage) -> No
             await run.press(":", *"sign out", "enter")
             await run.see("You are not signed in. The demo and local folders do not need an account.")
             await run.press("escape", "f3")
-        ways, session = reopened(run)
+        sign_in_methods, session = reopened(run)
         assert session is None
-        assert ways.previous_label == "DEMO"
+        assert sign_in_methods.previous_label == "DEMO"
 
 
 def files(folder: Path) -> list[Path]:

@@ -136,7 +136,7 @@ async def test_share_link_without_a_url_says_why(stage: Stage) -> None:
         await run.ask(sites.Unpublish(at=SITE), NOOR)
         await run.press("r")
         await run.until(
-            lambda: getattr(browser(run).rows.item, "published", True) is False, "see that it is not published"
+            lambda: getattr(browser(run).rows.item, "published", True) is False, "show the site as unpublished"
         )
         await open_structure(run)
         await run.see("not published,", "public")
@@ -172,7 +172,7 @@ async def test_imported_pages_are_opened_and_a_deleted_space_is_reported(
         await focus_space_tree(run, "Almanac")
         await run.press("X", *"Almanac", "enter")
         await run.hear("Deleted Almanac.")
-        await run.until(lambda: content(run).open_space.space is None, "leave it")
+        await run.until(lambda: content(run).open_space.space is None, "close the deleted space")
         assert run.app.screen.query_one(PageView).document is None
         await run.see("The open space was deleted or moved.", "Press enter to open the selected space.")
 

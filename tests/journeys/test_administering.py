@@ -44,7 +44,7 @@ async def test_invited_member_becomes_a_reviewer(stage: Stage, size: tuple[int, 
         await run.see("Each person will get an email")
         await run.press(*"ann@harbour.example", "enter", *"bo@harbour.example", "ctrl+s")
         await run.hear("Invited 2 new members.")
-        await run.until(lambda: "ann" in titles(run), "list whom was invited")
+        await run.until(lambda: "ann" in titles(run), "list the invited member")
         await select_row(run, "ann")
         await run.press("e", "enter")
         await run.see("can review, edit, comment, and read")

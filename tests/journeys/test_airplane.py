@@ -161,7 +161,7 @@ def wait_until_gone(running: Terminal, words: str, limit: float = 60.0) -> None:
     end, times = running.now() + limit, 0
     while times < 3:
         times = 0 if words in see(running) else times + 1
-        assert running.now() < end, f"{words} stays: {running.screen}"
+        assert running.now() < end, f"{words!r} is still on the screen: {running.screen}"
         running.settle(0.5, wait=0.5)
 
 

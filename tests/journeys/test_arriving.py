@@ -25,7 +25,7 @@ async def test_comment_while_another_page_loads_is_refused(stage: Stage) -> None
         await run.see("Harbour API › Get started › Quickstart")
         await run.press("c")
         await run.hear("Still loading Quickstart.")
-        await run.until(lambda: "how deep is the water now" not in run.text, "see the page before go")
+        await run.until(lambda: "how deep is the water now" not in run.text, "replace the previous page")
         run.gate.open()
         await run.see("You need a terminal")
         (page,) = [op.page_id for op in run.gate.sent(content.GetPage)[-1:]]

@@ -164,7 +164,7 @@ async def test_conflict_with_another_edit_is_resolved_even_after_a_restart(stage
         assert raw is not None
         assert raw.text == text.replace("three questions", "four questions")
         await run.until(
-            lambda: not page_drafts(run.app.session.drafts, HARBOUR.space_id, page), "send all that was written"
+            lambda: not page_drafts(run.app.session.drafts, HARBOUR.space_id, page), "remove the draft after sending it"
         )
 
 

@@ -40,7 +40,7 @@ async def test_restart_restores_the_view_and_all_writes(stage: Stage) -> None:
         await run.press("3", "/", *"refused", "enter", "a", "ctrl+s")
         await run.hear("Approved #7")
         await run.press("2", "q", "q", "q", "q")
-        await run.until(lambda: run.app.return_value is not None, "quit by q")
+        await run.until(lambda: run.app.return_value is not None, "quit after q")
     async with stage.play(start="content") as run:
         await run.see("› Quickstart", "THREADS  3 open", "Remember me.")
         await run.press("3", "/", *"refused", "enter", "enter")
@@ -83,7 +83,10 @@ async def test_user_can_switch_between_organizations(stage: Stage) -> None:
         await run.press("down", "enter")
         await run.see("◆ East Bank Pilots ▾", "Nothing needs your attention.")
         await run.press("ctrl+o")
-        await run.until(lambda: any("East Bank Pilots" in line and "current" in line for line in run.lines), "be there")
+        await run.until(
+            lambda: any("East Bank Pilots" in line and "current" in line for line in run.lines),
+            "open the other organization",
+        )
         await run.press("escape")
         await run.press("3")
         await run.see("Changes · East Bank Pilots · open", "No change requests with this status.")
@@ -135,7 +138,7 @@ async def test_first_run_signs_in_with_a_pasted_key(stage: Stage) -> None:
             await run.quit()
     files = [path for path in stage.folder.rglob("*") if path.is_file() and path != stage.database]
     assert files
-    assert not [path for path in files if KEY.encode() in path.read_bytes()], "the key is nowhere on disk"
+    assert not [path for path in files if KEY.encode() in path.read_bytes()], "the key must not be in any file"
 
 
 async def test_first_run_can_open_a_folder(stage: Stage, tmp_path: Path) -> None:
@@ -162,7 +165,7 @@ async def test_first_run_can_open_a_folder(stage: Stage, tmp_path: Path) -> None
         await run.press("enter")
         await run.see("Harbour notes", "What I saw.", "Second")
         assert not isinstance(run.app.screen, SignInScreen)
-        await run.until(lambda: run.text.count("not in this folder") == 3, "tell other spaces from what is gone")
+        await run.until(lambda: run.text.count("not in this folder") == 3, "mark the links that lead out of the folder")
         await run.see("↗ https://app.gitbook.com/s/Ab12", "→ /spaces/Ab12", "there is no page at gone.md")
         await run.press("enter", "f", "s")
         await run.hear("This link goes to another space. Octavo has only this folder open.")

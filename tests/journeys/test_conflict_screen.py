@@ -132,7 +132,7 @@ def _long_page(version: str, count: int) -> str:
 
 
 def _conflict_lines(run: Run) -> list[str]:
-    galley = run.app.screen.query_one(ThreeWayView).virtual_lines
+    galley = run.app.screen.query_one(ThreeWayView).viewport.virtual_lines
     return [line.text for unit in range(len(galley)) for line in galley.lines(unit)]
 
 
@@ -326,7 +326,7 @@ async def test_page_deleted_on_one_side_and_edited_on_the_other_is_one_conflict(
             "PREVIEW", f"page: {'deleted' if gone_in == 'main' else 'in main'} → {'kept' if is_kept else 'deleted'}"
         )
         await run.press("p", "ctrl+s")
-        await run.until(lambda: "Conflicts" not in run.lines[-2], "leave the conflicts")
+        await run.until(lambda: "Conflicts" not in run.lines[-2], "close the list of conflicts")
         if (gone_in, key) == ("request", "t"):
             await run.press("m")
             await run.see("This change request deletes 2 pages")

@@ -166,7 +166,7 @@ async def test_list_items_and_code_lines_are_separate_conflicts(stage: Stage) ->
         await contest.update()
         await run.see("Conflict 1 of 2 · list item", "Conflict 2 of 2 · line of code", "• Herring, salted")
         await run.see("merged from this change request", "Sprat, smoked")
-        assert not [line for line in run.lines if "* " in line], "items of lists are no code"
+        assert not [line for line in run.lines if "* " in line], "list items must not be shown as lines of code"
         await run.press("b", "down")
         await run.press("tab", "n", "t")
         await run.see("2 of 2 resolved")
@@ -233,7 +233,7 @@ async def test_deleted_page_and_its_subpage_are_separate_conflicts(
         left = {page.id: page for page in tree.walk() if page.id in (stores, cellar)}
         assert list(left) == ([cellar] if is_below_kept else [])
         if is_below_kept:
-            assert left[cellar] in tree.pages, "the page is in the place of the page above it"
+            assert left[cellar] in tree.pages, "the subpage must move to the place of its deleted parent"
             assert await contest.text("Cellar") == "# Cellar\n\nDark, and wet.\n"
 
 

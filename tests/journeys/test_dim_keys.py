@@ -245,4 +245,4 @@ async def test_disabled_keys_match_the_refusals_of_the_server(furnished_stage: S
         await compared.compare_space_tree()
         assert not compared.differences
         if role == "administrator":
-            assert WRITES - compared.checked == set(), "each was asked"
+            assert WRITES - compared.checked == set(), "every write must be compared once"

@@ -94,12 +94,14 @@ class TableVisitor:
         assert view.rows.go_to(kind.key(thing))
         view.rows.focus()
         await self.run.press("enter")
-        await self.run.until(lambda: len(view.levels) == depth + 1, f"go into {kind.title(thing)}")
+        await self.run.until(lambda: len(view.levels) == depth + 1, f"open {kind.title(thing)}")
         await self.cover_level()
         view.rows.focus()
         while len(view.levels) > depth:
             await self.run.press("escape")
-        await self.run.until(lambda: view.level.resource is kind and is_loaded(view), f"come back to {kind.plural}")
+        await self.run.until(
+            lambda: view.level.resource is kind and is_loaded(view), f"return to the table of {kind.plural}"
+        )
 
     async def cover_resource(self, kind: Resource[Any]) -> None:
         """Create, edit and delete an item. If the resource has only one item, create or edit the item."""
@@ -136,8 +138,8 @@ class TableVisitor:
         state = self.form().state
         await self.fill(part, self.forms.to_make(part, state.form.arguments))
         after = await self.items_on_server(kind)
-        assert after != before, f"{kind.plural}: none was made"
-        await self.run.until(lambda: set(view.rows.keys) == after.keys(), f"list {kind.plural} as they are")
+        assert after != before, f"{kind.plural}: the server has no new item"
+        await self.run.until(lambda: set(view.rows.keys) == after.keys(), f"list the {kind.plural} of the server")
         self.note_done("create", part)
         new = [each for key, each in after.items() if key not in before and kind.item_of(each)[0] is part]
         return next(iter(new or after.values()))
@@ -155,8 +157,8 @@ class TableVisitor:
         )
         await self.fill(part, tried)
         now = (await self.items_on_server(kind))[kind.key(row)]
-        assert kind.item_of(now)[1] != thing, f"{part.singular}: it was not changed"
-        await self.run.until(lambda: view.rows.item == now, f"see the {part.singular} as it is")
+        assert kind.item_of(now)[1] != thing, f"{part.singular}: the server has the old values"
+        await self.run.until(lambda: view.rows.item == now, f"show the {part.singular} with the new values")
         self.note_done("update", part)
         return now
 
@@ -170,7 +172,7 @@ class TableVisitor:
             await self.run.press("enter")
         else:
             await self.run.press("y")
-        await self.run.until(lambda: kind.key(row) not in view.rows.keys, f"see the {part.singular} go")
+        await self.run.until(lambda: kind.key(row) not in view.rows.keys, f"remove the {part.singular} from the table")
         assert kind.key(row) not in await self.items_on_server(kind)
         self.note_done("delete", part)
 
@@ -204,7 +206,7 @@ class TableVisitor:
             if row.display and not is_same_text(state.texts[row.field.name], written[row.field.name]):
                 await self.write(part, state, row, written[row.field.name])
         await self.run.press("ctrl+s")
-        await self.run.until(lambda: self.run.app.screen is not dialog, f"send the form of {part.plural}")
+        await self.run.until(lambda: self.run.app.screen is not dialog, f"close the form of {part.plural}")
 
     async def write(self, part: Resource[Any], state: FormState, row: FieldRow, text: str | None) -> None:
         run, dialog, name = self.run, self.run.app.screen, row.field.name
@@ -213,7 +215,7 @@ class TableVisitor:
             await run.press("enter")
         elif row.is_picked:
             await run.press("enter")
-            await run.until(lambda: run.app.screen is not dialog, f"see what {name} can be")
+            await run.until(lambda: run.app.screen is not dialog, f"open the choices of {name}")
             await run.type(await self.forms.called(part, state.form.arguments, row.field, text or ""))
             await run.press("enter")
             if run.app.screen is not dialog:
@@ -225,7 +227,7 @@ class TableVisitor:
             if state.texts[name]:
                 await run.pilot.press(*(("f7", "delete") if isinstance(row.input, TextEditor) else ("end", "ctrl+u")))
             await run.type(text or "")
-        assert is_same_text(state.texts[name], text), f"{name}: {state.texts[name]!r}"
+        assert is_same_text(state.texts[name], text), f"{name} contains {state.texts[name]!r}"
 
 
 def browser_below(run: Run) -> Any:

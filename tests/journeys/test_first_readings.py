@@ -77,7 +77,7 @@ async def test_key_bar_explains_letters_while_link_hints_are_shown(stage: Stage)
         await run.press("escape")
         assert run.keybar == before
         await run.press("f", "9")
-        assert run.keybar == before, "no letter takes the letters away"
+        assert run.keybar == before, "a digit must end the link hints"
 
 
 async def test_zoom_and_source_show_the_way_back(stage: Stage) -> None:

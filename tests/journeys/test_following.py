@@ -67,9 +67,9 @@ async def test_circular_and_invalid_links_are_reported(stage: Stage) -> None:
         )
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
-        follow_link(screen.open_space, LinkFollowed("/files/..%2F..%2Forgs", False, "file"))
+        follow_link(screen.open_space.shown_page, LinkFollowed("/files/..%2F..%2Forgs", False, "file"))
         await run.hear("There is no file ../../orgs in this space.")
-        follow_link(screen.open_space, LinkFollowed("/files/..%2F..%2Forgs.png", False, "image"))
+        follow_link(screen.open_space.shown_page, LinkFollowed("/files/..%2F..%2Forgs.png", False, "image"))
         await run.see("The file ../../orgs.png is no longer in")
         await run.press("escape")
         target = {"kind": "page", "page": "round"}
@@ -105,7 +105,8 @@ async def test_link_to_a_missing_heading_of_another_page_is_reported(stage: Stag
         await run.see("Harbour API › Welcome")
         screen = opened_content(run)
         follow_link(
-            screen.open_space, LinkFollowed(f"/pages/{id_of(screen, 'get-started/quickstart')}#nowhere", False, "link")
+            screen.open_space.shown_page,
+            LinkFollowed(f"/pages/{id_of(screen, 'get-started/quickstart')}#nowhere", False, "link"),
         )
         await run.see("› Quickstart")
         await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
@@ -141,7 +142,7 @@ async def test_heading_is_searched_in_the_newest_version_before_an_error(stage: 
         await run.see("Harbour API › Welcome")
         await publish_page(run, quickstart, "# Quickstart\n\n" + "Words.\n\n" * 60 + "## New\n\nIt came late.\n")
         run.gate.shut(GetPage)
-        follow_link(screen.open_space, LinkFollowed(f"/pages/{quickstart}#new", False, "link"))
+        follow_link(screen.open_space.shown_page, LinkFollowed(f"/pages/{quickstart}#new", False, "link"))
         await run.see("› Quickstart", "You need a terminal and either curl")
         assert run.said == []
         run.gate.open()
@@ -163,7 +164,7 @@ async def test_footnote_and_copy_wait_until_a_long_page_is_loaded(stage: Stage) 
         async with asyncio.timeout(30):
             while "Once." not in run.text:
                 await run.pilot.pause(0.005)
-        follow_link(screen.open_space, LinkFollowed("late", False, "note"))
+        follow_link(screen.open_space.shown_page, LinkFollowed("late", False, "note"))
         screen.view.text_select_all()
         screen.action_copy_text()
         assert not screen.view.contents.is_whole

@@ -91,7 +91,7 @@ async def test_below_80_columns_only_the_focused_pane_is_shown(
         await run.see(right)
         run.app.post_message(AppBlur())
         await run.settle()
-        assert right in run.text, "a terminal that is left shows what it showed"
+        assert right in run.text, "the pane must stay visible when the terminal loses the focus"
         run.app.post_message(AppFocus())
         await run.press("shift+tab")
         await run.see(left)
@@ -102,7 +102,7 @@ async def test_below_80_columns_only_the_focused_pane_is_shown(
 async def test_change_request_below_80_columns_shows_one_pane_at_a_time(stage: Stage) -> None:
     async with stage.play(start="changes", size=(60, 20)) as run:
         await run.see("#7  Show what a refused time looks like")
-        assert "PAGES" not in run.text, "what is beside the list is what enter opens"
+        assert "PAGES" not in run.text, "the pages belong to the pane that enter opens"
         await run.press("enter")
         await run.see("PAGES  0 of 1 viewed", "REVIEW REQUESTED")
         assert "1 │ Word list" not in run.text
@@ -217,7 +217,7 @@ async def test_new_screen_is_first_painted_at_its_final_width(stage: Stage) -> N
         screen.show_changed()
         screen.request_head.show_reviews()
         await run.settle()
-        assert not laid_out, "the same content is not laid out again"
+        assert not laid_out, "unchanged content must not be laid out again"
 
 
 @pytest.mark.before_release
@@ -266,4 +266,4 @@ async def test_demo_label_is_shown_at_every_width(stage: Stage, width: int, view
     async with stage.play(start=view, size=(width, 24)) as run:
         await run.see("DEMO")
         assert "DEMO" in run.lines[0]
-        assert "●" in run.lines[0], "the state of the connection is seen too"
+        assert "●" in run.lines[0], "the state of the connection must be visible too"

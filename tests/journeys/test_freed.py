@@ -52,7 +52,7 @@ async def open_footnote(run: Run) -> None:
         next(page.id for page in screen.open_space.pages.walk() if page.path == "look-up/reference/levels")
     )
     await run.until(lambda: screen.view.contents.is_whole)
-    follow_link(screen.open_space, LinkFollowed("gap", False, "note"))
+    follow_link(screen.open_space.shown_page, LinkFollowed("gap", False, "note"))
     await run.see("Footnote gap")
 
 
@@ -221,7 +221,7 @@ async def test_closed_screens_are_freed(
         await run.press("4", "2")
         run.app.history.clear()  # The history keeps the screens that the user can go back to.
         # A request of a closed screen may still have a deadline, or the clock of the screen may tick once more.
-        await run.until(lambda: not nodes.still_alive(), f"leave nothing of what was closed: {nodes.still_alive()}")
+        await run.until(lambda: not nodes.still_alive(), f"free the closed screens: {nodes.still_alive()}")
 
 
 @pytest.mark.before_release
@@ -233,7 +233,7 @@ async def test_notification_does_not_keep_its_dialog_in_memory(stage: Stage) -> 
         await run.see("Copied the link.")
         await nodes.leave()
         run.app.history.clear()
-        await run.until(lambda: not nodes.still_alive(), f"leave nothing of what was closed: {nodes.still_alive()}")
+        await run.until(lambda: not nodes.still_alive(), f"free the closed dialog: {nodes.still_alive()}")
         assert "Copied the link." in run.text
 
 

@@ -81,7 +81,7 @@ async def test_replies_of_the_selected_thread_load_before_lists(stage: Stage) ->
         await run.see("Open 72")
     async with stage.play(start="comments", shut=True, behind=behind) as run:
         await run.see("Open 72")
-        assert run.gate.waiting > 12, "all lists are asked"
+        assert run.gate.waiting > 12, "all lists must have sent a request"
         run.gate.open()
         await wait_while_requests_wait(lambda: len(platforms[0].paths) == 6, "as many requests as are sent at once")
         opened = rows(run).items[3].comment.id
@@ -93,11 +93,11 @@ async def test_replies_of_the_selected_thread_load_before_lists(stage: Stage) ->
         before = len(platforms[0].paths)
         platforms[0].begin.set()
         await run.settle()
-        assert rows(run).item.comment.id == opened, "what comes leaves the cursor where it was put"
+        assert rows(run).item.comment.id == opened, "the cursor must stay on its row when the lists arrive"
         asked = next(at for at, each in enumerate(platforms[0].paths) if each.endswith(f"{opened}/replies"))
-        assert asked - before <= 3, f"before the replies went {platforms[0].paths[before:asked]}"
+        assert asked - before <= 3, f"too many requests before the replies: {platforms[0].paths[before:asked]}"
         assert sum(each.endswith("/comments") for each in platforms[0].paths[asked:]) > 6, (
-            "lists were waiting all the while"
+            "the replies must be requested before the remaining lists"
         )
 
 
@@ -187,7 +187,7 @@ async def test_changed_page_and_tree_are_updated_at_the_same_position(stage: Sta
         asked = len(run.gate.passed)
         await wait_for_background_refresh(run)
         await run.until(
-            lambda: "Put behind all others" in {each.title for each in reading.pages.walk()}, "see the page"
+            lambda: "Put behind all others" in {each.title for each in reading.pages.walk()}, "list the new page"
         )
         assert {each.title for each in reading.pages.walk()} == pages | {"Put behind all others"}
         assert reading.pages_tree.key == selected
@@ -218,7 +218,7 @@ async def test_new_inbox_row_appears_and_the_cursor_stays(stage: Stage) -> None:
         await run.see("18 of 18")
         row = next(each for each in rows(run).items if "Say what a datum is" in each.title)
         assert row.reason == "review requested"
-        assert rows(run).items.index(row) < rows(run).cursor, "it came in above"
+        assert rows(run).items.index(row) < rows(run).cursor, "the new row must be above the cursor"
         assert rows(run).item.key == selected
         assert len(run.gate.passed) - asked < whole / 2, [type(op) for op in run.gate.passed[asked:]]
         await other_user.write(reviews.Withdraw(at=made.ref(at), user_id=MARA))

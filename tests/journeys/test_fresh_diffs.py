@@ -48,7 +48,7 @@ class OpenChangeRequest:
         """Refresh the screen, and let the response to `late` come after all other responses."""
         self.run.gate.shut(late)
         await self.run.press("r")
-        await self.run.until(lambda: self.run.gate.waiting > 0, "ask for it")
+        await self.run.until(lambda: self.run.gate.waiting > 0, "send the request")
         self.run.gate.open()
         await self.run.settle()
 

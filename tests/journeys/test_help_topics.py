@@ -12,7 +12,7 @@ async def test_help_topic_opens_over_the_view_and_closes_with_esc(stage: Stage, 
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("Open 7")
         await run.press(*keys)
-        await run.see("Help topics", "troubleshooting", "Settings, environment variables, folders")
+        await run.see("Help topics", "Review a change request", "Settings, environment variables, folders")
         await run.press(*"exit", "enter")
         await run.see("Help: exit-codes", "interrupted with ctrl+c", "esc close")
         await run.press("escape")

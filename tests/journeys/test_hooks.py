@@ -59,7 +59,7 @@ async def test_hook_runs_once_for_each_event(stage: Stage, program: tuple[str, .
     hooks = (Hook("review-requested", (*program, "{ref}", "--kind={kind}")), Hook("changes-requested", program))
     async with stage.play(hooks=hooks) as run:
         await wait_for_background_refresh(run)
-        assert runs(tmp_path) == [], "what was in the inbox before is not new"
+        assert runs(tmp_path) == [], "items that were in the inbox before the start must not run a hook"
         await request_review(run, "Say what a datum is")
         await wait_for_runs(run, tmp_path, 1)
         await wait_for_background_refresh(run)

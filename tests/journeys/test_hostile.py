@@ -50,12 +50,14 @@ def strips(run: Run) -> list[Strip]:
 
 def check(run: Run, after: str) -> None:
     """Fail if the screen has a control character or a link that runs an action, or if the app has quit."""
-    assert run.app.return_value is None, f"the app was left by {after}"
+    assert run.app.return_value is None, f"the app quit after {after}"
     shown = strips(run)
     assert harmless(strip.text for strip in shown), f"a control character is on the screen after {after}"
     for strip in shown:
         for segment in strip:
-            assert segment.style is None or "@click" not in segment.style.meta, f"{segment} after {after}"
+            assert segment.style is None or "@click" not in segment.style.meta, (
+                f"{segment} runs an action after {after}"
+            )
 
 
 @pytest.mark.parametrize(
@@ -144,4 +146,4 @@ def test_escape_sequences_of_the_server_never_reach_the_terminal(stage: Stage, v
         running.quit(b"\x11")
     sent = POINTER.sub(b"", output_of(running))
     assert b"\x07" not in sent
-    assert not re.search(rb"\x1b[\]PX^_]", sent), "a command with text in it"
+    assert not re.search(rb"\x1b[\]PX^_]", sent), "the output contains an escape sequence with text"

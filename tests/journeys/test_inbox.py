@@ -92,7 +92,7 @@ async def test_replies_after_your_last_message_are_marked_as_new(stage: Stage) -
         assert run.text.count("· new") == 1
         await run.press("j")
         await run.see("3 new replies from Noor Haddad")
-        await run.until(lambda: run.text.count("· new") == 3, "see three new replies")
+        await run.until(lambda: run.text.count("· new") == 3, "mark three replies as new")
 
 
 @pytest.mark.before_release
@@ -142,7 +142,7 @@ async def test_requested_changes_are_snoozed_until_there_is_news(stage: Stage) -
         assert reasons(run, "Say what a datum is") == []
         await run.ask(reviews.Submit(at=at, status="changes-requested"), TOMAS)
         await refresh(run)
-        assert reasons(run, "Say what a datum is") == ["changes requested"], "something new happened"
+        assert reasons(run, "Say what a datum is") == ["changes requested"], "a new review must show the row again"
 
 
 @pytest.mark.before_release
@@ -212,7 +212,7 @@ async def test_replying_in_the_inbox_removes_the_row(stage: Stage) -> None:
         await run.press("ctrl+s")
         await run.gone("Why is it called a datum?")
         await run.press("u")
-        await run.until(lambda: reasons(run, "Why is it called a datum?") != [], "have it back")
+        await run.until(lambda: reasons(run, "Why is it called a datum?") != [], "restore the row")
         await run.press("c")
         await run.see("Thanks, I see.")
         await run.press("ctrl+s")
@@ -231,9 +231,9 @@ async def test_resolving_a_thread_in_the_inbox_can_be_undone(stage: Stage) -> No
         await select_row(run, "Is this not too long?")
         await run.press("R")
         await run.hear("Resolving thread…")
-        await run.until(lambda: reasons(run, "Is this not too long?") == [], "see it go")
+        await run.until(lambda: reasons(run, "Is this not too long?") == [], "remove the row")
         await run.press("u")
-        await run.until(lambda: reasons(run, "Is this not too long?") != [], "see it come back")
+        await run.until(lambda: reasons(run, "Is this not too long?") != [], "restore the row")
         row = view(run).rows.item
         assert row is not None
         assert row.title == "Is this not too long?"
@@ -251,7 +251,7 @@ async def test_done_on_a_thread_removes_the_row_and_does_not_resolve_the_thread(
         await select_row(run, "Is this not too long?")
         await run.press("d")
         await run.hear("Marked the item as done until something new happens")
-        await run.until(lambda: reasons(run, "Is this not too long?") == [], "see it go")
+        await run.until(lambda: reasons(run, "Is this not too long?") == [], "remove the row")
         assert not run.app.session.outbox.entries
         assert (await run.ask(comments.Get(at=at, comment_id=thread.id), NOOR)).is_open
 
@@ -281,7 +281,7 @@ async def test_enter_on_a_thread_opens_its_change_request(stage: Stage) -> None:
             stop = shown.view.cursor.current()
             assert stop is not None
             assert stop[3].key == thread.id
-            assert shown.focused is shown.view, "the keys of threads are about it"
+            assert shown.focused is shown.view, "the page must have the focus, so that keys apply to the thread"
             await run.press("1")
 
 
@@ -310,7 +310,7 @@ async def test_mention_marked_as_done_leaves_the_inbox(stage: Stage) -> None:
         await select_row(run, "is this a datum?")
         await run.see("Yuki Tanabe mentioned you")
         await run.press("d")
-        await run.until(lambda: reasons(run, "is this a datum?") == [], "see it go")
+        await run.until(lambda: reasons(run, "is this a datum?") == [], "remove the row")
 
 
 @pytest.mark.before_release
@@ -324,7 +324,7 @@ async def test_done_item_returns_when_there_is_news(stage: Stage) -> None:
         await run.hear("Marked the item as done until something new happens")
         assert reasons(run, "Say what a datum is") == []
         await refresh(run)
-        assert reasons(run, "Say what a datum is") == [], "nothing new happened"
+        assert reasons(run, "Say what a datum is") == [], "a refresh without news must not restore the row"
         await edit_page(run, at, NOOR)
         await refresh(run)
         assert reasons(run, "Say what a datum is") == ["review requested"]
@@ -354,10 +354,10 @@ async def test_selected_rows_are_marked_as_done_and_undone_together(stage: Stage
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.press("*", "d")
-        await run.until(lambda: not view(run).marked_rows.active, "see all go")
+        await run.until(lambda: not view(run).marked_rows.active, "remove all selected rows")
         await run.see("Nothing needs your attention.")
         await run.press("u")
-        await run.until(lambda: len(view(run).marked_rows.active) == 17, "have all back")
+        await run.until(lambda: len(view(run).marked_rows.active) == 17, "restore all rows")
         assert not run.app.session.outbox.entries
 
 
@@ -367,7 +367,7 @@ async def test_empty_inbox_lists_done_and_snoozed_items(stage: Stage) -> None:
         await run.press("w", "down", "enter")
         await run.press("]", "*", "d")
         await run.press("[", "*", "d")
-        await run.until(lambda: not view(run).marked_rows.active, "see all go")
+        await run.until(lambda: not view(run).marked_rows.active, "remove all rows")
         await run.see(
             "✓ Nothing needs your attention.",
             "DONE TODAY",
@@ -388,10 +388,10 @@ async def test_discarding_an_unsent_draft_can_be_undone(stage: Stage) -> None:
         await run.see("Half a thought about the tide.", "X discard the draft")
         await run.press("X")
         await run.hear("Draft discarded")
-        await run.until(lambda: reasons(run, "Half a thought") == [], "see it go")
+        await run.until(lambda: reasons(run, "Half a thought") == [], "remove the row")
         assert run.app.session.drafts.get("comment harbour-api welcome ") is None
         await run.press("u")
-        await run.until(lambda: reasons(run, "Half a thought") == ["unsent draft"], "see it come back")
+        await run.until(lambda: reasons(run, "Half a thought") == ["unsent draft"], "restore the row")
         assert run.app.session.drafts.get("comment harbour-api welcome ") == "Half a thought about the tide."
 
 
@@ -457,7 +457,9 @@ async def test_top_bar_shows_updated_after_all_lists_are_loaded(stage: Stage) ->
     async with stage.play(start="inbox", shut=True) as run:
         run.gate.open(change_requests.ListOfOrganization)
         await run.settle()
-        assert "○ cached 3h" in run.lines[0], "all rows are of the last run, whatever stands beside one of them"
+        assert "○ cached 3h" in run.lines[0], (
+            "until all lists are loaded, the top bar must show the age of the cached rows"
+        )
         run.gate.open()
         await run.settle()
         assert "● updated" in run.lines[0]
@@ -481,7 +483,7 @@ async def test_curly_brackets_move_between_headings(stage: Stage) -> None:
             await run.press("}")
             assert rows.cursor == index
         await run.press("}")
-        assert rows.cursor == headings[-1], "there is no further heading"
+        assert rows.cursor == headings[-1], "the cursor must stay on the last heading"
         await run.press("{")
         assert rows.cursor == headings[-2]
         await run.press("j", "{")
@@ -510,7 +512,7 @@ async def test_start_in_another_view_shows_the_cached_count(stage: Stage) -> Non
         await run.quit()
     async with stage.play(shut=True) as run:
         assert "Inbox 16" in run.lines[0]
-        assert run.app.workspace.inbox.loader is None, "nobody looked"
+        assert run.app.workspace.inbox.loader is None, "the inbox must not load before it is opened"
 
 
 @pytest.mark.before_release
@@ -569,9 +571,11 @@ async def test_preview_of_a_row_is_loaded_once(stage: Stage, monkeypatch: pytest
         at, title = next((row.target, row.title) for row in rows if isinstance(row.target, ChangeRequestRef))
         await select_row(run, title)
         statuses = view(run).statuses
-        await run.until(lambda: at.change_request_id in statuses._followed, "come to rest")
+        await run.until(lambda: at.change_request_id in statuses._followed, "follow the change request")
         asked = [op for op in run.gate.passed if getattr(op, "at", None) == at]
-        assert [type(op) for op in asked] == [content.ListChanges], "the inbox found the reviews unchanged"
+        assert [type(op) for op in asked] == [content.ListChanges], (
+            "the inbox has the reviews already, so only the changes may be loaded"
+        )
 
 
 async def test_second_start_and_cursor_send_few_requests(stage: Stage) -> None:

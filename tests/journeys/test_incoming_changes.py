@@ -77,7 +77,7 @@ async def archive(run: Run, contest: Contest) -> None:
     before = await contest.text("Stores")
     await run.press("L")
     await run.see(f"Archive #{contest.number}", "The change request will move to the “Archived” tab.")
-    await run.until(lambda: not isinstance(run.app.screen, CheckedDialog), "close the checks")
+    await run.until(lambda: not isinstance(run.app.screen, CheckedDialog), "close the dialog")
     assert not run.gate.sent(change_requests.Update)
     await run.press("y")
     await run.hear(f"Archived #{contest.number}")

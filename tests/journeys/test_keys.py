@@ -49,7 +49,7 @@ def test_keys_match_the_key_map() -> None:
     for row in rows:
         known = {binding.key for binding in Binding.make_bindings([Binding(row["keys"], "")])}
         bound = set().union(*(keys[id] for id in row["ids"].split()))
-        assert known <= bound, f"{row['context']}: {row['keys']} is not {row['ids']}, which is {bound}"
+        assert known <= bound, f"{row['context']}: {row['keys']} must run {row['ids']}, which has the keys {bound}"
     only_in_palette = {id for id, bound in keys.items() if all(key.startswith("palette.") for key in bound)}
     assert keys.keys() - only_in_palette == {id for row in rows for id in row["ids"].split()}
 
@@ -98,7 +98,7 @@ async def test_key_bar_offers_only_applicable_commands(
             lambda: (
                 all(each in run.keybar for each in offered) and not any(f" {each}" in run.keybar for each in left_out)
             ),
-            f"offer {offered} without {left_out}: {run.keybar}",
+            f"show {offered} and hide {left_out}: {run.keybar}",
         )
 
 
@@ -110,7 +110,7 @@ async def test_dialog_that_keeps_its_text_shows_close_and_not_cancel(stage: Stag
         await run.see("esc close")
         assert "ancel" not in run.text
         assert run.text.count("esc close") == 1
-        assert "eep draft" not in run.text, "no draft change request is meant"
+        assert "eep draft" not in run.text, "the text is not a draft change request"
         await run.type("x")
         await run.see("draft", "clear the text to discard it")
 
@@ -183,10 +183,12 @@ async def test_key_bar_of_a_dialog_shows_each_key_once(stage: Stage, size: tuple
             await run.until(lambda: isinstance(run.app.screen, Dialog), f"open the dialog of {keys[-1]}")
             assert run.keybar.startswith(f" {expected}"), run.keybar
             box = run.app.screen.query_one(DialogFrame)
-            assert box.region.bottom < size[1], f"{keys[-1]}: its box ends above the keys"
-            assert not box.foot or box.foot in " ".join(run.lines[box.region.bottom - 1].split()), "and is whole"
+            assert box.region.bottom < size[1], f"{keys[-1]}: the frame must end above the key bar"
+            assert not box.foot or box.foot in " ".join(run.lines[box.region.bottom - 1].split()), (
+                f"{keys[-1]}: the text in the lower border must be complete"
+            )
             await run.press("escape")
-            await run.until(lambda: not isinstance(run.app.screen, Dialog), "leave it")
+            await run.until(lambda: not isinstance(run.app.screen, Dialog), "close the dialog")
 
 
 @pytest.mark.before_release

@@ -89,7 +89,7 @@ async def test_first_start_loads_relevant_items_first(stage: Stage, monkeypatch:
             lambda: feed.snapshot is not None and not feed.snapshot.is_loading, "load what concerns one"
         )
         monkeypatch.setattr(sync_queue, "LATER_INTERVAL", timedelta())
-        assert view(run).rows.cursor == 0, "what came in above left the cursor at the top"
+        assert view(run).rows.cursor == 0, "the cursor must stay on the first row when rows arrive above it"
         first = count_requests(run)
         me = run.app.workspace.me
         assert me is not None
@@ -105,11 +105,13 @@ async def test_first_start_loads_relevant_items_first(stage: Stage, monkeypatch:
         await run.settle()
         assert unloaded_reply_threads(run) == 0
         replies = [op for op in run.gate.sent(comments.ListReplies) if op.limit == PAGE_LIMIT]
-        assert len(replies) == len({(op.at, op.comment_id) for op in replies}), "each once"
+        assert len(replies) == len({(op.at, op.comment_id) for op in replies}), (
+            "the replies of each thread must be loaded once"
+        )
         assert view(run).rows.item == shown
         before = len(run.gate.passed)
         await wait_for_background_refresh(run)
-        assert count_requests(run, before)["comments.ListReplies"] == 0, "all is known"
+        assert count_requests(run, before)["comments.ListReplies"] == 0, "known replies must not be loaded again"
         assert count_requests(run, before).total() <= 20, count_requests(run, before)
 
 
@@ -132,15 +134,15 @@ async def test_second_start_shows_all_rows_with_at_most_twelve_requests(stage: S
         await run.quit()
     async with stage.play(start="", shut=True) as run:
         await open_gate_after_first_screen(run)
-        assert not isinstance(run.app.screen, InboxScreen), "who was reading reads on"
+        assert not isinstance(run.app.screen, InboxScreen), "the app must not leave the view that the user reads"
         await run.press("1")
         await run.see("32 of 32", "● updated")
         words = [op for op in run.gate.sent(comments.List) if op.status == "open"]
         assert len(run.gate.passed) - len(words) <= 12, (
-            "twelve, and what the reviews say that stand beside the first row"
+            "at most 12 requests, without those for the preview of the first row"
         )
         assert len(words) <= 1, words
-        assert max(count_requests(run).values()) <= 2, "the lists of the organization are those that every view follows"
+        assert max(count_requests(run).values()) <= 2, "each list of the organization is loaded at most twice"
 
 
 @pytest.mark.before_release
@@ -199,7 +201,7 @@ async def test_replies_of_the_selected_thread_load_before_the_inbox(stage: Stage
         so_far = len(platforms[0].paths)
         platforms[0].begin.set()
         await run.settle()
-        assert len(platforms[0].paths) - so_far > 50, "what was still to be read is read"
+        assert len(platforms[0].paths) - so_far > 50, "the remaining replies must be loaded now"
         item = view(run).rows.item
         assert item is not None
-        assert item.target == opened, "what comes leaves the cursor where it was put"
+        assert item.target == opened, "the cursor must stay on its row when rows arrive"

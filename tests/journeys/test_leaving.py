@@ -9,7 +9,7 @@ import pytest
 
 from octavo.tui.core.external_links import copy_text
 from tests.journeys.stage import Stage
-from tests.tui.terminal.test_browser import ADDRESS, browser
+from tests.tui.terminal.test_browser import ADDRESS, set_up_browser
 
 
 def use_local_session(monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str]) -> None:
@@ -24,7 +24,7 @@ def use_local_session(monkeypatch: pytest.MonkeyPatch, environment: Mapping[str,
 async def test_external_link_opens_in_the_browser_without_the_api_key(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use_local_session(monkeypatch, browser(tmp_path))
+    use_local_session(monkeypatch, set_up_browser(tmp_path))
     async with stage.play() as run:
         await run.press("G", "enter")
         await run.see("Open status.saltmarsh.example?", "Open in browser")
@@ -39,7 +39,7 @@ async def test_external_link_opens_in_the_browser_without_the_api_key(
 async def test_failed_browser_is_reported_and_the_link_offered(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use_local_session(monkeypatch, browser(tmp_path, code=3))
+    use_local_session(monkeypatch, set_up_browser(tmp_path, code=3))
     async with stage.play() as run:
         await run.press("G", "enter", "y")
         await run.see("own-browser exited with status 3.", "Copy link")

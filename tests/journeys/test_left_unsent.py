@@ -42,7 +42,7 @@ async def test_draft_of_a_comment_is_marked_on_its_block_and_page(stage: Stage) 
         await run.see("esc close")
         await run.type("Half a thought.")
         await run.press("escape")
-        await run.until(lambda: run.text.count("✎") == 2, "see the block and the row marked")
+        await run.until(lambda: run.text.count("✎") == 2, "mark the block and the row")
         assert has_line(run, "▌  Welcome", "✎ draft")
         assert has_line(run, "▌ What do you want to do?", "  ✎")
         await run.press("c")
@@ -104,7 +104,7 @@ async def test_draft_of_a_reply_is_marked_on_the_block_and_in_the_dialog(stage: 
         await run.press("escape")
         await run.see("✎ Your reply, not sent", "I think so too.")
         await run.press("escape")
-        await run.until(lambda: run.text.count("✎") == 3, "see the row, the block and the thread beside it marked")
+        await run.until(lambda: run.text.count("✎") == 3, "mark the row, the block and the thread beside it")
         await run.press("enter")
         await run.see("✎ Your reply, not sent")
         await run.press("ctrl+x")
@@ -134,7 +134,7 @@ async def test_pending_comments_are_marked_and_restored_as_pending(stage: Stage)
         await run.press("H")
         await run.see("2 pending comments in your review of #7")
         held = [line for line in run.lines if "Say which zone." in line or "And why." in line]
-        assert "Say which zone." in held[0], "in the order they were written"
+        assert "Say which zone." in held[0], "the comments must be in the order in which they were written"
         await run.press("escape", "3")
         await run.see("◌ 2 pending")
         await run.press("ctrl+x")
@@ -258,9 +258,9 @@ async def test_draft_index_is_rebuilt_only_when_drafts_are_added_or_removed(stag
         await drafts.save("reply harbour-api k", "One")
         assert is_new()
         await drafts.save("reply harbour-api k", "One two")
-        assert not is_new(), "other words hang where they hung"
+        assert not is_new(), "a draft with other text must keep its position"
         await run.press("d")
         await run.sent()
-        assert not is_new(), "a write that is no comment of a review is none of it"
+        assert not is_new(), "a write outside the review must not change the pending comments"
         await drafts.discard("reply harbour-api k")
         assert is_new()

@@ -72,7 +72,7 @@ async def create_space(run: Run, title: str) -> None:
     await run.see("New space at the top level", "New collection at the top level")
     await run.type("space at the top")
     await run.press("enter")
-    await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
+    await run.until(lambda: isinstance(run.app.screen, FormDialog), "open the form")
     await run.press(*title, "ctrl+s")
     await run.hear(f"Created {title}.")
 
@@ -81,7 +81,9 @@ async def test_space_is_created_filled_moved_deleted_and_restored(stage: Stage, 
     address = web.put("/tides.html", "<main><h1>Tides</h1><p>Twice a day.</p></main>")
     async with stage.play(NOOR, change=allow_private_imports) as run:
         await create_space(run, "Almanac")
-        await run.until(lambda: titles(run).get("Almanac") == content(run).open_space.nav.spaces.key, "stand on it")
+        await run.until(
+            lambda: titles(run).get("Almanac") == content(run).open_space.nav.spaces.key, "select the new space"
+        )
         await focus_space_tree(run, "Almanac")
         await run.press("a")
         await run.see("Import pages", "Duplicate", "Git Sync", "Trash")
@@ -123,7 +125,7 @@ async def test_space_is_created_filled_moved_deleted_and_restored(stage: Stage, 
         assert isinstance(run.app.screen, ConfirmDialog)
         await run.press("backspace", *"Almanac", "enter")
         await run.hear("Deleted Almanac.")
-        await run.until(lambda: "Almanac" not in titles(run), "list it no more")
+        await run.until(lambda: "Almanac" not in titles(run), "remove the space from the list")
         assert content(run).open_space.space is None
         await run.later(days=2)
         await focus_space_tree(run)
@@ -144,10 +146,10 @@ async def test_u_restores_a_deleted_space(stage: Stage) -> None:
         await run.see("site Saltmarsh Docs uses this space")
         await run.press(*"Harbour API", "enter")
         await run.hear("Deleted Harbour API.")
-        await run.until(lambda: "Harbour API" not in titles(run), "list it no more")
+        await run.until(lambda: "Harbour API" not in titles(run), "remove the space from the list")
         await run.press("u")
         await run.hear("Restored Harbour API.")
-        await run.until(lambda: "Harbour API" in titles(run), "list it again")
+        await run.until(lambda: "Harbour API" in titles(run), "list the space again")
 
 
 async def test_alt_up_moves_a_space_above_its_neighbor(stage: Stage) -> None:
@@ -179,10 +181,10 @@ async def test_space_settings_send_only_changes_and_u_reverts_them(stage: Stage)
         await run.hear("Changed Harbour API.")
         (sent,) = run.gate.sent(spaces.Update)
         assert sent.model_fields_set == {"at", "title"}
-        await run.until(lambda: "Port API" in titles(run), "list it by its new title")
+        await run.until(lambda: "Port API" in titles(run), "list the new title")
         await run.press("u")
         await run.hear("Undid the change to Harbour API.")
-        await run.until(lambda: "Harbour API" in titles(run), "list it by its title again")
+        await run.until(lambda: "Harbour API" in titles(run), "list the old title again")
 
 
 @pytest.mark.before_release
@@ -199,7 +201,7 @@ async def test_u_deletes_a_duplicated_space(stage: Stage) -> None:
         await run.press("u")
         await run.hear("Deleted Copy of Harbour API.")
         await focus_space_tree(run)
-        await run.until(lambda: "Copy of Harbour API" not in titles(run), "list it no more")
+        await run.until(lambda: "Copy of Harbour API" not in titles(run), "remove the space from the list")
 
 
 @pytest.mark.before_release

@@ -61,8 +61,8 @@ async def test_y_before_the_checks_arrive_is_ignored(stage: Stage) -> None:
         dialog = run.app.screen
         assert isinstance(dialog, CheckedDialog)
         run.gate.open()
-        await run.until(lambda: dialog._is_being_read, "get the checks")
-        assert dialog.query_one("#yes", TextButton).key == "", "what does not take the key is not drawn as if it did"
+        await run.until(lambda: dialog._is_being_read, "show the checks")
+        assert dialog.query_one("#yes", TextButton).key == "", "a button that ignores its key must not show it"
         await run.press("y")
         await run.hear("The checks just finished loading. Read them, then press y.")
         assert not run.gate.sent(change_requests.Merge)
@@ -145,9 +145,9 @@ async def test_merge_with_conflicts_warns_and_suggests_an_update(stage: Stage, s
     async with stage.play(start="changes", size=size) as run:
         await open_merge_dialog(run, "Correct")
         await run.see("Readers may see conflict markers on Retries.", "To merge anyway, type")
-        assert run.text.count("then U") == 1, "said once"
+        assert run.text.count("then U") == 1, "the hint must be shown once"
         assert run.text.count("conflict markers") == 1
-        assert "may conflict: Retries " in run.text, "what becomes of the text is said below the checks"
+        assert "may conflict: Retries " in run.text, "the pages with possible conflicts must be named below the checks"
         await run.press("n", "U")
         await run.see("Update #4 from main?", "If there are conflicts, the text will contain")
         assert run.text.lower().count("both versions") == 1

@@ -72,7 +72,7 @@ async def test_every_failure_shows_a_message_and_keeps_the_screen(
         server.fault = fault
         await run.press("r")
         await run.see(sentence, "Showing 40 items", "Showing 2 items")
-        assert run.text.count("✗ Could not refresh the") == 2, "the pages and the threads"
+        assert run.text.count("✗ Could not refresh the") == 2, "one message for the pages and one for the threads"
         await run.see("You need a terminal", "Your first tide", "Elisa Moretti", "› Get started › Quickstart")
         server.fault = None
         await run.press("r")
@@ -107,7 +107,7 @@ async def test_comment_is_sent_exactly_once_after_every_failure(
         await run.press("ctrl+s")
         server.fault = replace(fault, method=method)
         await run.later(seconds=6)
-        await run.until(lambda: bool(server.faulted_requests), "be asked")
+        await run.until(lambda: bool(server.faulted_requests), "send the request")
         await run.settle()
         if outcome == "refused":
             await run.hear("Could not comment: The harbour master says no. Your text is saved as a draft.")
@@ -149,7 +149,7 @@ async def test_applied_write_without_a_response_is_found_and_not_resent(stage: S
         await run.press("ctrl+s")
         server.fault = replace(fault, method="POST", writes_anyway=True)
         await run.later(seconds=6)
-        await run.until(lambda: bool(server.faulted_requests), "be asked")
+        await run.until(lambda: bool(server.faulted_requests), "send the request")
         server.fault = None
         await wait_until_sent(run)
         assert await count_posted(run) == 1

@@ -66,7 +66,7 @@ async def test_locked_database_does_not_stop_typing(stage: Stage) -> None:
             await run.press("c")
             await run.pilot.press(*"Hello")
             await run.pilot.press("escape")
-            assert "Hello" not in run.text, "it is closed, and what was written is on its way"
+            assert "Hello" not in run.text, "the composer must close before the draft is saved"
             other.execute("ROLLBACK")
         run.app.session.drafts.flush()
         again = StateDb(stage.folder / "state", state.namespace)

@@ -24,7 +24,8 @@ async def run_command(run: Run, id: str) -> None:
 async def make_available_offline(run: Run) -> None:
     await run_command(run, "space.keep_offline")
     await run.until(
-        lambda: (kept := run.app.session.offline.get(HARBOUR)) is not None and kept.state == "kept", "keep it"
+        lambda: (kept := run.app.session.offline.get(HARBOUR)) is not None and kept.state == "kept",
+        "save the space for offline use",
     )
 
 
@@ -101,10 +102,12 @@ async def test_offline_space_is_complete_and_its_writes_are_sent_once(stage: Sta
 
     async with stage.play(start="comments") as run:
         await run.later(minutes=5)
-        await run.until(lambda: not run.app.session.outbox.entries, "send what waited")
+        await run.until(lambda: not run.app.session.outbox.entries, "send the waiting writes")
         sent = run.gate.sent(comments.CreateReply)
         written = ["First from the plane.", "Second from the plane.", "Third from the plane."]
-        assert [each.body.markdown for each in sent] == written, "once, and in order"
+        assert [each.body.markdown for each in sent] == written, (
+            "each reply must be sent once, in the order in which they were written"
+        )
         assert [each.resolved for each in run.gate.sent(comments.Update)] == [True, True]
         op = comments.ListReplies(at=sent[0].at, comment_id=sent[0].comment_id, format="markdown", limit=1000)
         replies = [each.body.text for each in (await run.ask(op, MARA)).items]

@@ -63,7 +63,7 @@ async def test_comment_on_a_removed_block_stays_on_it_after_a_restart(stage: Sta
         assert "┊ ● Mara" in "".join(lines[removed : removed + 4]), run.text
         (thread,) = (await run.ask(comments.List(at=change_request.at, format="markdown"), YUKI)).items
         assert thread.target.page is not None
-        assert not thread.target.page.outdated, "the list of comments does not call it so either"
+        assert not thread.target.page.outdated, "the server must not call the thread outdated either"
 
 
 @pytest.mark.before_release

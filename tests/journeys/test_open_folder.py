@@ -48,14 +48,14 @@ async def test_changed_file_is_shown_at_the_same_reading_position(stage: Stage, 
             "README.md",
             LONG.replace("# Log\n\n", "# Log\n\nWritten at the top.\n\n").replace("Entry 58", "Changed 58"),
         )
-        await run.until(lambda: shows_after_refresh(run, "Changed 58 of the log."), "show the change")
+        await run.until(lambda: shows_after_refresh(run, "Changed 58 of the log."), "show the changed text")
         await run.hear("Loaded the changed files in this folder.")
         await run.see("Entry 59 of the log.")
         assert "Written at the top." not in run.text
         write_file(folder, "second.md", "# Second page\n\nMore.")
-        await run.until(lambda: shows_after_refresh(run, "Second page"), "show the page")
+        await run.until(lambda: shows_after_refresh(run, "Second page"), "list the new page")
         (folder / "second.md").unlink()
-        await run.until(lambda: not shows_after_refresh(run, "Second page"), "show no more of it")
+        await run.until(lambda: not shows_after_refresh(run, "Second page"), "remove the deleted page from the tree")
         assert "Entry 59 of the log." in run.text
 
 
@@ -79,7 +79,7 @@ async def test_folder_without_pages_says_what_to_do(stage: Stage, tmp_path: Path
     async with open_folder(stage, folder, size) as run:
         await run.see("No Markdown files in", ".md,")
         write_file(folder, "deep/first.md", "# The first page\n\nWords.")
-        await run.until(lambda: shows_after_refresh(run, "The first page"), "show the page")
+        await run.until(lambda: shows_after_refresh(run, "The first page"), "list the new page")
 
 
 async def test_large_folder_shows_progress_and_is_searchable_when_indexed(stage: Stage, tmp_path: Path) -> None:
@@ -93,8 +93,10 @@ async def test_large_folder_shows_progress_and_is_searchable_when_indexed(stage:
         await run.type(str(folder))
         await run.press("enter")
         await run.see("Page 0", "Page 1")
-        await run.until(lambda: not run.app.session.load_progress(), "index all")
+        await run.until(lambda: not run.app.session.load_progress(), "index all pages")
         await run.press("s", *"station499")
         await run.see("Words of getStation499.")
         assert any(said.startswith(("Reading notes: ", "Indexing notes for search")) for said in messages), messages
-        assert not any(said in run.text for said in messages if said.endswith("…")), "it is not said once it is done"
+        assert not any(said in run.text for said in messages if said.endswith("…")), (
+            "the progress must disappear when the index is complete"
+        )

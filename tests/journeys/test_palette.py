@@ -147,7 +147,9 @@ async def test_every_command_of_a_view_is_in_the_palette(stage: Stage) -> None:
     missing = {id for id, each in commands.items() if each.name not in CURSOR_COMMANDS} - found
     # The palette does not list itself, and only `octavo demo` has `app.act_as`.
     missing -= {"app.palette", "app.act_as"}
-    assert missing == {"comment.delete", "comment.edit", "diff.read_on"}, "what another entry says for the same key"
+    assert missing == {"comment.delete", "comment.edit", "diff.read_on"}, (
+        "commands that share their key and title with another entry are not listed"
+    )
 
 
 async def test_synonyms_belong_to_existing_commands(stage: Stage) -> None:

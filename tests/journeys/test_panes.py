@@ -21,7 +21,7 @@ async def test_preview_can_be_hidden_moved_below_the_list_and_scrolled(stage: St
         assert summary.region.y > screen.rows.region.bottom - 1
         first = screen.rows.item
         await run.press("space")
-        assert screen.rows.item != first, "what is read to its end goes on to the next"
+        assert screen.rows.item != first, "space at the end of the preview must select the next row"
         await run.press("b")
         assert screen.rows.item == first
 

@@ -20,7 +20,7 @@ async def open_dialog(run: Run, words: str) -> None:
     await run.press("a")
     await run.type(words)
     await run.press("enter")
-    await run.until(lambda: isinstance(run.app.screen, CheckedDialog), "ask before")
+    await run.until(lambda: isinstance(run.app.screen, CheckedDialog), "open the dialog")
     await run.gone("loading…")
 
 
@@ -33,7 +33,7 @@ async def test_site_is_unpublished_and_published_with_a_list_of_effects(stage: S
             "/published/saltmarsh/docs/", "2 share links will stop working.", "3 redirects will stop working."
         )
         await run.see("2 spaces, 2 sections, 1 group: Instruments, Harbour")
-        await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # The screen is a dialog.
+        await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "accept the key y")  # type: ignore[attr-defined]  # The screen is a dialog.
         await run.press("y")
         await run.hear("Unpublished Saltmarsh Docs.")
         assert not (await run.ask(sites.Get(at=SITE), NOOR)).published
@@ -64,7 +64,7 @@ async def test_site_is_unpublished_and_published_with_a_list_of_effects(stage: S
         await run.press("r")
         await run.see("The site has no spaces. To add a space, press esc")
         await run.press("y")
-        assert len(run.gate.sent(sites.Publish)) == 1, "only that of u"
+        assert len(run.gate.sent(sites.Publish)) == 1, "only u may have published the site"
 
 
 def require_payment(answer: Any) -> None:
@@ -81,7 +81,7 @@ async def test_site_that_needs_a_paid_plan_is_not_reported_as_published(stage: S
         await run.see("Sites · 1")
         await open_dialog(run, "publish")
         await run.see("everyone: the site is public, and search engines can index it")
-        await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # The screen is a dialog.
+        await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "accept the key y")  # type: ignore[attr-defined]  # The screen is a dialog.
         await run.press("y")
         await run.hear("Could not publish Saltmarsh Docs: the site's plan has not been paid for.")
         assert "Published Saltmarsh Docs." not in run.said

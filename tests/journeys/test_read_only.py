@@ -50,16 +50,16 @@ async def test_read_only_mode_disables_all_writing_keys_with_a_reason(stage: Sta
         await run.see(seen, "read-only")
         writing, before = writing_commands(), run.app.screen
         here = [each for each in active_commands(before) if each.id in writing]
-        assert len(here) >= 2, f"there is something to write in {place}"
+        assert len(here) >= 2, f"{place} must have at least two commands that write"
         disabled = [each for each in here if each.reason == READ_ONLY]
         assert len(disabled) >= 2
         for each in here:
             if each.enabled and callable(writing[each.id].writes):
                 continue  # A callable means that only some uses write.
-            assert not each.enabled, f"{each.id} can be done"
+            assert not each.enabled, f"{each.id} must be disabled"
             await each.run()
             await run.settle()
-            assert run.app.screen is before, f"{each.id} opened something"
+            assert run.app.screen is before, f"{each.id} must not open a screen"
         assert READ_ONLY in run.said
         if place == "a thread in the inbox":
             assert "inbox.resolve" in {each.id for each in disabled}
@@ -107,9 +107,11 @@ def check_nothing_written(run: Run, id: str = "") -> None:
         for op in run.gate.passed
         if SPECS[type(op)].method != "GET" and not isinstance(op, Listing)
     ]
-    assert not tried, f"{id} sends {tried}"
+    assert not tried, f"{id} must not send {tried}"
     assert not run.app.session.outbox.entries
-    assert not [said for said in run.said if said != READ_ONLY and READ_ONLY in said], f"{id} is not known to write"
+    assert not [said for said in run.said if said != READ_ONLY and READ_ONLY in said], (
+        f"{id} must be declared as a command that writes"
+    )
 
 
 async def test_writes_queued_before_read_only_mode_stay_queued(stage: Stage) -> None:

@@ -80,7 +80,7 @@ async def test_space_at_the_end_of_a_page_opens_the_next_page(stage: Stage) -> N
             await run.press("space")
         await run.see("Harbour API › Get started › Quickstart")
         assert run.app.focused is run.app.screen.query_one("#pages"), (
-            "the tree leaves to the page what it has no key for"
+            "the page tree must keep the focus and pass the key to the page"
         )
         await run.press("backslash")
         await run.see("source")
@@ -141,7 +141,7 @@ async def test_page_tree_can_be_filtered(stage: Stage) -> None:
         await run.press("enter", "enter")
         await run.see("› Webhooks › Retries")
         await run.press("escape")
-        assert "Your first tide" not in run.text, "esc goes from the page to the tree, which is still filtered"
+        assert "Your first tide" not in run.text, "esc must return to the page tree and keep its filter"
         await run.press("escape")
         await run.see("Your first tide")
 
@@ -210,7 +210,7 @@ async def test_outline_and_threads_are_shown_beside_the_page(stage: Stage) -> No
         assert run.app.screen.query_one("#threads").focusable
         await run.press("K")
         await run.see("No comments on this")
-        assert not run.app.screen.query_one("#threads").focusable, "tab passes what has nothing in it"
+        assert not run.app.screen.query_one("#threads").focusable, "a pane without content must not take the focus"
         await run.press("J")
         await run.press("O", "O")
         await run.gone("OUTLINE")
@@ -255,7 +255,7 @@ async def test_outline_follows_the_page_until_it_is_focused(stage: Stage) -> Non
         aside = run.app.screen.query_one(SidePanel)
         first = aside.outline.key
         await run.press("G")
-        await run.until(lambda: aside.outline.key != first, "see the outline follow")
+        await run.until(lambda: aside.outline.key != first, "select another heading in the outline")
         assert aside.outline.key == run.app.screen.query_one(PageView).navigation.current_anchor
         aside.outline.focus()
         await run.press("k")
@@ -269,7 +269,9 @@ async def test_outline_follows_the_page_until_it_is_focused(stage: Stage) -> Non
         screen.view.focus()
         aside.show(parse("# Top\n\n## Shown\n\n#### Too deep\n\nwords"), None, screen.open_space.page)
         aside.follow("too-deep")
-        assert aside.outline.key == "shown", "the heading above one that the outline does not show"
+        assert aside.outline.key == "shown", (
+            "for a heading that the outline omits, the heading above it must be selected"
+        )
 
 
 @pytest.mark.before_release

@@ -83,7 +83,7 @@ async def test_published_content_is_listed_searched_and_opened(stage: Stage) -> 
 
         await run.ask(sites.Unpublish(at=SITE), NOOR)
         await run.press("5", "escape", "escape", "r")
-        await run.until(lambda: getattr(view.rows.item, "published", True) is False, "see that it is not published")
+        await run.until(lambda: getattr(view.rows.item, "published", True) is False, "show the content as unpublished")
         await run.press("enter")
         view.table_list.go_to("published content")
         await run.see("This site is not published, so visitors see nothing. Publish the site first.")
@@ -103,4 +103,4 @@ async def test_refresh_loads_the_details_of_the_selected_row_again(stage: Stage)
         await run.gone("dead end")
         rows = [line for line in run.lines if "✗ missing target" in line]
         assert any("/api" in line for line in rows)
-        assert any("problem" in line for line in rows), "the details use the words of the list"
+        assert any("problem" in line for line in rows), "the details must describe the problem as the list does"

@@ -68,7 +68,7 @@ async def test_queued_write_is_sent_once_after_a_temporary_refusal(stage: Stage,
         assert run.app.workspace.connection.status[0].startswith(state)
         assert run.app.workspace.outbox_summary.startswith(waiting)
         assert not any(each.startswith("POST") for each in servers[0].faulted_requests), (
-            "what is written is not sent into that"
+            "no write may be sent while the server refuses requests"
         )
         servers[0].fault = None
         await pass_time(run, 11)

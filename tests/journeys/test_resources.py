@@ -87,10 +87,10 @@ async def open_all_tables(run: Run, kinds: tuple[Resource[Any], ...], seen: dict
         if things and kind.children:
             view.rows.focus()
             await run.press("enter")
-            await run.until(lambda: len(view.levels) == depth + 1, f"go into one of {kind.plural}")
+            await run.until(lambda: len(view.levels) == depth + 1, f"open an item of {kind.plural}")
             await open_all_tables(run, kind.children, seen, f"{kind.plural} › ")
             await run.press("escape", "escape")
-            await run.until(lambda: len(view.levels) == depth, "come out again")
+            await run.until(lambda: len(view.levels) == depth, "return from the item")
 
 
 @pytest.mark.before_release
@@ -154,7 +154,7 @@ async def test_only_the_open_table_is_loaded(stage: Stage) -> None:
         assert not run.gate.sent(teams.List)
         await run.press("]", "]")
         await run.see("Admin › Invite links")
-        await run.until(lambda: bool(run.gate.sent(invites.ListLinks)), "ask for what the cursor rests on")
+        await run.until(lambda: bool(run.gate.sent(invites.ListLinks)), "load the selected table")
         assert {type(op) for op in browser(run).subscriptions.operations()} >= {invites.ListLinks}
         assert organizations.ListMembers not in {type(op) for op in browser(run).subscriptions.operations()}
 
@@ -203,12 +203,12 @@ async def test_team_is_deleted_after_typing_its_name(stage: Stage) -> None:
             "Delete Harbour software?", "4 members will lose the access to 1 space that this team gives them."
         )
         await run.press("y")
-        assert not run.gate.sent(teams.Delete), "y alone deletes nothing for good"
+        assert not run.gate.sent(teams.Delete), "y alone must not delete the team"
         await run.press("escape", "X")
         await run.type("Harbour software")
         await run.press("enter")
         await run.hear("Deleted Harbour software.")
-        await run.until(lambda: "Harbour software" not in titles(run), "see it go")
+        await run.until(lambda: "Harbour software" not in titles(run), "remove the team from the list")
         await run.press("u")
         await run.hear("You cannot undo “delete Harbour software” by pressing u.")
 
@@ -223,11 +223,11 @@ async def test_selected_redirects_are_deleted_together_and_restored(stage: Stage
         await run.see("Delete 2 redirects?", "You can undo this by pressing u.", "/old/tides", "/api")
         await run.press("y")
         await run.hear("Deleted 2 redirects.")
-        await run.until(lambda: titles(run) == ["/help"], "see them go")
+        await run.until(lambda: titles(run) == ["/help"], "remove the redirects from the list")
         assert len(run.gate.sent(redirects.Delete)) == 2
         await run.press("u")
         await run.hear("Restored 2 redirects.")
-        await run.until(lambda: sorted(titles(run)) == ["/api", "/help", "/old/tides"], "see them again")
+        await run.until(lambda: sorted(titles(run)) == ["/api", "/help", "/old/tides"], "list the redirects again")
 
 
 @pytest.mark.before_release
@@ -258,7 +258,7 @@ async def test_deletion_whose_response_is_lost_is_checked_and_not_resent(stage: 
         await run.type("Press")
         await run.press("enter")
         await run.hear("Deleted Press.")
-        await run.until(lambda: titles(run) == ["Partners"], "see it go")
+        await run.until(lambda: titles(run) == ["Partners"], "remove the row")
         assert len(run.gate.sent(share_links.Delete)) == 1
 
 
@@ -295,7 +295,7 @@ async def test_unsupported_operation_is_requested_once(stage: Stage) -> None:
         await run.see("This server does not support this operation", "Press r to retry.")
         view.table_list.go_to("fonts")
         await run.until(
-            lambda: view.level.resource.plural == "fonts" and view.snapshot.value is not None, "look elsewhere"
+            lambda: view.level.resource.plural == "fonts" and view.snapshot.value is not None, "show another table"
         )
         view.table_list.go_to("translations")
         await run.see("This server does not support this operation")
@@ -378,7 +378,7 @@ async def test_moving_to_the_next_row_updates_the_details_without_a_layout(
         for _ in range(5):
             await run.press("j")
             expected_facts.append(run.app.screen.query(FactList).first().facts)
-        assert len(set(map(len, expected_facts))) > 1, "some are told of in more lines than others"
+        assert len(set(map(len, expected_facts))) > 1, "the rows must have different numbers of details"
         assert shown_facts == expected_facts
         assert not laid_out
 
@@ -390,11 +390,11 @@ async def test_created_team_is_selected_and_removed_by_undo(stage: Stage) -> Non
         await run.see("New team", "Title")
         await run.press(*"Divers", "ctrl+s")
         await run.hear("Created Divers.")
-        await run.until(lambda: getattr(browser(run).rows.item, "title", "") == "Divers", "be on it")
+        await run.until(lambda: getattr(browser(run).rows.item, "title", "") == "Divers", "select the new team")
         await run.see("Admin › Teams · 5")
         await run.press("u")
         await run.hear("Deleted Divers.")
-        await run.until(lambda: "Divers" not in titles(run), "see it go")
+        await run.until(lambda: "Divers" not in titles(run), "remove the team from the list")
 
 
 @pytest.mark.before_release
@@ -435,10 +435,10 @@ async def test_renaming_a_team_can_be_undone(stage: Stage) -> None:
         await run.see("Title", "Harbour software")
         await run.press("ctrl+u", *"Harbour crew", "ctrl+s")
         await run.hear("Changed Harbour software.")
-        await run.until(lambda: "Harbour crew" in titles(run), "see its new name")
+        await run.until(lambda: "Harbour crew" in titles(run), "list the new name")
         await run.press("u")
         await run.hear("Undid the change to Harbour software.")
-        await run.until(lambda: "Harbour software" in titles(run), "see its old name")
+        await run.until(lambda: "Harbour software" in titles(run), "list the old name")
 
 
 @pytest.mark.before_release

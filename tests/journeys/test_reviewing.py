@@ -154,7 +154,7 @@ async def test_last_change_of_the_only_page_names_no_next_page(stage: Stage) -> 
         await run.press("N")
         await run.hear("This is the first change on this page.")
         only = {"This is the last change on this page.", "This is the first change on this page."}
-        assert only <= set(run.said), "J and K lead to no other page"
+        assert only <= set(run.said), "the messages must not offer J and K, because there is no other page"
 
 
 async def test_first_change_of_a_page_names_the_previous_page(stage: Stage) -> None:
@@ -163,7 +163,7 @@ async def test_first_change_of_a_page_names_the_previous_page(stage: Stage) -> N
         await run.see("change 1 of 2", "page 1 of 2")
         await run.press("N")
         await run.hear("This is the first change on this page.")
-        assert "This is the first change on this page." in run.said, "there is no page before"
+        assert "This is the first change on this page." in run.said, "the message must not name a previous page"
         await run.press("J")
         await run.see("page 2 of 2")
         await run.press("N", "N", "N", "N")
@@ -292,7 +292,7 @@ async def test_update_from_main_removes_the_outdated_mark(stage: Stage) -> None:
         await run.hear("Updated #5.")
         await run.gone("✗ outdated")
         await run.press("U")
-        await run.until(lambda: len(run.gate.sent(change_requests.UpdateFromMain)) == 1, "update once")
+        await run.until(lambda: len(run.gate.sent(change_requests.UpdateFromMain)) == 1, "send one update")
 
 
 @pytest.mark.before_release
@@ -305,7 +305,7 @@ async def test_merged_text_is_shown_on_the_page(stage: Stage) -> None:
         await run.see("✓  approval      Noor Haddad approved this revision", "!  threads       1 open thread")
         await run.see("you can merge into Harbour API", "~ Time and time zones   ~ Troubleshooting", "checked just now")
         await run.press("m", "m", "enter")
-        assert not run.gate.sent(change_requests.Merge), "m does not merge, and Cancel has the focus"
+        assert not run.gate.sent(change_requests.Merge), "m must not merge, and Cancel must have the focus"
         await run.gone("Merge #7 into")
         await run.press("m")
         await run.see("Merge #7 into Harbour API?", "checked just now")
@@ -366,7 +366,7 @@ async def test_merge_with_conflicts_needs_the_typed_number(stage: Stage) -> None
         await run.hear("Merged #4 with conflicts. Readers now see both versions of each conflict.")
         await run.press("2", "/", *"Retries", "enter", "enter")
         await run.see("› Retries")
-        await run.until(lambda: "onflict" in run.text, "see both sides marked")
+        await run.until(lambda: "onflict" in run.text, "mark the conflict")
 
 
 async def test_x_on_a_change_request_points_to_archive(stage: Stage) -> None:
@@ -556,7 +556,7 @@ async def test_preloaded_diffs_are_reviewed_offline(stage: Stage) -> None:
         await run.see("0 of 60 viewed")
         screen = run.app.screen
         assert isinstance(screen, ChangeRequestScreen)
-        await run.until(lambda: len(screen.comparison.diffs.sizes) == 60, "compare all")
+        await run.until(lambda: len(screen.comparison.diffs.sizes) == 60, "compare all 60 pages")
         await run.quit()
     async with stage.play(start="changes", shut=True) as run:
         await run.see("Limpet 3 becomes")

@@ -49,7 +49,7 @@ async def test_forbidden_keys_of_a_change_request_are_disabled_with_a_reason(sta
         await run.see("▌ ◐ #7")
         for key, permission in KEYS.items():
             assert (key in disabled_keys(run)) == (key not in ALLOWED[person]), (
-                f"{person} and {key}: {disabled_keys(run)}"
+                f"{key} for {person}; disabled keys: {disabled_keys(run)}"
             )
             if key in disabled_keys(run):
                 before = run.app.screen
@@ -62,11 +62,11 @@ async def test_forbidden_keys_of_a_change_request_are_disabled_with_a_reason(sta
         await run.see("0 of 2 viewed")
         for key in KEYS:
             assert (key in disabled_keys(run)) == (key not in ALLOWED[person]), (
-                f"{person} and {key}: {disabled_keys(run)}"
+                f"{key} for {person}; disabled keys: {disabled_keys(run)}"
             )
         close_notifications(run)
         await run.press("enter", "t")
-        await run.until(lambda: is_on_thread(run), "stand on a thread")
+        await run.until(lambda: is_on_thread(run), "select a thread")
         await check_thread_keys(run, person)
 
 
@@ -106,7 +106,7 @@ async def test_forbidden_keys_of_a_page_and_its_threads_are_disabled(stage: Stag
             await run.hear(NO_COMMENTING)
         close_notifications(run)
         await run.press("t")
-        await run.until(lambda: is_on_thread(run), "stand on a thread")
+        await run.until(lambda: is_on_thread(run), "select a thread")
         await check_thread_keys(run, person)
 
 
@@ -133,7 +133,7 @@ async def check_thread_keys(run: Run, person: str) -> None:
     for key in (key for key in expected if not expected[key]):
         await run.press(key)
         await run.hear(NO_RESOLVING if key == "d" or can_comment else NO_COMMENTING)
-        assert run.app.screen is before, f"{key} opened what cannot be sent"
+        assert run.app.screen is before, f"{key} must not open a dialog, because the user cannot send from it"
         run.app.notices.close(run.app.notices.shown()[-1].number)
     assert not run.app.session.outbox.entries
 

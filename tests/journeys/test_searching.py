@@ -87,7 +87,7 @@ async def test_server_results_replace_local_results(stage: Stage) -> None:
         await run.gone("so far")
         rows = run.app.screen.query_one("#hits", RowList)
         pages = [(hit.space, hit.id, hit.anchor) for hit in rows.items if hit.kind == "page"]
-        assert len(pages) == len(set(pages)), "each is there once"
+        assert len(pages) == len(set(pages)), "each page must be listed once"
 
 
 @pytest.mark.before_release
@@ -226,7 +226,7 @@ async def test_search_results_with_equal_titles_show_their_paths(
         await run.press("s", *"install")
         await run.see("api/overview · pages", "cli/overview · pages")
         rows = [line for line in run.lines if "Start" in line and "pages" in line]
-        assert all("/" not in line for line in rows), "a title that no other page has needs no path"
+        assert all("/" not in line for line in rows), "a unique title must not show its path"
 
 
 async def test_local_search_finds_parts_of_identifiers_and_signs(stage: Stage, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ async def test_font_files_are_uploaded_once_and_can_be_canceled(stage: Stage, ho
         await run.see("FontFamily is taken.")
         assert len(uploads) == 3
         await run.press("ctrl+s")
-        await run.until(lambda: titles(run) == ["Inter"], "have the font")
+        await run.until(lambda: titles(run) == ["Inter"], "list the font")
         assert len(uploads) == 3  # Files that were uploaded before are not uploaded again.
         (font,) = (await run.ask(fonts.List(at=HERE), NOOR)).items
         assert [(face.weight, len(face.sources)) for face in font.font_faces] == [(400, 1), (600, 1)]

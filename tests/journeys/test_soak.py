@@ -64,7 +64,7 @@ class Soak:
             if len(run.app.screen_stack) > 1:
                 await run.press("escape")
         run.app.history.clear()
-        await run.until(lambda: not self._nodes.still_alive(), f"leave nothing: {self._nodes.still_alive()}")
+        await run.until(lambda: not self._nodes.still_alive(), f"free all closed screens: {self._nodes.still_alive()}")
 
 
 @pytest.mark.before_release

@@ -78,7 +78,9 @@ async def test_old_revision_can_be_read_and_compared_and_pages_exported(stage: S
     assert (stage.folder / "page.pdf").read_bytes().startswith(b"%PDF")
     assert "* [Welcome](README.md)" in (written / "SUMMARY.md").read_text()
     pages = [path for path in written.rglob("*.md") if path.name != "SUMMARY.md"]
-    assert len(pages) == (written / "SUMMARY.md").read_text().count("](") - 1, "one entry leads outside"
+    assert len(pages) == (written / "SUMMARY.md").read_text().count("](") - 1, (
+        "one entry of the summary links to another site"
+    )
     assert "# Retries" in (written / "how-to/guides/webhooks/retries.md").read_text().splitlines()
 
 
@@ -92,7 +94,7 @@ async def test_stopped_export_leaves_no_files(stage: Stage) -> None:
         await run.type(str(folder / "space"))
         await run.press("enter")
         await run.hear("To stop the export, open Export again.")
-        await run.until(lambda: any(folder.iterdir()), "begin")
+        await run.until(lambda: any(folder.iterdir()), "write the first file")
         await run.press("ctrl+e")
         await run.see("Stop saving Harbour API", "0 of ")
         await run.press("enter")

@@ -78,9 +78,9 @@ async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: St
 
     async with stage.play(change=load_folder) as run:
         run.app.go(ToPage(space))
-        await run.until(lambda: "Add a pet" in run.text, "read YAML")
-        await run.until(lambda: "As filed" in run.text, "find what is filed")
-        await run.until(lambda: "is not an OpenAPI" in run.text, "say why it is not read")
+        await run.until(lambda: "Add a pet" in run.text, "show the operation of the YAML file")
+        await run.until(lambda: "As filed" in run.text, "show the uploaded specification")
+        await run.until(lambda: "is not an OpenAPI" in run.text, "show why the file cannot be read")
         for shown in ("Pets bite.", "reusable content: note.md", "POST  /pets/{name}", "GET  /strange", "PUT  /filed"):
             assert shown in run.text, shown
         await run.press("f", "a")
@@ -93,7 +93,7 @@ async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: St
         assert screen.open_space.pages is not None
         more = next(page for page in screen.open_space.pages.walk() if page.title == "More pets")
         screen.open_space.open_page(more.id)
-        await run.until(lambda: "Another" in run.text, "tell files of one name apart")
+        await run.until(lambda: "Another" in run.text, "show the right one of two files with the same name")
         assert "Add a pet" not in run.text
         session, at, place = (
             run.app.session,
@@ -128,5 +128,5 @@ async def test_diff_shows_included_content(stage: Stage, tmp_path: Path) -> None
         run.app.go(ToChangeRequest(at, about))
         await run.see("Reusable content from note.md")
         await run.press("enter", "f", "a")
-        await run.until(lambda: "Reusable content .gitbook/includes/note.md" in run.text, "show what is included")
+        await run.until(lambda: "Reusable content .gitbook/includes/note.md" in run.text, "open the included file")
         assert "Pets bite." in run.text

@@ -111,26 +111,29 @@ async def test_merged_change_request_does_not_count_review_comments(stage: Stage
             threads = await run.ask(comments.List(at=each.ref(HARBOUR), status="open", limit=100), MARA)
             assert all(one.is_review for one in threads.items)
         await run.until(
-            lambda: all("open" not in status_line(run, f"#{each.number}  ") for each in commented), "see no open thread"
+            lambda: all("open" not in status_line(run, f"#{each.number}  ") for each in commented),
+            "show no open threads on the merged change requests",
         )
 
 
 @pytest.mark.before_release
 async def test_approval_is_outdated_after_an_edit(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
-        await run.until(lambda: "✓ Noor Haddad ·" in status_line(run, "#7  Show"), "see who approved")
+        await run.until(lambda: "✓ Noor Haddad ·" in status_line(run, "#7  Show"), "show the approval")
         about = await change_request_by_number(run, 7)
         changed = (await run.ask(content.ListChanges(at=about.ref(HARBOUR)), MARA)).changes[0]
         assert changed.page is not None
         await append_paragraph(run, about.ref(HARBOUR), changed.page.id, "tomas-okafor")
         await run.press("r")
-        await run.until(lambda: "✓ Noor Haddad (outdated)" in status_line(run, "#7  Show"), "see that it is stale")
+        await run.until(
+            lambda: "✓ Noor Haddad (outdated)" in status_line(run, "#7  Show"), "show the approval as outdated"
+        )
 
 
 @pytest.mark.before_release
 async def test_review_comment_is_not_counted_as_an_open_thread(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
-        await run.until(lambda: "● 2 open" in status_line(run, "#1  Limpet"), "see its threads")
+        await run.until(lambda: "● 2 open" in status_line(run, "#1  Limpet"), "show the open threads")
         register = next(each for each in run.app.screen.rows.items if each.title.startswith("Limpet 3"))  # type: ignore[attr-defined]  # The screen is the list of change requests.
         at = register.ref(SpaceRef(space_id=register.space))
         commented = Markdown(markdown="All of it reads well.")
@@ -138,7 +141,8 @@ async def test_review_comment_is_not_counted_as_an_open_thread(stage: Stage) -> 
         assert (await run.ask(change_requests.Get(at=at), MARA)).comments == 3
         await run.press("r")
         await run.until(
-            lambda: "✓ Tomás Okafor · ● 2 open threads" in status_line(run, "#1  Limpet"), "see the same threads"
+            lambda: "✓ Tomás Okafor · ● 2 open threads" in status_line(run, "#1  Limpet"),
+            "show the same number of threads",
         )
         await open_change_request(run, "classic")
         await run.see("✓ 1 approved  ● 2 open")
@@ -171,7 +175,7 @@ async def test_filter_by_status_shows_matching_change_requests(stage: Stage) -> 
                 continue
             await run.until(
                 lambda titles=titles: [f"#{each.number}" for each in run.app.screen.rows.items] == titles,  # type: ignore[attr-defined, misc]  # The screen is the list of change requests.
-                f"see only those {commented}: {titles}",
+                f"show only {titles}",
             )
             await run.gone("· checking")
             await run.press("escape")
@@ -182,7 +186,7 @@ async def test_status_shows_loading_and_unknown_parts(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("Open 7", "○ your review requested")
         loaded = {op.at.change_request_id for op in run.gate.sent(reviews.List)}
-        assert len(loaded) < 7, "what is not on show is not asked for"
+        assert len(loaded) < 7, "the reviews of hidden rows must not be loaded"
         run.gate.shut(reviews.List)
         await filter_by_status(run, "approved")
         await run.see("1 of 1 · checking")

@@ -51,7 +51,7 @@ async def test_comment_on_a_block_is_queued_and_then_sent(stage: Stage) -> None:
         await run.press("ctrl+r", "ctrl+s")
         await run.see("THREADS  3 open", "● Mara Lindq", "queued", "Quickstart           ●3", "1 change queued")
         assert "Sending comment…   u undo" in run.text
-        assert not run.gate.sent(comments.Create), "it is held for undo"
+        assert not run.gate.sent(comments.Create), "the comment must wait until the time for undo has passed"
         await run.press("!")
         await run.see("comment  “Is five minutes true?” on Quickstart in Harbour API")
         await run.press("escape")
@@ -261,7 +261,7 @@ async def test_draft_is_kept_when_the_composer_closes(stage: Stage) -> None:
         await run.press("escape")
         await run.gone("Half a thought")
         await run.press(")", "c")
-        assert "Half a thought" not in run.text, "it belongs to the block before"
+        assert "Half a thought" not in run.text, "the draft belongs to the previous block"
         await run.press("escape", "(", "c")
         await run.see("Half a thought", "draft")
 
@@ -327,7 +327,7 @@ async def test_quitting_sends_a_write_that_waits_for_an_earlier_write(stage: Sta
         await run.app.action_quit()
     await opened
     assert len(run.gate.sent(comments.Create)) == 1
-    assert not done, "there is no screen to go on in"
+    assert not done, "the command must not continue after its screen has closed"
 
 
 @pytest.mark.long
@@ -396,7 +396,7 @@ async def test_reactions_offer_every_emoji_and_recent_ones_first(stage: Stage) -
         assert sent.added_reactions == ("1f994",)
         await run.press("+")
         first = next(line for line in run.lines if "▌ 🦔" in line)
-        assert "your reaction · press enter to remove it" in first, "the one used last is the first"
+        assert "your reaction · press enter to remove it" in first, "the emoji used last must be the first"
         await run.press("escape", "+")
         await run.type("🎉\x1b[31m")
         await run.press("escape", "+")

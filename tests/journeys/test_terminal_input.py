@@ -48,4 +48,4 @@ def test_terminal_size_overrides_exported_columns_and_lines(stage: Stage) -> Non
         running.wait_for("Harbour API › Welcome", "how deep is the water now", "? help")
         rows = running.screen.splitlines()
         assert "6 Admin" in rows[0]
-        assert "? help" in rows[35], "the keys stand in the last row"
+        assert "? help" in rows[35], "the key bar must be in the last row of the terminal"

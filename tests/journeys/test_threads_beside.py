@@ -8,7 +8,6 @@ from textual.geometry import Region
 from octavo.api import comments
 from octavo.tui.comments.thread_dialog import RESIZE_DELAY, ThreadDialog
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.reader.contents import is_at_end
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import LinePosition, lines_between
 from octavo.tui.widgets.dialog import DialogFrame
@@ -64,22 +63,24 @@ async def test_thread_dialog_is_beside_its_text_on_a_page(stage: Stage, size: tu
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
         pane = screen.view
-        await run.until(lambda: pane.contents.is_whole, "have the whole page")
+        await run.until(lambda: pane.contents.is_whole, "render the whole page")
         await run.press("t")
         line_before = (await wait_until_stable(run, pane)).y
         await run.press("enter")
         await run.see("Is 09:06 the beginning", "1 of 2")
         check_text_is_visible(run, pane, "Quality flags.")
-        assert pane.cursor.region.y <= line_before, "it goes up as far as it must, and never down"
+        assert pane.cursor.region.y <= line_before, "the selected block may move up, but not down"
         if size[0] >= 150:
-            assert pane.cursor.region.y == line_before, "there is room beside it: it stays on its line"
+            assert pane.cursor.region.y == line_before, "the dialog fits beside the block, so the block must not move"
         await run.press("t")
         await run.see("My favourite hint", "2 of 2")
         check_text_is_visible(run, pane, "back.")
         line_before = pane.cursor.region.y
         await run.press("escape")
         assert run.app.screen is screen
-        assert pane.cursor.region.y == line_before or is_at_end(pane), "it stays where it can"
+        assert pane.cursor.region.y == line_before or pane.viewport.is_at_end, (
+            "the block must keep its line after the dialog closes"
+        )
 
 
 @pytest.mark.before_release("size0", "size2")
@@ -108,7 +109,7 @@ async def test_late_replies_do_not_hide_the_text_below_the_dialog(stage: Stage) 
         await run.pilot.pause(3 * RESIZE_DELAY)  # The dialog has its final size after this delay.
         before = pane.cursor.region.height
         run.gate.open()
-        await run.until(lambda: pane.cursor.region.height > before, "show the reply in the diff too")
+        await run.until(lambda: pane.cursor.region.height > before, "show the reply in the page too")
         check_text_is_visible(run, pane, "The API sends straight quotes")
 
 
@@ -127,11 +128,13 @@ async def test_growing_thread_stays_visible_as_far_as_the_dialog_allows(
             await run.press("c")
             await run.type(f"Reply {reply}.")
             await run.press("ctrl+s")
-        await run.until(lambda: height_of_selected_block(pane) > 9, "show the replies in the diff too")
+        await run.until(lambda: height_of_selected_block(pane) > 9, "show the replies in the page too")
         await wait_until_stable(run, pane)
         stop = pane.cursor.current()
         assert stop is not None
-        first_line = lines_between(pane.virtual_lines, pane.top, LinePosition(stop[0], stop[1]), 2 * pane.rows)
+        first_line = lines_between(
+            pane.viewport.virtual_lines, pane.viewport.top, LinePosition(stop[0], stop[1]), 2 * pane.viewport.rows
+        )
         height = height_of_selected_block(pane)
         assert first_line >= 0
-        assert first_line + height <= pane.rows or first_line <= 1, run.text
+        assert first_line + height <= pane.viewport.rows or first_line <= 1, run.text

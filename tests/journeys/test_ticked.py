@@ -178,7 +178,7 @@ async def test_key_without_selection_support_says_so(stage: Stage) -> None:
         reasons = {each.id: each.reason for each in active_commands(run.app.screen)}
         for id in ("thing.yank", "change.archive", "change.merge"):
             assert "only the m and ~ keys apply to a selection" in (reasons[id] or ""), (
-                f"{id} is about one, and it is not clear which"
+                f"{id} must not run, because it applies to one item"
             )
         assert reasons["change.ready"] is None
         await run.press("k", "a")
@@ -263,9 +263,9 @@ async def test_many_writes_recover_from_a_failing_server(stage: Stage) -> None:
                     line.split("resolve the thread")[1].split("│")[0] for line in run.lines if " resolve the" in line
                 ]
                 assert len(named_writes) == len(set(named_writes)) == len(run.app.session.outbox.entries) > 1, (
-                    f"each is named: {named_writes}"
+                    f"each write must be named: {named_writes}"
                 )
-                assert "to keep the text" not in run.text, "there is none"
+                assert "to keep the text" not in run.text, "there is no text to keep"
                 await run.press("escape")
             assert "need you" not in run.text
             if not run.app.session.outbox.entries:
@@ -284,7 +284,7 @@ async def test_undo_of_several_writes_includes_a_write_that_was_already_sent(sta
         await run.press("d")
         await run.see("Open 69")
         await run.later(seconds=6)
-        await run.until(lambda: run.gate.waiting > 0, "send the first")
+        await run.until(lambda: run.gate.waiting > 0, "send the first write")
         await run.press("u")
         await run.hear(
             "Canceled: resolve the thread, all 3 (1 was already sent and had to be undone). The change is already being sent"
@@ -311,7 +311,7 @@ async def test_resolving_many_threads_sends_one_write_each_and_few_reads(stage: 
         places = Counter(op.at for op in writes)
         assert len(places) == 7
         singly = sum(number for number in places.values() if number <= 3)
-        assert reads["Get"] <= singly, "where there are many, one list tells how they all are"
+        assert reads["Get"] <= singly, "places with many threads must be checked with one list"
         # Each place needs a list before and a list after the writes. The space list, the open change requests and the
         # drafts are also loaded.
         assert sum(reads.values()) - reads["Get"] <= 2 * len(places) + 3, reads
@@ -335,7 +335,7 @@ async def test_rejected_threads_stay_selected_and_show_the_reason(
         places = len({op.at for op in writes})
         # Each place needs a list before and a list after the writes, or a single thread if it has few threads. Three
         # lists of the organization are also loaded.
-        assert reads <= 3 * places + 3, "those that are refused cost no more than those that are done"
+        assert reads <= 3 * places + 3, "rejected writes must not need more reads than accepted writes"
         rows = run.app.screen.rows  # type: ignore[attr-defined]  # The screen is the comments view.
         selected = [each.comment.id for each in rows.selection.items]
         assert len(selected) == 5

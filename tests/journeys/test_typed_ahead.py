@@ -55,7 +55,7 @@ async def test_text_pasted_after_the_key_of_a_dialog_is_entered(stage: Stage) ->
 async def test_letters_typed_before_the_organization_loads_are_searched(stage: Stage, first_key: str) -> None:
     async with stage.play(shut=True) as run:
         await send_keys(run, first_key, *"battery")
-        await run.until(lambda: field_texts(run) == ["battery"], "write all letters")
+        await run.until(lambda: field_texts(run) == ["battery"], "type all letters into the field")
         run.gate.open()
         if first_key == "s":
             await run.see("Safety › Battery")
@@ -92,7 +92,7 @@ async def test_letters_typed_while_choices_load_filter_the_choices(stage: Stage)
         for turns in (0, 5):
             run.gate.shut(teams.List)
             await send_keys(run, "ctrl+n", "enter", *"creator", "enter", "tab", "enter", *"Harbour s", turns=turns)
-            await run.until(lambda: field_texts(run) == ["Harbour s"], "have all letters, in their order")
+            await run.until(lambda: field_texts(run) == ["Harbour s"], "type all letters into the field in their order")
             run.gate.open()
             await run.see("Harbour software")
             await send_keys(run, "enter", "escape", "tab", turns=turns)

@@ -35,12 +35,12 @@ async def test_q_goes_from_a_page_to_the_row_that_opened_it(stage: Stage) -> Non
         await run.press("j", "j", "j", "enter")
         before = run.lines[3:-4]
         await run.press("enter")
-        await run.until(lambda: run.app.current_mode == "content", "see the page")
+        await run.until(lambda: run.app.current_mode == "content", "open the page")
         await run.press("q")
-        await run.until(lambda: run.app.current_mode == "comments", "be back")
+        await run.until(lambda: run.app.current_mode == "comments", "return to the comments")
         assert run.lines[3:-4] == before
         await run.press("q", "q", "q")
-        await run.until(lambda: run.app.return_value is not None, "quit at the top")
+        await run.until(lambda: run.app.return_value is not None, "quit")
 
 
 @pytest.mark.before_release
@@ -55,7 +55,7 @@ async def test_q_goes_from_a_change_request_to_the_list_that_opened_it(stage: St
         await run.press("enter", "escape")
         await run.see("0 of ")
         await run.press("enter", "q")
-        await run.until(lambda: run.app.current_mode == "inbox", "be back")
+        await run.until(lambda: run.app.current_mode == "inbox", "return to the inbox")
         assert rows.has_focus
         assert rows.key == before
         await run.press("3")
@@ -67,7 +67,7 @@ async def test_q_goes_from_a_change_request_to_the_list_that_opened_it(stage: St
         await run.press("enter", "enter")
         await run.see("0 of 1 viewed")
         await run.press("q")
-        await run.until(lambda: run.app.current_mode == "comments", "be back")
+        await run.until(lambda: run.app.current_mode == "comments", "return to the comments")
         assert selected_line(run) == before
 
 
@@ -125,9 +125,9 @@ async def test_back_restores_the_links_of_a_space_and_the_selected_row(stage: St
         await run.press("j", "j")
         before = [line for line in run.lines if line.startswith("▌")]
         await run.press("enter")
-        await run.until(lambda: len(run.app.screen_stack) == 1, "see the page")
+        await run.until(lambda: len(run.app.screen_stack) == 1, "open the page")
         await run.press("q")
-        await run.until(lambda: len(run.app.screen_stack) == 2, "be back")
+        await run.until(lambda: len(run.app.screen_stack) == 2, "return to the change request")
         assert [line for line in run.lines if line.startswith("▌")] == before
         await run.press("escape")
         await run.see("› Welcome")
@@ -169,7 +169,7 @@ async def test_q_asks_again_after_the_notice_or_after_going_up(stage: Stage) -> 
         await run.press("q")
         await run.hear("Press q again to quit.")
         await run.press("enter", "q")
-        assert "Press q again to quit." not in run.said, "q went up"
+        assert "Press q again to quit." not in run.said, "the last q must go up and not ask"
         await run.press("q")
         await run.hear("Press q again to quit.")
         assert not run.app.is_ending

@@ -1,4 +1,4 @@
-"""The names under which the state file keeps facts: an update of Octavo must find what the version before it stored."""
+"""Names of stored facts do not change, because a new version of Octavo must find the facts of the previous version."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ NAMES = {
 
 
 def names_of_stored_facts() -> set[str]:
-    """Return the texts that the source passes to `get_fact` and `set_fact`, directly or by the name of a constant. Of an f-string, the beginning."""
+    """Return the texts that the source passes to `get_fact` and `set_fact`, directly or as a named constant. For an
+    f-string, return its beginning."""
     names = set()
     for path in Path(octavo.__file__).parent.rglob("*.py"):
         tree = ast.parse(path.read_text("utf-8"))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from octavo import settings as settings_module
 from octavo.cli import sessions
 from octavo.cli.failures import Failure, why_read_only
-from octavo.cli.sessions import Ways
 from octavo.data.state_db import NotSaved
 from octavo.settings import Settings
 from octavo.tui.app import garbage_collection
@@ -34,13 +33,13 @@ def run_app(
         session = _open_session(settings, options, choice, left_out)
     except (ValueError, OSError) as error:
         raise Failure(settings_module.in_words(error)) from error
-    ways = Ways(settings, choice.origin, choice.greeting, why_read_only(options))
+    sign_in_methods = sessions.sign_in_methods(settings, choice.origin, choice.greeting, why_read_only(options))
     start = None
     if choice.ref:
         from octavo.cli.first_route import route_finder  # lazy: the API of threads, rarely needed
 
         start = route_finder(options, choice.ref)
-    app = Octavo(settings, ways, session, picture=picture, find_first_route=start)
+    app = Octavo(settings, sign_in_methods, session, picture=picture, find_first_route=start)
     with fault_reports(settings.state_folder) as faults:
         app.run()
         while app.open_next is not None:

@@ -37,7 +37,7 @@ from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
 from octavo.first_picture import FirstPicture
 from octavo.settings import Settings, in_words
-from octavo.tui.core.session import DemoRoles, ServerAccount, Session, SignInResult, SignInState
+from octavo.tui.core.session import DemoRoles, ServerAccount, Session, SignInMethods, SignInResult, SignInState
 
 if TYPE_CHECKING:
     from octavo.client import signing_in
@@ -272,8 +272,14 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
     FirstPicture(settings.cache_folder, namespace, "").delete()
 
 
+def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only: str = "") -> SignInMethods:
+    """Return the sign-in methods for the server at `origin`. `reason` is shown on the sign-in screen. `read_only` is the
+    message for a refused write; if it is empty, writes are allowed."""
+    return _SignIn(settings, origin, reason, read_only).methods()
+
+
 @dataclass(frozen=True)
-class Ways:
+class _SignIn:
     """The ways to open a session from the sign-in screen. Imports of the client are lazy: the demo does not need
     httpx."""
 
@@ -287,9 +293,21 @@ class Ways:
     again: Callable[[], Session] | None = None
     """Opens the previous session again."""
 
-    @property
-    def host(self) -> str:
-        return host_of(self.origin)
+    def methods(self) -> SignInMethods:
+        return SignInMethods(
+            host=host_of(self.origin),
+            reason=self.reason,
+            previous_label=self.previous_label,
+            describe_storage=self.describe_storage,
+            sign_in=self.sign_in,
+            open_previous=self.open_previous,
+            open_demo=self.open_demo,
+            open_folder=self.open_folder,
+            accounts=self.accounts,
+            with_new_key=self.with_new_key,
+            switch_account=self.switch_account,
+            sign_out=self.sign_out,
+        )
 
     async def describe_storage(self) -> str:
         from octavo.client.credentials import StoreTimeout, StoreUnavailable
@@ -337,10 +355,10 @@ class Ways:
         known = self._home.read().entries.values()
         return [ServerAccount(each.name, each.origin, host_of(each.origin), each.user_name) for each in known]
 
-    def with_new_key(self, reason: str, previous: Session) -> Ways:
+    def with_new_key(self, reason: str, previous: Session) -> SignInMethods:
         origin = previous.account.origin if previous.account is not None else self.origin
         label = previous.label if previous.reopen is not None else ""
-        return replace(self, origin=origin, reason=reason, previous_label=label, again=previous.reopen)
+        return replace(self, origin=origin, reason=reason, previous_label=label, again=previous.reopen).methods()
 
     def switch_account(self, name: str) -> SignInState:
         from octavo.client import profiles, signing_in
@@ -348,8 +366,8 @@ class Ways:
         signing_in.switch(self._home, name)
         access = profiles.resolve(self._home.read(), {}, profile=name)
         if access.source in ("session", "none"):
-            return replace(self, origin=access.origin, reason=signing_in.no_token_reason(access)), None
-        return self, server(self.settings, access, read_only=self.read_only or access.why_read_only)
+            return replace(self, origin=access.origin, reason=signing_in.no_token_reason(access)).methods(), None
+        return self.methods(), server(self.settings, access, read_only=self.read_only or access.why_read_only)
 
     async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
         from octavo.client import signing_in
@@ -362,9 +380,9 @@ class Ways:
             name = known.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
             remains = sign_out(self.settings, name, *known.earlier_names_of(name), drafts=False)
             sentences = [f"Signed out of {account.name} at {account.host}.", signed_out.key_left, *remains.sentences()]
-            return replace(
-                self, origin=account.origin, reason=" ".join(filter(None, sentences)), previous_label="", again=None
-            ), None
+            reason = " ".join(filter(None, sentences))
+            signed_out_state = replace(self, origin=account.origin, reason=reason, previous_label="", again=None)
+            return signed_out_state.methods(), None
 
         return forget_pages
 

@@ -33,7 +33,7 @@ _ACTIONS = {
 
 
 @dataclass(frozen=True)
-class Place:
+class RoleScope:
     """A space or collection, and the roles given there."""
 
     id: str
@@ -83,7 +83,7 @@ def highest_role(sources: Sequence[RoleSource]) -> str | None:
     return max((source.role for source in sources), key=rank, default=None)
 
 
-def role_sources(person: Person, chain: Sequence[Place], organization: str) -> tuple[RoleSource, ...]:
+def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) -> tuple[RoleSource, ...]:
     """Return the sources of the role of a person in the first place of `chain`, the highest role first.
 
     The other places of `chain` are the collections around the first, from the innermost to the outermost.
@@ -114,20 +114,20 @@ def role_sources(person: Person, chain: Sequence[Place], organization: str) -> t
     return tuple(sorted(sources, key=lambda source: -rank(source.role)))
 
 
-def no_access_reason(person: Person, chain: Sequence[Place], organization: str) -> str:
+def no_access_reason(person: Person, chain: Sequence[RoleScope], organization: str) -> str:
     """Return a sentence that says why a person inherits no role from the organization here. Empty if nothing prevents
     that."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
         return f"{person.name} is a Guest in {organization}. Guests have only the roles that they have been given."
-    place = _place_with_default_level(chain)
+    place = _scope_with_default_level(chain)
     if person.role != "admin" and place is not None and place.default_level is None:
         return f"{person.name} has the {role_name(person.role)} role in {organization}, but {place.title} gives no default access."
     return ""
 
 
-def access_sentence(person: Person, chain: Sequence[Place], organization: str, role: str | None) -> str:
+def access_sentence(person: Person, chain: Sequence[RoleScope], organization: str, role: str | None) -> str:
     """Return a sentence that says why a person has access. `role` is the role according to the server."""
     place_title = chain[0].title
     sources = role_sources(person, chain, organization)
@@ -154,7 +154,7 @@ def role_name(role: str | None) -> str:
     return label(role or "guest")
 
 
-def _location_suffix(chain: Sequence[Place], depth: int) -> str:
+def _location_suffix(chain: Sequence[RoleScope], depth: int) -> str:
     """Return the location where a role was given, as text to append to the name of the role."""
     if not depth:
         return " here"
@@ -162,19 +162,19 @@ def _location_suffix(chain: Sequence[Place], depth: int) -> str:
     return f" in the collection {chain[depth].title}{inside}"
 
 
-def _place_with_default_level(chain: Sequence[Place]) -> Place | None:
+def _scope_with_default_level(chain: Sequence[RoleScope]) -> RoleScope | None:
     """Return the place whose default level applies. None if every level is `inherit`. Members then inherit their full
     role."""
     return next((each for each in chain if each.default_level != "inherit"), None)
 
 
-def _organization_source(person: Person, chain: Sequence[Place], organization: str) -> RoleSource | None:
+def _organization_source(person: Person, chain: Sequence[RoleScope], organization: str) -> RoleSource | None:
     own_role = person.role
     if own_role is None:
         return None
     if own_role == "admin":
         return RoleSource("administrator", own_role, f"Admin in {organization}, and Admins have access everywhere")
-    place = _place_with_default_level(chain)
+    place = _scope_with_default_level(chain)
     if place is None:
         return RoleSource(
             "organization", own_role, f"{role_name(own_role)} in {organization}, and this role is inherited here"

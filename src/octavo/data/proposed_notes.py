@@ -83,7 +83,7 @@ class Accepted:
 
 
 @dataclass(frozen=True)
-class Proposal:
+class ProposeResult:
     """The result of proposing notes."""
 
     added: tuple[ProposedNote, ...] = ()
@@ -111,7 +111,7 @@ class ProposedNotes:
             self._by_place[at] = tuple(filter(None, (_decode(at, *row) for row in rows)))
         return self._by_place[at]
 
-    async def propose(self, at: ChangeRequestRef, notes: Sequence[NewNote]) -> Proposal:
+    async def propose(self, at: ChangeRequestRef, notes: Sequence[NewNote]) -> ProposeResult:
         """Store notes that are not known yet. They are on disk when this returns. Raises NotSaved."""
         now, namespace, place = self._state.now(), self._state.namespace, _place(at)
 
@@ -136,7 +136,7 @@ class ProposedNotes:
 
         ids, known, over_limit = await self._state.write(work)
         self._reload()
-        return Proposal(tuple(each for each in self.at(at) if each.id in ids), known, over_limit)
+        return ProposeResult(tuple(each for each in self.at(at) if each.id in ids), known, over_limit)
 
     async def accept(
         self, notes: Sequence[ProposedNote], body: str | None = None, draft_key: str = ""

@@ -33,8 +33,8 @@ ChangeKind = Literal[
     "number", "unit", "command", "code", "link", "warning", "deletion", "addition", "setting", "wording", "move",
     "formatting", "white space",
 ]  # fmt: skip
-"""What a change affects. A `number` or `unit` is in prose, a table or code. A `link` is the target of a link, image or file. A
-`warning` is a hint of the style warning or danger, or a word such as “not” or “must”."""
+"""What a change affects. A `number` or `unit` is in prose, a table or code; moving a numbered step also changes a `number`. A
+`link` is the target of a link, image or file. A `warning` is a hint of the style warning or danger, or a word such as “not”."""
 KINDS: tuple[ChangeKind, ...] = (
     "number", "unit", "command", "code", "link", "warning", "deletion", "addition", "setting", "wording", "move",
     "formatting", "white space",
@@ -61,6 +61,8 @@ _PROGRAMS = word_set(
 _COMMAND = re.compile(
     rf"\s*(?:[$>][ \t]+\S|(?:{'|'.join(map(re.escape, sorted(_PROGRAMS)))})\s+\S|[\w./-]+(?:\s+\S+)*?\s+--?[a-zA-Z])"
 )
+_MEANINGFUL_MARKS = frozenset({"strike", "sub", "sup"})
+"""Marks that change what the words say: struck words no longer hold, and 10 with a raised 2 is 100."""
 _WARNING_STYLES = frozenset({"warning", "danger"})
 _CODE_BLOCKS = frozenset({"code", "math", "openapi", "api-method", "integration", "prompt"})
 _CODE_ATTRIBUTES = word_set("method path host operation schemas webhook type in language expression arguments")
@@ -72,6 +74,7 @@ _LOOK_ATTRIBUTES = word_set(
 )
 """Attributes that change the look of a block and not what the block says."""
 _IN_WARNING: frozenset[ChangeKind] = frozenset({"warning"})
+_STEP_NUMBER: frozenset[ChangeKind] = frozenset({"number"})
 _REFLOW: frozenset[ChangeKind] = frozenset({"white space"})
 
 
@@ -106,7 +109,7 @@ class ChangeKinds:
         self._entries = entries  # The keys of the dictionary are valid as long as the entries exist.
         self._by_entry: dict[int, frozenset[ChangeKind]] = {}
         self._counts: Counter[ChangeKind] = Counter()
-        self._add(entries, in_warning=False)
+        self._add(entries, in_warning=False, are_steps=False)
 
     def of(self, entry: Entry) -> frozenset[ChangeKind]:
         """Return the kinds of a change of the diff. Of a changed container, only what changed apart from its blocks. Empty
@@ -118,18 +121,24 @@ class ChangeKinds:
         """Number of changes by their most important kind, the most important kinds first."""
         return {kind: self._counts[kind] for kind in KINDS if self._counts[kind]}
 
-    def _add(self, entries: Sequence[Entry], *, in_warning: bool) -> None:
+    def _add(self, entries: Sequence[Entry], *, in_warning: bool, are_steps: bool) -> None:
         reflowed = _reflowed(entries)
         for entry in entries:
             kinds = _REFLOW if id(entry) in reflowed else frozenset(_kinds(entry))
             if in_warning and has_meaning(kinds):
                 kinds |= _IN_WARNING
+            if are_steps and isinstance(entry, MovedBlock):
+                kinds |= _STEP_NUMBER
             if kinds:
                 self._by_entry[id(entry)] = kinds
                 self._counts[leading_kind(kinds)] += not _is_departure(entry)
             inside, container = _inner_entries(entry)
             if inside:
-                self._add(inside, in_warning=in_warning or any(map(_is_warning, container)))
+                self._add(
+                    inside,
+                    in_warning=in_warning or any(map(_is_warning, container)),
+                    are_steps=any(map(_has_steps, container)),
+                )
 
 
 def _is_departure(entry: Entry) -> bool:
@@ -317,6 +326,8 @@ def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
         case "format" if old is not None:
             if (old.link or None) != (run.link or None) or old.attrs.get("src") != run.attrs.get("src"):
                 yield "link"
+            if _MEANINGFUL_MARKS.intersection(old.marks ^ run.marks):
+                yield "wording"
             is_same = old.marks == run.marks and old.kind == run.kind and old.attrs == run.attrs
             yield "white space" if is_same and old.text != run.text else "formatting"
 
@@ -388,6 +399,10 @@ def _is_code(run: Run) -> bool:
 
 def _is_warning(block: Block) -> bool:
     return block.kind == "hint" and block.attrs.get("style") in _WARNING_STYLES
+
+
+def _has_steps(block: Block) -> bool:
+    return block.kind == "stepper" or (block.kind == "list" and bool(block.attrs.get("ordered")))
 
 
 def _is_command_block(block: Block) -> bool:

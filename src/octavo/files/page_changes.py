@@ -45,7 +45,7 @@ class PageChange:
 
 
 @dataclass
-class LinkTargets:
+class FolderLinkTargets:
     """The targets of links between files in a folder, and how the server names them."""
 
     layout: FolderLayout
@@ -100,7 +100,7 @@ def joined_path(path: str, relative: str) -> str:
 
 
 def page_change(
-    before: FileVersion, mine: FileVersion, page: Page, server_text: str | None, targets: LinkTargets
+    before: FileVersion, mine: FileVersion, page: Page, server_text: str | None, targets: FolderLinkTargets
 ) -> PageChange:
     """Return the changes from `before` to `mine` that `page` does not have yet. `server_text` is its Markdown now, None if
     the text of the file has not changed."""
@@ -128,7 +128,7 @@ def has_text_change(before: FileVersion, mine: FileVersion) -> bool:
 
 
 def _merge_text(
-    change: PageChange, before: FileVersion, mine: FileVersion, page: Page, server: str, targets: LinkTargets
+    change: PageChange, before: FileVersion, mine: FileVersion, page: Page, server: str, targets: FolderLinkTargets
 ) -> None:
     old, new = (
         normalize(targets.server_text(each.path, PageFile(each.text).body, page, server)) for each in (before, mine)

@@ -38,7 +38,7 @@ from octavo.documents.folders.layout import SUMMARY
 from octavo.documents.folders.page_files import PageFile, single_line
 from octavo.files import contents
 from octavo.files.local_changes import LocalFiles, base_entries, entries_of, proposed_files
-from octavo.files.proposal_plan import Baseline, Planner, ProposalPlan
+from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
 from octavo.files.pulled_folder import PulledFolder
 from octavo.files.space_reader import Download, SpaceReader
 from octavo.files.tree_changes import TreeStep
@@ -83,7 +83,7 @@ class Proposal:
         before = await SpaceReader(self.live.send, self.download, base).revision()
         baseline = self._baseline()
         self._recognize_new(before)
-        return await Planner(self.folder, self.local, baseline, before, self._head, reader.text).plan()
+        return await ProposalPlanner(self.folder, self.local, baseline, before, self._head, reader.text).plan()
 
     @property
     def change_request(self) -> ChangeRequest | None:

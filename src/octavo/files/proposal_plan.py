@@ -19,7 +19,14 @@ from octavo.documents.page_trees import Json, Pages
 from octavo.files import contents
 from octavo.files.contents import NEW, Entries
 from octavo.files.local_changes import LocalFiles, files_title
-from octavo.files.page_changes import FileVersion, LinkTargets, PageChange, has_text_change, joined_path, page_change
+from octavo.files.page_changes import (
+    FileVersion,
+    FolderLinkTargets,
+    PageChange,
+    has_text_change,
+    joined_path,
+    page_change,
+)
 from octavo.files.pulled_folder import PulledFolder, TrackedFile
 from octavo.files.tree_changes import TreeStep, deleted_pages, tree_steps
 
@@ -33,7 +40,7 @@ ReadText = Callable[[Page], Awaitable[str | None]]
 class ProposalPlan:
     """The changes of a proposal. Pages that are new are named by `contents.NEW` and their path."""
 
-    targets: LinkTargets
+    targets: FolderLinkTargets
     new_files: dict[str, bytes] = field(default_factory=dict)
     """Files to add, by path."""
     new_pages: dict[str, FileVersion] = field(default_factory=dict)
@@ -90,7 +97,7 @@ class Baseline:
 
 
 @dataclass
-class Planner:
+class ProposalPlanner:
     """Compares a folder with the revision from which it was pulled and with a change request."""
 
     folder: PulledFolder
@@ -107,7 +114,7 @@ class Planner:
         """Return the changes. Raises ApiError, OSError or NotPulled."""
         known = {file.id: self.local.path_now(file) for file in self.baseline.files.values() if file.id}
         layout = FolderLayout.of(self.head, self.folder.space, known)
-        plan = ProposalPlan(LinkTargets(layout))
+        plan = ProposalPlan(FolderLinkTargets(layout))
         self._plan_tree(plan)
         self._plan_files(plan)
         plan.targets.planned = frozenset(plan.new_files) | {each.path for each in plan.new_pages.values()}

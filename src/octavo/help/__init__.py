@@ -7,6 +7,7 @@ from pathlib import Path
 TOPICS = {
     "start": "First steps: read, comment, review, write, merge",
     "keys": "All keys of all views and dialogs",
+    "review": "Review a change request: risk order, only meaning",
     "signs": "Symbols such as ● ○ ✓ ✗, and the header",
     "commands": "The command line: commands, options, API operations",
     "api": "Call API operations from the shell",

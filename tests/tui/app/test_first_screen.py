@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Static
 
-from octavo.cli.sessions import Ways
+from octavo.cli.sessions import sign_in_methods
 from octavo.settings import Settings
 from octavo.tui.core.shell import Shell
 from octavo.tui.terminal.textual_internals import CachedStylesheet
@@ -23,7 +23,7 @@ class PlainShell(Shell):
 
     def __init__(self, folder: Path) -> None:
         settings = Settings(folder, folder, folder, folder)
-        super().__init__(settings, Ways(settings, "https://api.example.com"), None)
+        super().__init__(settings, sign_in_methods(settings, "https://api.example.com"), None)
 
 
 class OneLineApp(PlainShell):

@@ -84,7 +84,7 @@ async def test_closed_screen_is_freed_after_a_pause() -> None:
         nodes = await open_dialog(app)
         await pilot.press("a")
         await app.pop_screen()
-        assert nodes, "nobody looks while a key may come"
+        assert nodes, "nothing may be collected while the user types"
         await until(lambda: not nodes)
 
 
@@ -115,7 +115,7 @@ async def test_frozen_screen_is_freed_in_the_long_pause_after_it_closes() -> Non
         app.teardown.garbage.wake()
         for _ in range(3):
             app.teardown.garbage.collect()
-        assert nodes, "what is looked at between keys is what came since"
+        assert nodes, "between two keys, only objects that are new since the last collection are collected"
         await until(lambda: not nodes)
 
 
@@ -200,7 +200,7 @@ def test_collections_stay_short_while_objects_are_freed_and_created() -> None:
     finally:
         gc.callbacks.remove(collections)
     assert sizes
-    assert max(sizes) < 20_000, "for which 10 ms are taken"
+    assert max(sizes) < 20_000, "a collection of more objects takes longer than 10 ms"
 
 
 class SelectablePart(Static):

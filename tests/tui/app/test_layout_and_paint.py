@@ -13,7 +13,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.text_widgets import ChangingText
-from tests.tui.widgets.scratch import Scratch, at_rest, shown, until
+from tests.tui.widgets.scratch import Scratch, shown, until, wait_idle
 
 
 class TextScreen(Screen[None]):
@@ -72,15 +72,15 @@ class OneKeyApp(Scratch):
 async def test_changed_key_bar_is_computed_and_drawn_once() -> None:
     app = OneKeyApp(bar := CountingKeyBar())
     async with app.run_test(size=(40, 3)):
-        await at_rest(app)
+        await wait_idle(app)
         reason_requests, render_count = app.reason_requests, bar.render_count
         app.is_disabled = True
         app.screen.refresh_bindings()
-        await at_rest(app)
+        await wait_idle(app)
         assert (app.reason_requests - reason_requests, bar.render_count - render_count) == (1, 1)
         for app.is_disabled in (False, True):
             app.screen.refresh_bindings()
-        await at_rest(app)
+        await wait_idle(app)
         assert bar.render_count - render_count == 1
 
 
@@ -91,14 +91,14 @@ async def test_layout_and_key_bar_are_updated_only_when_needed() -> None:
     async with app.run_test(size=(40, 8)):
         row_list.show([1])
         text.update("one of two")
-        await at_rest(app)
+        await wait_idle(app)
         laid_out: list[Screen[object]] = []
         app.screen.screen_layout_refresh_signal.subscribe(app, laid_out.append)
         render_count = bar.render_count
         row_list.show([1, 2, 3])
         text.update("two of two")
         app.screen.refresh_bindings()
-        await at_rest(app)
+        await wait_idle(app)
         assert shown(app).splitlines()[0] == "two of two"
         assert "row 3" in shown(app)
         assert not laid_out
@@ -107,16 +107,16 @@ async def test_layout_and_key_bar_are_updated_only_when_needed() -> None:
         app.screen.refresh_bindings()
         text.update("two\nlines")
         row_list.show(range(20))
-        await at_rest(app)
+        await wait_idle(app)
         assert shown(app).splitlines()[1] == "lines"
         assert bar.render_count > render_count
-        assert row_list.show_vertical_scrollbar, "there are more than fit: the bar takes its room"
+        assert row_list.show_vertical_scrollbar, "the rows do not fit, so the list must show its scroll bar"
         assert laid_out
 
 
 async def height_and_text(text: Static, app: Scratch) -> tuple[int, str]:
     """Return the height of a widget when the app is idle, and its text."""
-    await at_rest(app)
+    await wait_idle(app)
     return text.size.height, shown(app)
 
 
@@ -124,7 +124,7 @@ async def height_and_text(text: Static, app: Scratch) -> tuple[int, str]:
 async def test_size_changed_during_another_layout_is_used(kind: type[Static]) -> None:
     app = Scratch(text := kind("one"), Static("below"))
     async with app.run_test(size=(30, 8)):
-        await at_rest(app)
+        await wait_idle(app)
         text.update("one\ntwo")
         app.screen.mount(Static("last"))
         app.screen._refresh_layout()
@@ -136,7 +136,7 @@ async def test_size_changed_during_another_layout_is_used(kind: type[Static]) ->
 async def test_size_changed_before_mounting_is_used(kind: type[Static]) -> None:
     app = Scratch(Static("above"))
     async with app.run_test(size=(30, 8)):
-        await at_rest(app)
+        await wait_idle(app)
         app.screen.mount(text := kind("one"))
         app.screen._refresh_layout()
         assert not text.is_mounted

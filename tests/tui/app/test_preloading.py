@@ -13,10 +13,10 @@ async def test_preloading_starts_when_the_view_is_loaded() -> None:
     async with app.run_test() as pilot:
         run_when_idle(app, lambda: waiting[0], lambda: started.append(True))
         await pilot.pause(3 * DELAY)
-        assert not started, "the answers come first"
+        assert not started, "the preloading must wait for the view"
         waiting[0] = False
         await pilot.pause(2 * DELAY)
-        assert started == [True], "once"
+        assert started == [True], "the preloading must start once"
 
 
 async def test_preloading_starts_even_without_a_response() -> None:

@@ -53,7 +53,7 @@ def test_emoji_search_lists_exact_names_first() -> None:
     assert search("tad")[0].character == "🎉"
     assert [each.name for each in search("heart")][:2] == ["heart", "hearts"]
     signs = [each.character for each in search("thumbs")]
-    assert len(signs) == len(set(signs)), "each once"
+    assert len(signs) == len(set(signs)), "each emoji must be found once"
     assert search("+1")[0].character == "👍"
     assert len(search("a")) == 40
 

@@ -95,14 +95,14 @@ async def test_at_sign_at_start_of_word_mentions_a_member() -> None:
         composer = await app.open_composer(people=FakeMembers())
         await pilot.press(*"Hi ", "@", *"zo", "enter")
         assert composer.text == "Hi [@Zoe M\\_M](/users/zoe) "
-        assert composer.text_area.text == "Hi @Zoe M_M ", "the name is what one sees while one writes"
+        assert composer.text_area.text == "Hi @Zoe M_M ", "the editor must show the plain name"
         await pilot.press(*"at a", "@")
-        assert app.screen is composer, "within a word it is an address"
+        assert app.screen is composer, "an at sign within a word belongs to an e-mail address"
         await pilot.press(*"b (", "@", "escape")
         assert composer.text.endswith("at a@b (@")
         await pilot.press("space", "@", *"nobody", "space", *"else")
         assert app.screen is composer
-        assert composer.text.endswith("(@ @nobody else"), "what is nobody's name is written as it was typed"
+        assert composer.text.endswith("(@ @nobody else"), "an unknown name must stay as typed"
 
 
 async def test_typed_emoji_name_opens_the_emoji_list() -> None:
@@ -118,7 +118,7 @@ async def test_typed_emoji_name_opens_the_emoji_list() -> None:
         await pilot.press("tab")
         assert composer.text_area.text == "Done 🎉 ❤️ "
         await pilot.press(*":+1:")
-        assert composer.text_area.text == "Done 🎉 ❤️ 👍 ", "a whole name is taken as it ends"
+        assert composer.text_area.text == "Done 🎉 ❤️ 👍 ", "the closing colon must insert the emoji without the list"
         assert app.screen is composer
 
 
@@ -141,12 +141,12 @@ async def test_closed_emoji_list_keeps_the_typed_text() -> None:
         await pilot.press("escape", *"pole :qx")
         await until(pilot, lambda: app.screen is composer)
         await pilot.press(*"q ok")
-        assert composer.text == ":tadpole :qxq ok", "what no emoji is called by is written as it was typed"
+        assert composer.text == ":tadpole :qxq ok", "an unknown emoji name must stay as typed"
         composer.text_area.load_text("")
         await pilot.press(*"`:tad", *"` at 10:30 ")
         app.screen.post_message(Paste(":tada"))
         await pilot.pause()
-        assert app.screen is composer, "neither in code, nor within a word, nor for what is pasted"
+        assert app.screen is composer, "a colon in code, in a word or in pasted text must not open the list"
         assert composer.text == "`:tad` at 10:30 :tada"
 
 
@@ -173,12 +173,14 @@ async def test_first_member_stays_first_when_more_members_load() -> None:
         assert isinstance(mentions, Autocomplete)
         names = [found.choice.title for found in mentions.rows.items]
         assert names == ["Tom Ward", "Al Wu"], (
-            "nobody is found by one letter of an address, nor because of a short name"
+            "one letter of an e-mail address must not match, and a short name must not match more"
         )
         crew.people.insert(0, User(id="w", display_name="Walt"))
         mentions.show_choices([])
         assert mentions.rows.item is not None
-        assert mentions.rows.item.choice.title == "Walt", "the cursor stays on top until it is moved"
+        assert mentions.rows.item.choice.title == "Walt", (
+            "the cursor must stay on the first row until the user moves it"
+        )
 
 
 async def test_composer_of_a_reply_matches_the_picture() -> None:
@@ -201,7 +203,7 @@ async def test_send_returns_the_text(key: str) -> None:
         await pilot.press(*"yes", "enter", *"no", key, key)
         await pilot.pause()
         assert app.answers == ["yes\nno"]
-        assert app.saved[-1] == "yes\nno", "it is the draft until whoever sends it has it"
+        assert app.saved[-1] == "yes\nno", "the text must stay saved as a draft until it is sent"
 
 
 async def test_escape_keeps_the_draft() -> None:
@@ -243,7 +245,7 @@ async def test_draft_is_saved_when_the_app_ends_or_is_suspended() -> None:
         composer.post_message(AppBlur())
         await until(pilot, lambda: app.saved[-1] == "one two")
         await pilot.press(*" three")
-    assert app.saved[-1] == "one two three", "the app ended while it was open"
+    assert app.saved[-1] == "one two three", "the draft must be saved when the app ends"
 
 
 async def test_slow_disk_does_not_block_typing() -> None:
@@ -259,7 +261,7 @@ async def test_slow_disk_does_not_block_typing() -> None:
         assert "draft saved" not in shown(app)
         composer.post_message(AppBlur())
         await pilot.pause()
-        assert len(app.save_requests) == 2, "it is on its way already"
+        assert len(app.save_requests) == 2, "the text must not be saved twice"
         app.disk.set()
         await until(pilot, lambda: "draft saved" in shown(app))
         assert app.saved == ["one", "one two"]
@@ -311,7 +313,7 @@ async def test_shared_email_domain_finds_no_member() -> None:
         await pilot.press(*["backspace"] * 4, *"adax")
         assert [found.choice.title for found in app.screen.rows.items] == ["Ada"]
         await pilot.press("@", *"harb")
-        assert [found.choice.title for found in app.screen.rows.items] == ["Ada"], "who types the domain means it"
+        assert [found.choice.title for found in app.screen.rows.items] == ["Ada"], "a typed domain must match"
 
 
 async def test_escape_while_saving_does_not_send() -> None:

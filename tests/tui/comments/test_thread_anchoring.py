@@ -86,9 +86,11 @@ def test_thread_on_old_version_is_on_its_block_and_not_outdated() -> None:
     assert placed == {name: each.target.node.id for name, each in threads.items() if each.target.node}
     assert not any(both.is_outdated(each) for each in threads.values())
     assert both.is_outdated(with_outdated(threads["gone"], value=True)), (
-        "it was made on the other side, and removed since"
+        "a thread on the old side is outdated if the server says so and its block was removed later"
     )
-    assert not both.is_outdated(with_outdated(threads["new"], value=True)), "what the server says is about what is live"
+    assert not both.is_outdated(with_outdated(threads["new"], value=True)), (
+        "the server compares with the main content, so its answer does not apply to the new side"
+    )
     lost = thread("lost", "elsewhere", "Nobody ever said this on either side.")
     assert both.is_outdated(lost)
     assert both.threads([lost, thread("page", "", None)]).keys() == {""}

@@ -83,7 +83,7 @@ def test_active_filter_can_be_replaced_by_its_kind_or_combined() -> None:
     assert more["in GUIDE"] == 1
     assert more["by Ada"] == 2
     assert "by Tom" not in more
-    assert "with replies" not in more, "it would leave none"
+    assert "with replies" not in more, "a filter that leaves no thread must not be offered"
     in_news = next(each for each, _ in available_filters(THREADS, [by_tom], NOW, "") if each.name == "in NEWS")
     assert keys(filter_threads(THREADS, [by_tom, in_news])) == "c"
 

@@ -72,7 +72,7 @@ def test_nested_fields_have_short_labels_unless_two_are_equal() -> None:
     assert (facts["name"], facts["email"], facts["SSO"]) == ("Ada", "ada@acme.com", "no")
     assert (facts["role"], facts["team role"]) == ("Editor", "Owner")
     labeled = dict(field_details(member, labels={"organization.role": "team role"}))
-    assert "team role" in labeled, "the label that is asked for is given"
+    assert "team role" in labeled, "the given label must be used"
     proxy = Site(id="s", title="S", proxy=Proxy(origin="https://a.example"), adaptive_content=AdaptiveContent())
     facts = dict(field_details(proxy))
     assert (facts["proxy origin"], facts["adaptive content enabled"]) == ("https://a.example", "no")

@@ -55,7 +55,7 @@ class PaneApp(HostApp[None], Generic[P]):
     on_reader_comment_requested = keep
     on_reader_thread_requested = keep
     on_reader_next_page_requested = keep
-    on_reader_copied = keep
+    on_text_copied = keep
 
 
 def screen(pane: Reader) -> str:
@@ -65,14 +65,14 @@ def screen(pane: Reader) -> str:
 
 async def wait_for_layout(pane: Reader, pilot: Pilot[Any]) -> None:
     """Wait until all units of the pane are laid out."""
-    while pane.virtual_lines.unset:
+    while pane.viewport.virtual_lines.estimated_count:
         await pilot.pause()
 
 
 async def wait_for_diff(pane: DiffView, pilot: Pilot[Any]) -> None:
     """Wait until all units of a diff are built."""
     await pilot.pause()
-    while pane.contents.builder.is_building:
+    while pane.contents.is_building:
         await pilot.pause()
 
 

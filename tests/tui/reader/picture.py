@@ -23,5 +23,5 @@ def check(name: str, text: str) -> None:
     path = PICTURES / f"{name}.txt"
     if os.environ.get("UPDATE_PICTURES") == "1":
         path.write_text(text, encoding="utf-8")
-    assert path.exists(), f"No picture {path.name}: run with UPDATE_PICTURES=1, and look at it."
+    assert path.exists(), f"No picture {path.name}. Run the test with UPDATE_PICTURES=1, and check the new picture."
     assert text == path.read_text(encoding="utf-8")

@@ -29,7 +29,7 @@ async def test_next_change_scrolls_to_a_third_of_the_pane_unless_visible() -> No
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(compare(OLD, NEW), key="p")
         app.pane.contents.context_size.step = 4
-        app.pane.contents.builder.build()
+        app.pane.navigation.builder.build()
         assert app.pane.scroll_offset.y == 0
         await pilot.press("n")
         before = app.pane.scroll_offset.y
@@ -65,11 +65,11 @@ async def test_enter_opens_thread_of_changed_block_before_its_link() -> None:
     key = new.blocks[30].key
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(compare(OLD, NEW), key="p")
-        app.pane.contents.set_threads({key: [ThreadSummary("Tom", "1 d", "Why?")]})
+        app.pane.set_threads({key: [ThreadSummary("Tom", "1 d", "Why?")]})
         await pilot.press("t", "enter", "left_parenthesis", "enter")
         assert requested_threads(app) == ["Why?", new.blocks[30].plain()]
         assert links(app) == []
-        app.pane.contents.set_threads({key: [ThreadSummary("Tom", "1 d", "Why?", is_open=False)]})
+        app.pane.set_threads({key: [ThreadSummary("Tom", "1 d", "Why?", is_open=False)]})
         await pilot.press("enter")
         assert links(app) == [("more.md", False)]
         await pilot.press("t")
@@ -81,7 +81,7 @@ async def test_thread_on_whole_page_is_selectable_and_opens() -> None:
     threads = {"": [ThreadSummary("Tom", "1 d", "On the page.")]}
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(compare(OLD, NEW), key="p")
-        app.pane.contents.set_threads(threads)
+        app.pane.set_threads(threads)
         await pilot.press("t", "enter")
         await pilot.press("c")
         chosen = [

@@ -157,7 +157,7 @@ async def test_either_side_can_be_selected_and_commented(split: bool) -> None:
         await pilot.press("c", "left_parenthesis")
         assert side(app) == "old"
         await pilot.press("c", "left_parenthesis")
-        assert side(app) == "new", "what is the same is met once, as it is now"
+        assert side(app) == "new", "an unchanged block must be selected once, on the new side"
         chosen = [each.block for each in app.said if isinstance(each, Reader.CommentRequested)]
         assert [block.plain() for block in chosen] == ["It takes four days.", "It takes three days."]
         assert chosen[1].key == compared.old.blocks[1].key
@@ -186,13 +186,13 @@ async def test_rewritten_page_shows_new_then_old_then_changes() -> None:
     threads = {key: [ThreadSummary("Tom", "1 d", f"About {key}.", key=f"t-{key}")] for key in (old.key, new.key)}
     async with app.run_test(size=(120, 80)) as pilot:
         app.pane.show(compared, key="p")
-        app.pane.contents.set_threads(threads)
+        app.pane.set_threads(threads)
         await pilot.pause()
         shown = screen(app.pane)
         assert "This page was rewritten" in shown
         assert "Push tag 11" in shown
         assert "− The old way" not in shown
-        assert f"on “{old.plain()}”" in shown, "a thread on the other side says what it is about"
+        assert f"on “{old.plain()}”" in shown, "a thread on the other side must quote its text"
         await pilot.press("vertical_line")
         shown = screen(app.pane)
         assert "The old way number 11" in shown
@@ -209,9 +209,9 @@ async def test_failed_load_clears_diff_of_other_page() -> None:
         app.pane.show(compare("one\n", "two\n"), key="p")
         await pilot.pause()
         app.pane.state.fail("Retries did not load", "The server is away.", "p")
-        assert "two" in screen(app.pane), "what is asked again stays"
+        assert "two" in screen(app.pane), "a page that is loaded again must stay visible when the load fails"
         app.pane.state.wait_for("Webhooks", "q")
-        assert "two" in screen(app.pane), "for a moment"
+        assert "two" in screen(app.pane), "the previous page must stay visible for a moment"
         app.pane.state.fail("Webhooks did not load", "The server is away.", "q")
         await pilot.pause()
         assert "two" not in screen(app.pane)
@@ -260,7 +260,7 @@ async def test_visible_threads_are_selectable_and_request_replies() -> None:
     ]
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(compared, key="p")
-        app.pane.contents.set_threads({key: threads})
+        app.pane.set_threads({key: threads})
         await pilot.pause()
         assert "open, outdated" in screen(app.pane)
         await pilot.pause()
@@ -277,7 +277,7 @@ async def test_thread_on_old_side_is_below_change() -> None:
     threads = {compared.old.blocks[0].key: [ThreadSummary("Tom", "1 d", "Why?", key="t1")]}
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compared, key="p")
-        app.pane.contents.set_threads(threads)
+        app.pane.set_threads(threads)
         await pilot.pause()
         rows = [row.split() for row in screen(app.pane).split("\n")]
         assert rows.index(["┊", "Why?"]) < rows.index(["3", "│", "last"])

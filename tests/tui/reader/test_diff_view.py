@@ -97,7 +97,7 @@ def view_app() -> PaneApp[DiffView]:
 def show(app: PaneApp[DiffView], before: str = BEFORE, after: str = AFTER, **threads: list[ThreadSummary]) -> None:
     found = {key_of(text.replace("_", " ")): lines for text, lines in threads.items()}
     app.pane.show(compare(before, after), title="Signing secrets", key="p")
-    app.pane.contents.set_threads(found)
+    app.pane.set_threads(found)
 
 
 @pytest.mark.parametrize("width", [60, 100, 140])
@@ -159,11 +159,13 @@ async def test_page_opens_at_first_change_with_section_name() -> None:
         assert "── Ask › step “Step 2” · 8 blocks ─" in shown
         assert ["Then two." in row for row in bar_column(app.pane)] == [True]
         assert "line 1" not in shown
-        app.pane.contents.set_threads({"": [ThreadSummary("Zoe M.", "3 d", "On the page. " * 30)]})
+        app.pane.set_threads({"": [ThreadSummary("Zoe M.", "3 d", "On the page. " * 30)]})
         await pilot.pause()
-        assert ["Then two." in row for row in bar_column(app.pane)] == [True], "until one has moved"
+        assert ["Then two." in row for row in bar_column(app.pane)] == [True], (
+            "the position must stay at the change until the user scrolls"
+        )
         await pilot.press("k")
-        app.pane.contents.set_threads({})
+        app.pane.set_threads({})
         await pilot.pause()
         await pilot.resize_terminal(50, 17)
         await pilot.pause()
@@ -299,7 +301,7 @@ async def test_page_reopens_at_last_position_also_after_restart() -> None:
         show(app)
         await pilot.pause()
         assert screen(app.pane) == offset
-        assert list(app.pane.navigation.positions) == ["p"], "nobody went anywhere on the other page"
+        assert list(app.pane.navigation.positions) == ["p"], "only pages in which the user moved have a stored position"
         places = json.loads(json.dumps(app.pane.navigation.positions))
     again = view_app()
     again.pane.navigation.positions = {key: ReadingPosition(*offset) for key, offset in places.items()}
@@ -323,11 +325,16 @@ async def test_changed_code_has_syntax_colors_below_word_marks(keys: list[str]) 
     async with app.run_test(size=(160, 20)) as pilot:
         app.pane.show(compare(before, before.replace("return old", "return new").replace("1", "2")), key="p")
         await pilot.press(*keys)
-        look = app.pane.text_styles
+        look = app.pane.viewport.text_styles
 
         def pieces() -> list[tuple[str, Style]]:
-            units = range(len(app.pane.virtual_lines))
-            return [piece[:2] for unit in units for line in app.pane.virtual_lines.lines(unit) for piece in line.pieces]
+            units = range(len(app.pane.viewport.virtual_lines))
+            return [
+                piece[:2]
+                for unit in units
+                for line in app.pane.viewport.virtual_lines.lines(unit)
+                for piece in line.pieces
+            ]
 
         for _ in range(200):
             both = ("return", look.accent + look.add_line), ("2", look.warning + look.add_line + look.add_word)
@@ -337,7 +344,7 @@ async def test_changed_code_has_syntax_colors_below_word_marks(keys: list[str]) 
         found = {text: style for text, style in pieces() if text.strip()}
         assert found["new"] == look.text + look.add_line + look.add_word
         assert found["old"] == look.text + look.remove_line + look.remove_word
-        assert ("return", look.accent + look.add_line) in pieces(), "a word that stayed"
+        assert ("return", look.accent + look.add_line) in pieces(), "an unchanged word must not be marked as changed"
         assert found["2"] == look.warning + look.add_line + look.add_word
         rows = screen(app.pane)
         assert "    return new" in rows
@@ -366,7 +373,7 @@ async def wait_for_lines(pane: DiffView) -> None:
     """Wait until a pane that is shown again has its lines. The width of the pane is known earlier."""
     for _ in range(200):
         await asyncio.sleep(0.01)
-        if not pane.is_outdated and len(pane.virtual_lines) == len(pane.contents.built_diff.units):
+        if not pane.viewport.is_outdated and len(pane.viewport.virtual_lines) == len(pane.contents.built_diff.units):
             return
     raise AssertionError("There are no lines.")
 
@@ -378,7 +385,7 @@ async def test_requested_thread_is_selected_once_pane_has_width() -> None:
         pane.display = False
         await pilot.pause()
         pane.show(compare(BEFORE, AFTER), key="p")
-        pane.contents.set_threads({key_of("Keep it safe"): [THREAD]})
+        pane.set_threads({key_of("Keep it safe"): [THREAD]})
         await pilot.pause()
 
         assert pane.navigation.select_thread("t1")
@@ -400,10 +407,10 @@ async def test_diff_stays_visible_while_pane_has_no_width() -> None:
         await pilot.pause()
         pane.display = False
         await pilot.pause()
-        pane.contents.set_threads({block.key: [THREAD] for block in parse(AFTER).walk() if not block.children})
+        pane.set_threads({block.key: [THREAD] for block in parse(AFTER).walk() if not block.children})
         await pilot.pause()
 
-        assert len(pane.contents.shown_diff.units) == len(pane.virtual_lines)
+        assert len(pane.contents.shown_diff.units) == len(pane.viewport.virtual_lines)
         assert not pane.navigation.select_thread("t1")
         pane.display = True
         await wait_for_lines(pane)
@@ -411,7 +418,7 @@ async def test_diff_stays_visible_while_pane_has_no_width() -> None:
         for _ in range(8):  # Between showing and the resize event, the position may be read too.
             pane.display = False
             await pilot.pause()
-            pane.contents.builder.build()
+            pane.navigation.builder.build()
             await pilot.pause()
             pane.display = True
             await wait_for_lines(pane)

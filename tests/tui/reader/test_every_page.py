@@ -63,15 +63,21 @@ async def test_keys_reach_everything_that_opens() -> None:
         for path in FIXTURES:
             document = read(path)
             app.pane.show(document, key=path.stem)
-            app.pane.folds.opened.update(opened(document).opened)
+            app.pane.viewport.folds.opened.update(opened(document).opened)
             app.pane.lay_out_again()
             await pilot.pause()
             expected = {
                 (clickable.kind, clickable.target, clickable.clickable.index)
                 for clickable in layout_of(document).clickables
             }
-            spans = [span for unit in range(len(app.pane.virtual_lines)) for span in app.pane.cursor.spans_of(unit)]
-            lines = [line for unit in range(len(app.pane.virtual_lines)) for line in app.pane.virtual_lines.lines(unit)]
+            spans = [
+                span for unit in range(len(app.pane.viewport.virtual_lines)) for span in app.pane.cursor.spans_of(unit)
+            ]
+            lines = [
+                line
+                for unit in range(len(app.pane.viewport.virtual_lines))
+                for line in app.pane.viewport.virtual_lines.lines(unit)
+            ]
             clickable = {
                 id(app.pane.contents.block_at(line, clickable.start))
                 for line in lines
@@ -85,9 +91,9 @@ async def test_keys_reach_everything_that_opens() -> None:
                     (clickable.kind, clickable.target, clickable.clickable.index)
                     for clickable in hints.by_label.values()
                 }
-                if app.pane.scroll_offset.y >= app.pane.virtual_lines.total - app.pane.rows:
+                if app.pane.scroll_offset.y >= app.pane.viewport.virtual_lines.total - app.pane.viewport.rows:
                     break
-                app.pane.go_by(app.pane.rows - 2)
+                app.pane.viewport.go_by(app.pane.viewport.rows - 2)
             assert by_letter == expected, path.stem
             app.pane.cursor.go_to_edge(0)
             for _ in spans:

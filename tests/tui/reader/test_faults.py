@@ -89,8 +89,10 @@ async def test_block_that_fails_to_paint_shows_its_source(faults: FaultLog) -> N
     async with app.run_test(size=(60, 20)) as pilot:
         app.pane.show(parse(SOURCE), key="p")
         await pilot.pause()
-        app.pane.virtual_lines.put(1, [Line([Piece("unseen", no_style)]), *app.pane.virtual_lines.lines(1)])
-        app.pane.repaint()
+        app.pane.viewport.virtual_lines.put(
+            1, [Line([Piece("unseen", no_style)]), *app.pane.viewport.virtual_lines.lines(1)]
+        )
+        app.pane.viewport.repaint()
         await pilot.pause()
         shown = screen(app.pane)
         assert "paragraph, shown as source" in shown
@@ -106,7 +108,7 @@ async def test_change_that_fails_to_render_shows_its_source(faults: FaultLog) ->
     app = PaneApp(DiffView())
     async with app.run_test(size=(120, 40)) as pilot:
         app.pane.show(PageComparison(diff(old, new), old, new), key="p")
-        app.pane.contents.set_threads({"": [ThreadSummary("Ada", "now", "Hm.")]})
+        app.pane.set_threads({"": [ThreadSummary("Ada", "now", "Hm.")]})
         await pilot.pause()
         assert FAILING_TEXT in screen(app.pane)
         assert "shown as source" in screen(app.pane)

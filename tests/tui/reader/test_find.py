@@ -98,6 +98,6 @@ async def test_narrow_find_bar_shows_end_of_typed_text(needle: str) -> None:
         app.pane.show(parse(PAGE), title="", key="p")
         await pilot.press("slash", *needle)
         row = app.pane.render_line(11)
-        assert row.cell_length == app.pane.pane_width
+        assert row.cell_length == app.pane.viewport.pane_width
         assert needle[-4:] in row.text
         assert "esc cancel" in row.text or "no matches" in row.text

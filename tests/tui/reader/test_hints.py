@@ -38,7 +38,7 @@ async def test_page_is_dimmed_while_hints_are_shown() -> None:
         await pilot.pause()
         plain, link = style_at(app.pane, "or the"), style_at(app.pane, "st.")
         await pilot.press("f")
-        look = app.pane.text_styles
+        look = app.pane.viewport.text_styles
         assert style_at(app.pane, "or the").color == look.faded.color != plain.color
         assert style_at(app.pane, "st.").color == look.text.color != link.color
         assert style_at(app.pane, "s st").bgcolor == look.button.bgcolor
@@ -104,7 +104,7 @@ async def test_scrolling_removes_hints() -> None:
         app.pane.show(parse(MANY_LINKS), title="", key="p")
         await pilot.press("f")
         assert app.pane.typing_keys
-        app.pane.go_by(2)
+        app.pane.viewport.go_by(2)
         assert not app.pane.typing_keys
 
 

@@ -145,11 +145,11 @@ async def test_jump_in_nested_page_lays_out_few_units() -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(parse(HUGE["steps in steps"](300)), key="p")
         await pilot.pause()
-        outermost: Block = app.pane.virtual_lines.units[0].block
-        unset = app.pane.virtual_lines.unset
+        outermost: Block = app.pane.viewport.virtual_lines.units[0].block
+        unset = app.pane.viewport.virtual_lines.estimated_count
         app.pane.navigation.go_to_block(outermost.key)
-        assert app.pane.virtual_lines.unset > unset - 60
-        assert len(app.pane.virtual_lines) > 200
+        assert app.pane.viewport.virtual_lines.estimated_count > unset - 60
+        assert len(app.pane.viewport.virtual_lines) > 200
 
 
 async def test_diff_of_one_huge_block_is_sliced() -> None:
@@ -157,11 +157,11 @@ async def test_diff_of_one_huge_block_is_sliced() -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(compare("Words.\n", HUGE["list"](30)), key="p")
         await wait_for_diff(app.pane, pilot)
-        assert len(app.pane.virtual_lines) > 20
+        assert len(app.pane.viewport.virtual_lines) > 20
         await pilot.press("n")
         assert "item 0" in screen(app.pane)
         await pilot.press("G", "\\")
-        while not app.pane.contents.shows_source or app.pane.contents.builder.is_building:
+        while not app.pane.contents.shows_source or app.pane.contents.is_building:
             await pilot.pause()
         assert all(len(unit.lines) < 200 for unit in app.pane.contents.shown_diff.units)
         assert "item 0" in screen(app.pane)
@@ -210,7 +210,11 @@ async def test_huge_conflict_shows_first_part_and_names_rest() -> None:
         pieces = prepare_conflicts(merge(*(f"{sentence(number, 4000)}\n" for number in (1, 2, 3))))
         app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
         await pilot.pause()
-        lines = [line for unit in range(len(app.pane.virtual_lines)) for line in app.pane.virtual_lines.lines(unit)]
+        lines = [
+            line
+            for unit in range(len(app.pane.viewport.virtual_lines))
+            for line in app.pane.viewport.virtual_lines.lines(unit)
+        ]
         assert any("more lines are not shown" in line.text for line in lines)
         assert len(lines) < 450
 
@@ -223,15 +227,15 @@ async def test_diff_stays_visible_until_next_units_are_built() -> None:
         for _ in range(4):
             await pilot.press("minus")
             await wait_for_diff(app.pane, pilot)
-        before = len(app.pane.virtual_lines)
+        before = len(app.pane.viewport.virtual_lines)
         assert before < 100
         app.pane.contents.context_size.step = 4
-        app.pane.contents.builder.build()
-        assert app.pane.contents.builder.is_building
-        assert len(app.pane.virtual_lines) == before
-        while app.pane.contents.builder.is_building:
+        app.pane.navigation.builder.build()
+        assert app.pane.contents.is_building
+        assert len(app.pane.viewport.virtual_lines) == before
+        while app.pane.contents.is_building:
             await pilot.pause(0.01)
-        assert len(app.pane.virtual_lines) > 2000
+        assert len(app.pane.viewport.virtual_lines) > 2000
         assert app.pane.contents.change_count == 30
 
 
@@ -245,8 +249,11 @@ async def test_huge_block_around_conflict_is_sliced() -> None:
         await pilot.pause()
         await pilot.press("equals_sign")
         await wait_for_layout(app.pane, pilot)
-        assert len(app.pane.virtual_lines) > 20
-        assert all(len(app.pane.virtual_lines.lines(unit)) <= MOST_LINES for unit in range(len(app.pane.virtual_lines)))
+        assert len(app.pane.viewport.virtual_lines) > 20
+        assert all(
+            len(app.pane.viewport.virtual_lines.lines(unit)) <= MOST_LINES
+            for unit in range(len(app.pane.viewport.virtual_lines))
+        )
         assert "End words" in screen(app.pane)
 
 
@@ -258,11 +265,11 @@ async def test_next_conflict_is_selected_without_layout_between() -> None:
         app.pane.show(prepare_conflicts(made), {}, key="p", sides=("main", "#1"))
         await pilot.pause()
         app.pane.toggle_context()
-        here, unset = app.pane.cursor.current(), app.pane.virtual_lines.unset
+        here, unset = app.pane.cursor.current(), app.pane.viewport.virtual_lines.estimated_count
         assert here is not None
         assert unset > 20
         assert next(app.pane.cursor.spans_from(here.unit_index, here.block, -1, lambda unit: True), None) is None
-        assert app.pane.virtual_lines.unset == unset
+        assert app.pane.viewport.virtual_lines.estimated_count == unset
 
 
 def test_slices_of_huge_changed_word_show_own_letters() -> None:

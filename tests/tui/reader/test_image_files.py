@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from octavo.documents.parse import parse
-from octavo.tui.reader.linked_files import read_answer, scale_image
+from octavo.tui.reader.linked_files import parse_picture, scale_image
 from octavo.tui.render.images import page_images, render_half_blocks
 from octavo.tui.terminal.graphics import ScaledPicture
 
@@ -39,7 +39,7 @@ async def test_image_fits_pane_and_keeps_ratio() -> None:
     found = await scale_image(file_of(Image.new("RGB", (400, 200), (250, 0, 0))), 60, 40, BACKGROUND)
     assert (found.columns, found.rows, found.width, found.height, found.format) == (60, 30, 400, 200, "PNG")
     assert set(found.pixels[::3]) == {250}
-    assert found.trouble == ""
+    assert found.problem == ""
 
 
 async def test_transparent_pixels_show_background() -> None:
@@ -68,7 +68,7 @@ async def test_animation_shows_first_frame() -> None:
 )
 async def test_invalid_image_explains(data: bytes, message: str) -> None:
     found = await scale_image(data, 60, 20, BACKGROUND)
-    assert message in found.trouble
+    assert message in found.problem
     assert not found.pixels
 
 
@@ -99,7 +99,7 @@ async def test_svg_is_drawn_without_local_files(tmp_path: object) -> None:
     ids=["tall", "entities", "broken"],
 )
 async def test_hostile_svg_is_stopped(drawing: bytes) -> None:
-    assert (await scale_image(drawing, 60, 20, BACKGROUND)).trouble
+    assert (await scale_image(drawing, 60, 20, BACKGROUND)).problem
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ async def test_hostile_svg_is_stopped(drawing: bytes) -> None:
     [b"", b"no\n", b"[" * 99_999 + b"\n", b"[1]\n", b'{"size": [1, 1], "width": 1e999}\nabc', b'{"size": [0, 0]}\n'],
 )
 def test_any_decoder_output_is_image_or_error(answer: bytes) -> None:
-    found = read_answer(answer)
-    assert found.trouble
+    found = parse_picture(answer)
+    assert found.problem
     assert not found.pixels
 
 

@@ -41,8 +41,8 @@ async def test_late_first_screen_is_shown_when_parsed() -> None:
         assert not app.pane.contents.is_whole
         assert screen(app.pane).count("Long") == 1
         await finish_loading(app, pilot)
-        assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 199 says a little."
-        assert len(app.pane.virtual_lines) == 4001
+        assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 199 says a little."
+        assert len(app.pane.viewport.virtual_lines) == 4001
 
 
 async def test_heading_scrolls_to_top_before_text_below_is_parsed() -> None:
@@ -73,24 +73,29 @@ async def test_long_page_has_exact_heights_and_keeps_few_lines(times: int, keeps
         app.pane.show_markdown(PAGE * times, title="Long", key="p")
         while app.pane.loader.is_loading:
             await pilot.pause()
-        assert app.pane.virtual_lines.unset == 0
-        kept = len(app.pane.virtual_lines.kept)
-        assert kept == len(app.pane.virtual_lines) if keeps_all else kept < 100
-        before = app.pane.virtual_lines.total
-        assert sum(len(app.pane.virtual_lines.lines(unit)) for unit in range(len(app.pane.virtual_lines))) == before
+        assert app.pane.viewport.virtual_lines.estimated_count == 0
+        kept = len(app.pane.viewport.virtual_lines.kept)
+        assert kept == len(app.pane.viewport.virtual_lines) if keeps_all else kept < 100
+        before = app.pane.viewport.virtual_lines.total
+        assert (
+            sum(
+                len(app.pane.viewport.virtual_lines.lines(unit)) for unit in range(len(app.pane.viewport.virtual_lines))
+            )
+            == before
+        )
 
 
 async def test_parsed_page_is_laid_out_in_thread() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(PAGE), title="Long", key="p")
-        assert app.pane.virtual_lines.unset > len(app.pane.virtual_lines) // 2
+        assert app.pane.viewport.virtual_lines.estimated_count > len(app.pane.viewport.virtual_lines) // 2
         await pilot.press("ctrl+d", "ctrl+d")
         before = screen(app.pane)
         await wait_for_layout(app.pane, pilot)
         await pilot.pause()
         assert screen(app.pane) == before
-        assert app.pane.virtual_size.height == app.pane.virtual_lines.total
+        assert app.pane.virtual_size.height == app.pane.viewport.virtual_lines.total
 
 
 async def test_resize_keeps_top_and_exact_heights() -> None:
@@ -99,12 +104,12 @@ async def test_resize_keeps_top_and_exact_heights() -> None:
         app.pane.show(parse(WIDE), title="Long", key="p")
         await wait_for_layout(app.pane, pilot)
         assert app.pane.navigation.go_to_anchor("section-150")
-        total = app.pane.virtual_lines.total
+        total = app.pane.viewport.virtual_lines.total
         await pilot.resize_terminal(50, 20)
-        while app.pane.layout_width > 50 or app.pane.virtual_lines.unset:
+        while app.pane.viewport.layout_width > 50 or app.pane.viewport.virtual_lines.estimated_count:
             await pilot.pause()
         await pilot.pause()
-        assert app.pane.virtual_lines.total > total
+        assert app.pane.viewport.virtual_lines.total > total
         assert "Section 150" in "".join(screen(app.pane).splitlines()[:3])
 
 
@@ -142,7 +147,7 @@ async def test_cursor_bar_stays_on_cut_block_when_pane_gets_wider(
         await pilot.press(*keys)
         before = app.pane.cursor.current()
         await pilot.resize_terminal(100, 12)
-        while app.pane.layout_width < 90 or app.pane.virtual_lines.unset:
+        while app.pane.viewport.layout_width < 90 or app.pane.viewport.virtual_lines.estimated_count:
             await pilot.pause()
         await pilot.pause()
         after = app.pane.cursor.current()
@@ -157,14 +162,14 @@ async def test_block_expanded_during_layout_stays_expanded() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(page), key="p")
         await pilot.pause()
-        block = app.pane.virtual_lines.units[0].block
-        app.pane.folds.toggle(block)
-        app.pane.lay_out_unit(0)
+        block = app.pane.viewport.virtual_lines.units[0].block
+        app.pane.viewport.folds.toggle(block)
+        app.pane.viewport.lay_out_unit(0)
         await wait_for_layout(app.pane, pilot)
         await pilot.pause()
         assert "Inner words." in screen(app.pane)
-        app.pane.folds.toggle(block)
-        app.pane.lay_out_unit(0)
+        app.pane.viewport.folds.toggle(block)
+        app.pane.viewport.lay_out_unit(0)
         assert "Inner words." not in screen(app.pane)
 
 
@@ -176,8 +181,10 @@ async def test_colors_that_arrive_later_reach_lines_laid_out_in_a_thread() -> No
         while app.pane.loader.is_loading:
             await pilot.pause()
         await pilot.press("G")
-        code = len(app.pane.virtual_lines) - 1
+        code = len(app.pane.viewport.virtual_lines) - 1
         styles: dict[str, object] = {}
         while styles.get("import") == styles.get("harbour"):
             await pilot.pause()
-            styles = {piece.text: piece.style for line in app.pane.virtual_lines.lines(code) for piece in line.pieces}
+            styles = {
+                piece.text: piece.style for line in app.pane.viewport.virtual_lines.lines(code) for piece in line.pieces
+            }

@@ -70,7 +70,7 @@ async def test_moving_before_restore_keeps_new_position(monkeypatch: pytest.Monk
         )
         view.show_markdown(LONG, title="Long", key="q")
         assert not view.contents.is_whole
-        view.go_by(4)
+        view.viewport.go_by(4)
         await finish_loading(app, pilot)
         assert view.contents.is_whole
         assert view.scroll_offset.y == 4

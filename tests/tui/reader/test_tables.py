@@ -128,7 +128,7 @@ async def test_sticky_head_of_several_lines_hides_no_cursor() -> None:
             shown = screen(app.pane).split("\n")
             assert shown[: len(above)] == above
             assert bar_column(app.pane)[0].startswith("name")
-        ground = app.pane.text_styles.panel.bgcolor
+        ground = app.pane.viewport.text_styles.panel.bgcolor
         painted = app.pane.painter.paint()[: len(above)]
         wide = [
             sum(part.cell_length for part in strip if part.style and part.style.bgcolor == ground) for strip in painted
@@ -143,7 +143,7 @@ async def test_sliced_table_keeps_head_and_opens_rows() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse(f"| Name | Value |\n| --- | --- |\n{rows}"), key="p")
-        assert len(app.pane.virtual_lines) > 4
+        assert len(app.pane.viewport.virtual_lines) > 4
         await pilot.press("G")
         shown = screen(app.pane).split("\n")
         assert shown[0].split() == ["Name", "Value"]

@@ -141,7 +141,9 @@ async def test_current_heading_at_the_end_is_the_last_heading() -> None:
         await pilot.press("g", "G")
         assert (bar_column(app.pane), app.pane.navigation.current_anchor) == (["words"], "h4")
         await pilot.press("left_parenthesis", "left_parenthesis")
-        assert app.pane.navigation.current_anchor == "h3", "the cursor, where one put it"
+        assert app.pane.navigation.current_anchor == "h3", (
+            "the selected heading must be current, even at the end of the page"
+        )
 
 
 async def test_link_to_the_title_scrolls_to_the_top() -> None:

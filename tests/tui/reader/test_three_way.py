@@ -124,10 +124,10 @@ async def test_page_opens_at_unresolved_conflict() -> None:
         await pilot.pause()
         assert app.pane.selected_conflict is not None
         assert app.pane.selected_conflict.name == app.names[1]
-        top = app.pane.top
+        top = app.pane.viewport.top
         app.pane.set_choices({name: MergeChoice("request") for name in app.names[:2]})
         await pilot.pause()
-        assert app.pane.top == top
+        assert app.pane.viewport.top == top
         assert "✓ This change request chosen" in screen(app.pane)
 
 

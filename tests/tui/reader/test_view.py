@@ -8,6 +8,7 @@ from textual.widgets import Static
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.text_selection import TextCopied
 from tests.tui.reader.panes import PaneApp, bar_column, links, screen
 from tests.tui.reader.picture import PAGES, check
 
@@ -161,7 +162,7 @@ async def test_reload_keeps_expanded_blocks_and_position() -> None:
         view.show(parse(PAGE.replace("Second", "Another") + LONG), title="Retries", key="p")
         await pilot.pause()
         assert screen(view) == before.replace("Second", "Another")
-        while view.virtual_lines.unset:
+        while view.viewport.virtual_lines.estimated_count:
             await pilot.pause()
             assert screen(view) == before.replace("Second", "Another")
         view.show(parse(PAGE), title="Other", key="q")
@@ -297,10 +298,12 @@ async def test_source_shows_selected_block() -> None:
             assert app.pane.cursor.current() == selected
             assert typed in screen(app.pane)
         await pilot.press("backslash", "g", "backslash")
-        assert "Section 0" in screen(app.pane), "where one went in the source"
+        assert "Section 0" in screen(app.pane), "the page must show the block that was selected in the source"
         app.pane.show(parse(PAGE), title="Retries", key="q")
         await pilot.press("g", "backslash", "backslash")
-        assert screen(app.pane).lstrip().startswith("Retries"), "the title, which no source has"
+        assert screen(app.pane).lstrip().startswith("Retries"), (
+            "the title is not in the source, so the page must start at the title"
+        )
 
 
 async def test_source_is_navigated_by_block() -> None:
@@ -350,7 +353,9 @@ async def test_code_is_copied_exactly() -> None:
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse("```\na\n\tb\n```"), title="", key="p")
         await pilot.press("y")
-        assert [(each.text, each.what) for each in app.said if isinstance(each, Reader.Copied)] == [("a\n\tb", "code")]
+        assert [(each.text, each.content_kind) for each in app.said if isinstance(each, TextCopied)] == [
+            ("a\n\tb", "code")
+        ]
 
 
 async def test_selected_text_has_no_borders() -> None:

@@ -17,10 +17,10 @@ from textual.selection import Selection
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.reader import page_loading
-from octavo.tui.reader.line_painter import CopiesWhenReady, CopyPending, SelectionCollector
 from octavo.tui.reader.page_loading import PageLoad, PageLoaded, PageLoader
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import START, ReadingPosition, rows_from
+from octavo.tui.reader.text_selection import CopiesWhenReady, CopyPending, SelectionCollector, TextCopied
 from octavo.tui.render.painting import text_between
 from tests.benchmarks.texts import made_page
 from tests.tui.reader.panes import P, PaneApp, bar_column, screen, wait_for_layout
@@ -51,7 +51,7 @@ class HeldPage(PageView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.loader = HeldLoader(self)
+        self.loader = HeldLoader(self, self.contents, self.navigation)
 
 
 class CopyingApp(PaneApp[P]):
@@ -210,7 +210,7 @@ async def test_jump_to_the_end_applies_only_to_the_text_that_was_loading() -> No
         await pilot.press("g", "G")
         assert "Said at last." not in screen(app.pane)
         await finish_loading(app, pilot)
-        assert "Said at last." in screen(app.pane), "what was pressed while another text of it was read holds for that"
+        assert "Said at last." in screen(app.pane), "a jump to the end must apply to the page after it has loaded"
 
 
 async def test_same_page_again_stays_visible_while_loading() -> None:
@@ -240,7 +240,7 @@ async def test_new_text_replaces_loading_page_when_parsed(blocks: int) -> None:
         assert app.pane.document == parse(OTHER)
         assert "much more" in screen(app.pane)
         assert row_text(app.pane) == before.split("\n")[0].removeprefix("▌").strip()
-        assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says much more."
+        assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says much more."
 
 
 COPIED_LATER = "Octavo will copy the selection when it is fully loaded."
@@ -261,7 +261,7 @@ async def test_selection_of_loading_page_is_copied_when_parsed() -> None:
         await pilot.pause(0.1)
         assert app.clipboard.startswith("Long\n")
         assert [int(words) for words in re.findall(r"Paragraph (\d+) says", app.clipboard)] == [*range(80)]
-        assert [type(each) for each in app.said] == [PageLoaded, PageView.Copied]
+        assert [type(each) for each in app.said] == [PageLoaded, TextCopied]
 
 
 async def test_copy_of_page_loaded_again_is_complete() -> None:
@@ -310,13 +310,16 @@ async def test_collected_text_equals_selection(selection: Selection) -> None:
         app.pane.show(parse(made_page(20_000)), title="Long", key="p")
         await wait_for_layout(app.pane, pilot)
         immediate = app.pane.get_selection(selection)
-        slices = SelectionCollector(selection, app.pane.virtual_lines)
+        slices = SelectionCollector(selection, app.pane.viewport.virtual_lines)
         count = 0
         while not slices.collect(app.pane.contents.margin_of, 0.0):
             count += 1
         assert count
         assert immediate is not None
-        rows = [line for _, _, line in rows_from(app.pane.virtual_lines, START, app.pane.virtual_lines.total)]
+        rows = [
+            line
+            for _, _, line in rows_from(app.pane.viewport.virtual_lines, START, app.pane.viewport.virtual_lines.total)
+        ]
         start, end = selection
         expected = text_between(
             rows[start.y if start else 0 : end.y + 1 if end else None],
@@ -344,11 +347,11 @@ async def test_source_of_loading_page_toggles() -> None:
         assert "## Section 0" in screen(app.pane)
         await finish_loading(app, pilot)
         assert "## Section 0" in screen(app.pane)
-        whole = [unit.block.key for unit in app.pane.virtual_lines.units]
+        whole = [unit.block.key for unit in app.pane.viewport.virtual_lines.units]
         await pilot.press("backslash")
-        assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
+        assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
         await pilot.press("backslash")
-        assert [unit.block.key for unit in app.pane.virtual_lines.units] == whole
+        assert [unit.block.key for unit in app.pane.viewport.virtual_lines.units] == whole
 
 
 async def test_source_view_cancels_pending_jump() -> None:
@@ -382,7 +385,7 @@ async def test_hidden_page_loads_completely() -> None:
                 break
         assert [type(each) for each in app.said] == [PageLoaded]
         assert "Section 0" in await show_hidden(app.pane, pilot)
-        assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
+        assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
 
 
 async def test_page_hidden_before_first_screen_loads_completely() -> None:
@@ -398,7 +401,7 @@ async def test_page_hidden_before_first_screen_loads_completely() -> None:
                 break
         assert [type(each) for each in app.said] == [PageLoaded]
         assert "Section 0" in await show_hidden(pane, pilot)
-        assert pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
+        assert pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
 
 
 async def test_page_hidden_while_loading_is_complete_when_shown() -> None:
@@ -407,15 +410,15 @@ async def test_page_hidden_while_loading_is_complete_when_shown() -> None:
         await pilot.pause()
         await finish_loading(app, pilot)
         assert "Section 0" in await show_hidden(app.pane, pilot)
-        assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
+        assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
         app.pane.display = False
         await pilot.pause()
         app.pane.loader.held = True
         app.pane.show_markdown(OTHER, title="Other", key="q")
         await finish_loading(app, pilot)
         assert "much more" in await show_hidden(app.pane, pilot)
-        assert app.pane.virtual_lines.units[0].block.kind == "page-title"
-        assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says much more."
+        assert app.pane.viewport.virtual_lines.units[0].block.kind == "page-title"
+        assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says much more."
 
 
 async def test_long_page_without_content_says_so() -> None:
@@ -436,7 +439,7 @@ async def test_resize_while_loading_loses_nothing() -> None:
         await pilot.resize_terminal(100, 30)
         await finish_loading(app, pilot)
         await pilot.pause(0.1)
-        keys = [unit.block.key for unit in app.pane.virtual_lines.units if unit.block.kind != "page-title"]
+        keys = [unit.block.key for unit in app.pane.viewport.virtual_lines.units if unit.block.kind != "page-title"]
         assert keys == [block.key for block in parse(PAGE).blocks]
 
 
@@ -477,8 +480,8 @@ async def test_returning_to_page_shows_it_complete() -> None:
         app.pane.show_markdown(PAGE, title="Long", key="p")
         await finish_loading(app, pilot)
         assert app.pane.document == parse(PAGE)
-        assert app.pane.virtual_lines.units[0].block.kind == "page-title"
-        assert len(app.pane.virtual_lines) == 161
+        assert app.pane.viewport.virtual_lines.units[0].block.kind == "page-title"
+        assert len(app.pane.viewport.virtual_lines) == 161
         assert len(app.said) == 1
 
 

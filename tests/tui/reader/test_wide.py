@@ -177,7 +177,9 @@ async def test_every_row_has_pane_width(size: tuple[int, int], name: str) -> Non
         app.pane.set_threads({block.key: 1 for block in document.blocks})
         for keys in (["f"], ["escape", "slash", "a"], ["enter", "n"], ["t", "right"], ["G", "f"]):
             await pilot.press(*keys)
-            assert {app.pane.render_line(y).cell_length for y in range(app.pane.size.height)} == {app.pane.pane_width}
+            assert {app.pane.render_line(y).cell_length for y in range(app.pane.size.height)} == {
+                app.pane.viewport.pane_width
+            }
 
 
 @pytest.mark.parametrize("size", [(1, 1), (12, 4), (40, 12)])
@@ -188,4 +190,6 @@ async def test_every_diff_row_has_pane_width(size: tuple[int, int]) -> None:
         app.pane.show(compare(before, after), title="tables", key="p")
         for keys in (["n", "n"], ["slash", "a", "enter"], ["escape", "right", "equals_sign"], ["G"]):
             await pilot.press(*keys)
-            assert {app.pane.render_line(y).cell_length for y in range(app.pane.size.height)} == {app.pane.pane_width}
+            assert {app.pane.render_line(y).cell_length for y in range(app.pane.size.height)} == {
+                app.pane.viewport.pane_width
+            }

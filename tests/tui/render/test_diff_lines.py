@@ -1,4 +1,4 @@
-"""Lines of diffs: numbers, backgrounds, indents, and notes."""
+"""Lines of diffs: numbers, backgrounds, indents and notes."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ COLOURED = Styles.from_theme({
 def set_lines(
     before: str, after: str, look: Styles | None = None, *, width: int = 90, split: bool = False
 ) -> list[Line]:
-    setting = LayoutContext(look or Styles.plain(), Folds(), render_block)
+    context = LayoutContext(look or Styles.plain(), Folds(), render_block)
     found = build_diff(compare(before, after).diff, ContextSize(), {}, side_by_side=split).complete()
-    room = SideWidths.for_width(width, split=split)
-    return [line for unit in found.units for line in render_diff_unit(setting, unit, room)]
+    widths = SideWidths.for_width(width, split=split)
+    return [line for unit in found.units for line in render_diff_unit(context, unit, widths)]
 
 
 def rows(before: str, after: str, *, width: int = 90, split: bool = False) -> list[str]:
@@ -44,7 +44,7 @@ def rows(before: str, after: str, *, width: int = 90, split: bool = False) -> li
 
 
 def row(text: str, found: list[str]) -> str:
-    """The only row that says `text`."""
+    """Return the only row that contains `text`."""
     (one,) = [each for each in found if text in each]
     return one
 
@@ -107,17 +107,19 @@ def test_sections_moved_into_containers_are_word_edits(around: str, out: bool) -
     sides[1] = sides[1].replace("and wait", "and rest")
     found = rows(*sides)
     changed = [line[7:].strip() for line in found if line[5:6] in "+−" and "folder" in line]
-    assert [line for line in changed if "npm" in line] == [], "it stayed"
+    assert [line for line in changed if "npm" in line] == [], "an unchanged line of the section must not be marked"
     assert changed == [TOPICS["yarn"], TOPICS["yarn"].replace("wait", "rest")]
     assert not [line for line in found if "moved" in line]
 
 
-def test_blocks_moved_together_are_reported_once() -> None:
+def test_blocks_that_moved_together_are_reported_once() -> None:
     section = "## Tides\n\nThe tide turns at six, and nobody waits.\n\n{}\n\nSo be there by five at the latest, with all that you want to take along.\n\n"
     rest = "".join(f"Paragraph {name} says nothing about that, as said.\n\n" for name in "abcdefgh")
     found = rows(section.format("Yes.") + rest, rest + section.format("Yes."))
-    told = [line.strip() for line in found if "moved" in line]
-    assert told == ["→ 4 blocks moved to lines 17–23: Tides", "→ 4 blocks moved from lines 1–7"], "the short one too"
+    lines = [line.strip() for line in found if "moved" in line]
+    assert lines == ["→ 4 blocks moved to lines 17–23: Tides", "→ 4 blocks moved from lines 1–7"], (
+        "the short paragraph must be counted too"
+    )
     found = rows(section.format("Yes.") + rest, rest + section.format("Yes.").replace("at the latest", "or earlier"))
     assert [line.strip() for line in found if "edited" in line] == ["→ edited"]
 
@@ -158,9 +160,9 @@ def test_added_and_removed_lines_have_the_background_of_their_sign(block: str) -
         ("End.\n", f"End.\n\n{block}\n", "#001100"),
         (f"End.\n\n{block}\n", "End.\n", "#110000"),
     ):
-        told = [line for line in set_lines(before, after, COLOURED) if "+" in line.text[:6] or "−" in line.text[:6]]
-        assert told
-        assert {piece.style.bgcolor for line in told for piece in line.pieces} == {Color.parse(ground)}
+        lines = [line for line in set_lines(before, after, COLOURED) if "+" in line.text[:6] or "−" in line.text[:6]]
+        assert lines
+        assert {piece.style.bgcolor for line in lines for piece in line.pieces} == {Color.parse(ground)}
 
 
 NESTED = (
@@ -169,7 +171,7 @@ NESTED = (
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_items_keep_their_depth_and_number(split: bool) -> None:
+def test_list_items_keep_their_depth_and_number(split: bool) -> None:
     found = rows(NESTED, NESTED.replace("at noon", "at dusk"), split=split, width=150 if split else 90)
     assert row("It rings at dusk", found).endswith("+         It rings at dusk.")
     assert "      2. second bell" in row("second bell", found)
@@ -196,12 +198,12 @@ def test_items_keep_their_depth_and_number(split: bool) -> None:
 def test_moved_operation_is_named_by_method_and_path(tag: str, name: str) -> None:
     block = tag.replace("TEXT", "[boats.json](../assets/boats.json)")
     others = "The boats leave the harbour at six every day.\n\nThe harbour is closed while the wind is too strong."
-    told = [
+    lines = [
         line.text.strip()
         for line in set_lines(f"{block}\n\n{others}", f"{others}\n\n{block}")
         if "moved to" in line.text
     ]
-    assert told == [f"→ moved to line 5: {name}"]
+    assert lines == [f"→ moved to line 5: {name}"]
 
 
 def test_shifted_list_item_has_the_number_of_its_side() -> None:
@@ -215,7 +217,7 @@ def test_shifted_list_item_has_the_number_of_its_side() -> None:
 @given(pairs(), st.booleans())
 def test_changes_are_shown_exactly_if_pages_differ_visibly(pair: tuple[Document, Document], split: bool) -> None:
     old, new = pair
-    setting, room = (
+    context, widths = (
         LayoutContext(Styles.plain(), Folds(), render_block),
         SideWidths.for_width(150 if split else 90, split=split),
     )
@@ -223,18 +225,18 @@ def test_changes_are_shown_exactly_if_pages_differ_visibly(pair: tuple[Document,
     same = [canonical(block) for block in old.blocks] == [canonical(block) for block in new.blocks]
     assert (found.count == 0) == same
     for unit in found.units:
-        set_now = [line.text for line in render_diff_unit(setting, unit, room)]
-        assert unit.change_number < 0 or unit.is_tight or any(line.strip() for line in set_now)
+        lines_of_unit = [line.text for line in render_diff_unit(context, unit, widths)]
+        assert unit.change_number < 0 or unit.is_tight or any(line.strip() for line in lines_of_unit)
         if not split:
-            gone, come = ([text[7:] for text in set_now if text[5:6] == sign] for sign in "−+")
-            assert not gone or gone != come
+            removed, added = ([text[7:] for text in lines_of_unit if text[5:6] == sign] for sign in "−+")
+            assert not removed or removed != added
 
 
 def test_changed_code_options_take_few_lines() -> None:
     before = '{% code title="a.py" lineNumbers="true" %}\n```py\nx = 1\n```\n{% endcode %}\n'
     after = '{% code title="b.py" %}\n```python\nx = 1\n```\n{% endcode %}\n'
-    said = [each.strip() for each in rows(before, after) if " → " in each]
-    assert said == ["~ code language: py → python · title: a.py → b.py · numbers: yes → no"]
+    shown = [each.strip() for each in rows(before, after) if " → " in each]
+    assert shown == ["~ code language: py → python · title: a.py → b.py · numbers: yes → no"]
     assert len([each for each in rows(before, after, width=64) if " → " in each]) == 2
 
 
@@ -248,9 +250,9 @@ def test_url_with_a_new_signature_is_reported_as_such() -> None:
 
 
 def test_code_in_another_markup_is_unchanged() -> None:
-    said = rows("The `key` is <code>wet</code>.\n", "The <code>key</code> is `wet`.\n")
-    assert "No visible changes" in row("changed", said)
-    assert not any("formatting" in each for each in said)
+    shown = rows("The `key` is <code>wet</code>.\n", "The <code>key</code> is `wet`.\n")
+    assert "No visible changes" in row("changed", shown)
+    assert not any("formatting" in each for each in shown)
 
 
 CARDS = (

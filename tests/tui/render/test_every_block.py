@@ -1,5 +1,6 @@
-"""Every block that the model allows is set, painted and compared: each kind with each attribute, folded, opened,
-annotated, empty and huge, in any width."""
+"""Every block that the model allows can be laid out, painted and compared.
+
+The tests cover each kind with each attribute, collapsed, expanded, with notes, empty and huge, at any width."""
 
 from __future__ import annotations
 
@@ -45,8 +46,9 @@ def test_each_kind_of_block_has_a_renderer() -> None:
     assert set(KINDS) - set(_RENDERERS) <= parts | {"unknown"}
 
 
-def folds_of(document: Document, random: Random) -> Folds:
-    """Some of what can be opened, chosen and moved on a page."""
+def random_folds(document: Document, random: Random) -> Folds:
+    """Return random folds: some blocks are expanded or collapsed, some tabs are chosen, and some tables are
+    scrolled."""
     folds = Folds()
     for block in document.walk():
         if random.random() < 0.3:
@@ -60,12 +62,12 @@ def folds_of(document: Document, random: Random) -> Folds:
     return folds
 
 
-def some(cut: list[T]) -> list[T]:
-    """The first of many, some from their midst, and the last."""
+def first_middle_and_last(cut: list[T]) -> list[T]:
+    """Return all items if there are few, else the first items, some from the middle, and the last items."""
     return cut if len(cut) < 10 else [*cut[:4], *cut[len(cut) // 2 :][:2], *cut[-2:]]
 
 
-def hold(lines: list[Line], most: int) -> None:
+def check_widths(lines: list[Line], most: int) -> None:
     """Check that lines fit their width, and are painted at their declared width."""
     for line in lines:
         assert line.width <= most, (line.block.kind if line.block else "", line.text)
@@ -74,93 +76,95 @@ def hold(lines: list[Line], most: int) -> None:
         assert sum(segment.cell_length for segment in strip) == strip.cell_length == most + 5
 
 
-def set_a_page(document: Document, data: st.DataObject) -> None:
+def lay_out_and_paint(document: Document, data: st.DataObject) -> None:
     width, look = data.draw(st.sampled_from(WIDTHS)), LOOKS[data.draw(st.sampled_from(sorted(LOOKS)))]
-    room = data.draw(st.sampled_from((0, width, width + 24)))
+    available = data.draw(st.sampled_from((0, width, width + 24)))
     random = data.draw(st.integers(0, 1 << 32).map(Random))
-    folds = folds_of(document, random)
-    setting = LayoutContext(
+    folds = random_folds(document, random)
+    context = LayoutContext(
         look,
         folds,
         render_block,
-        available_width=room,
+        available_width=available,
         never_wraps_code=data.draw(st.booleans()),
-        deferred=deferred_content() if room else None,
+        deferred=deferred_content() if available else None,
     )
     cut = list(split_into_units(document.blocks))
-    every = list(document.walk())
-    marks = ThreadMarks(document.blocks, {block.key: 1 for block in random.sample(every, min(9, len(every)))})
-    for unit in some(cut):
-        lines = render_unit(setting, unit, width)
-        assert (setting.depth, setting.list_depth, setting.has_background) == (0, 0, False)
-        hold(lines, max(width, room, NARROWEST))
+    blocks = list(document.walk())
+    marks = ThreadMarks(document.blocks, {block.key: 1 for block in random.sample(blocks, min(9, len(blocks)))})
+    for unit in first_middle_and_last(cut):
+        lines = render_unit(context, unit, width)
+        assert (context.depth, context.list_depth, context.has_background) == (0, 0, False)
+        check_widths(lines, max(width, available, NARROWEST))
         clickable_spans(lines)
         marks.paths_at({block.key for _, _, block in block_ranges(lines)}, unit.slice)
     list(BlockTextFinder((number, unit.slice or unit.block) for number, unit in enumerate(cut)).find("line"))
 
 
-def compare_pages(document: Document, data: st.DataObject) -> None:
+def compare_and_paint(document: Document, data: st.DataObject) -> None:
     width, look = data.draw(st.sampled_from(WIDTHS)), LOOKS[data.draw(st.sampled_from(sorted(LOOKS)))]
     random = data.draw(st.integers(0, 1 << 32).map(Random))
     other = edited(document, random)
     found = PageComparison(diff(document, other), document, other)
-    folds, split = folds_of(document, random), data.draw(st.booleans())
-    room = SideWidths.for_width(max(24, width), split=split and width >= 76)
-    setting = LayoutContext(
-        look, folds, render_block, available_width=room.side, deferred=deferred_content(diagrams=False)
+    folds, split = random_folds(document, random), data.draw(st.booleans())
+    available = SideWidths.for_width(max(24, width), split=split and width >= 76)
+    context = LayoutContext(
+        look, folds, render_block, available_width=available.side, deferred=deferred_content(diagrams=False)
     )
-    unfolding = ContextSize()
-    unfolding.step = data.draw(st.integers(0, len(ContextSize.STEPS) - 1))
-    every = list(other.walk())
-    on = {block.key: [ThreadSummary("Ada", "now", LONG)] for block in random.sample(every, min(2, len(every)))}
-    for made in (
-        build_diff(found.diff, unfolding, on, "A page", side_by_side=room.is_split),
+    context_size = ContextSize()
+    context_size.step = data.draw(st.integers(0, len(ContextSize.STEPS) - 1))
+    blocks = list(other.walk())
+    on = {block.key: [ThreadSummary("Ada", "now", LONG)] for block in random.sample(blocks, min(2, len(blocks)))}
+    for built in (
+        build_diff(found.diff, context_size, on, "A page", side_by_side=available.is_split),
         build_side(found, data.draw(st.sampled_from(("old", "new"))), on, "A page"),
     ):
-        for unit in some(made.complete().units):
-            hold(render_diff_unit_or_threads(setting, unit, room), room.width)
+        for unit in first_middle_and_last(built.complete().units):
+            check_widths(render_diff_unit_or_threads(context, unit, available), available.width)
 
 
-quickly = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
-at_length = settings(max_examples=4000, deadline=None, suppress_health_check=list(HealthCheck))
+few_examples = settings(
+    max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
+)
+many_examples = settings(max_examples=4000, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@quickly
+@few_examples
 @given(pages(), st.data())
-def test_any_block_is_set_and_painted(document: Document, data: st.DataObject) -> None:
-    set_a_page(document, data)
+def test_any_block_can_be_laid_out_and_painted(document: Document, data: st.DataObject) -> None:
+    lay_out_and_paint(document, data)
 
 
 @pytest.mark.long
-@at_length
+@many_examples
 @given(pages(), st.data())
-def test_any_block_of_many_is_set_and_painted(document: Document, data: st.DataObject) -> None:
-    set_a_page(document, data)
+def test_any_of_many_blocks_can_be_laid_out_and_painted(document: Document, data: st.DataObject) -> None:
+    lay_out_and_paint(document, data)
 
 
-@quickly
+@few_examples
 @given(pages(), st.data())
-def test_any_change_is_set_and_painted(document: Document, data: st.DataObject) -> None:
-    compare_pages(document, data)
+def test_any_change_can_be_laid_out_and_painted(document: Document, data: st.DataObject) -> None:
+    compare_and_paint(document, data)
 
 
 @pytest.mark.long
-@at_length
+@many_examples
 @given(pages(), st.data())
-def test_any_change_of_many_is_set_and_painted(document: Document, data: st.DataObject) -> None:
-    compare_pages(document, data)
+def test_any_of_many_changes_can_be_laid_out_and_painted(document: Document, data: st.DataObject) -> None:
+    compare_and_paint(document, data)
 
 
 def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
     """Return the lines of the units of a change, and of the slices of the new block."""
     before, after = page_of([old]), page_of([new])
-    room = SideWidths.for_width(width, split=False)
-    setting = LayoutContext(LOOKS["plain"], Folds(), render_block, available_width=width)
+    available = SideWidths.for_width(width, split=False)
+    context = LayoutContext(LOOKS["plain"], Folds(), render_block, available_width=width)
     lines = [
-        render_diff_unit_or_threads(setting, each, room)
+        render_diff_unit_or_threads(context, each, available)
         for each in build_diff(diff(before, after), ContextSize(), {}).complete().units
     ]
-    return [*lines, *(render_block(setting, each, room.text_width) for each in split_block(after.blocks[0]))]
+    return [*lines, *(render_block(context, each, available.text_width) for each in split_block(after.blocks[0]))]
 
 
 def test_changed_long_table_is_rendered_as_its_slices() -> None:

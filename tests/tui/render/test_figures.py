@@ -1,4 +1,4 @@
-"""Images in their frames."""
+"""Images in frames, and galleries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from octavo.tui.render.styled_lines import Line, clickable_spans
 from octavo.tui.render.styles import Styles
 from tests.documents.audit_of_lines import coloured
 
-TWO = (
+GALLERY = (
     '<div><figure><img src="a.png" alt="One"><figcaption><p>First</p></figcaption></figure>'
     '<figure><img src="b.png" alt="Two, with words enough for a second line of its own"></figure></div>'
 )
@@ -24,21 +24,21 @@ def text_of(page: str, width: int) -> list[str]:
 
 
 def test_wide_gallery_is_side_by_side() -> None:
-    wide = text_of(TWO, 76)
+    wide = text_of(GALLERY, 76)
     assert "a.png" in wide[0]
     assert "b.png" in wide[0]
     assert wide[3].count("╰") == 2
     assert wide[4].strip() == "First"
     assert max(map(len, wide)) == 76
-    narrow = text_of(TWO, 50)
+    narrow = text_of(GALLERY, 50)
     assert [row for row in narrow if "a.png" in row] != [row for row in narrow if "b.png" in row]
 
 
 def test_each_image_has_one_letter() -> None:
     for width in (50, 76):
-        hots = clickable_spans(lines_of(TWO, width))
-        assert len({id(hot.clickable) for hot in hots}) == 2
-        assert {hot.target for hot in hots} == {"a.png", "b.png"}
+        spans = clickable_spans(lines_of(GALLERY, width))
+        assert len({id(span.clickable) for span in spans}) == 2
+        assert {span.target for span in spans} == {"a.png", "b.png"}
 
 
 def test_frame_has_the_width_from_the_page() -> None:
@@ -58,5 +58,5 @@ def test_missing_alternative_text_is_shown_dimmed() -> None:
     look = coloured()
     setting = LayoutContext(look, Folds(), render_block)
     lines = render_block(setting, parse("![](a.png)").blocks[0], 60)
-    (said,) = [piece for line in lines for piece in line.pieces if piece.text == "no alternative text"]
-    assert said.style == look.muted != look.warning
+    (label,) = [piece for line in lines for piece in line.pieces if piece.text == "no alternative text"]
+    assert label.style == look.muted != look.warning

@@ -1,4 +1,4 @@
-"""Formulas in two dimensions."""
+"""Formulas in several rows, and in one line."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ PIECES += [
         (r"\begin{aligned} a &= \frac{b}{c} \\ de &= f \end{aligned}", ["      b", " a = ───", "      c", "de = f"]),
     ],
 )
-def test_formula_is_stacked(source: str, rows: list[str]) -> None:
+def test_formula_is_drawn_in_rows(source: str, rows: list[str]) -> None:
     assert format_stacked(source, 60) == rows
 
 
 @pytest.mark.parametrize("source", ["a + b", r"x^2", r"\alpha_1", r"\text{proof\_size} = 2", "", r"\frac{1}{2}" * 40])
-def test_flat_or_wide_formula_is_not_stacked(source: str) -> None:
+def test_flat_or_wide_formula_is_not_drawn_in_rows(source: str) -> None:
     assert format_stacked(source, 60) is None
 
 
@@ -91,7 +91,7 @@ def test_text_in_a_formula_is_not_converted() -> None:
     assert format_inline(r"a\sin x\log(n)") == "a sin x log(n)"
 
 
-def test_commands_have_the_signs_the_library_knows() -> None:
+def test_commands_become_the_symbols_that_the_library_knows() -> None:
     assert format_inline(r"\Longrightarrow \hslash \gtrsim \varkappa \nowhere") == "⟹ ℏ ≳ ϰ nowhere"
     assert format_inline(r"P \approx -3.58 \rarr x \isin \reals \sdot \infin") == "P ≈ -3.58 → x ∈ ℝ ⋅ ∞"
     assert format_inline(r"\lang a\rang \hArr b \sube c \Larr \empty") == "⟨a⟩ ⇔ b ⊆ c ⇐ ∅"
@@ -108,7 +108,7 @@ def test_invalid_formula_loses_no_text() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=40), st.integers(1, 80))
-def test_any_stacked_formula_fits_its_width(pieces: list[str], width: int) -> None:
+def test_any_formula_in_rows_fits_its_width(pieces: list[str], width: int) -> None:
     rows = format_stacked("".join(pieces), width)
     assert rows is None or max(map(cells, rows)) <= width
 
@@ -137,12 +137,12 @@ def test_any_stacked_formula_fits_its_width(pieces: list[str], width: int) -> No
         "\\",
     ],
 )
-def test_a_hostile_formula_is_read_in_time(piece: str) -> None:
-    begun = time.process_time()
+def test_hostile_formula_is_parsed_in_limited_time(piece: str) -> None:
+    start = time.process_time()
     for length in (2000, 40_000):
         format_stacked(piece * (length // len(piece)), 80)
         format_inline(piece * (length // len(piece)))
-    assert time.process_time() - begun < 1
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize(
@@ -158,5 +158,5 @@ def test_a_hostile_formula_is_read_in_time(piece: str) -> None:
         (r"A \xrightarrow{f} B", "A ─f→ B"),
     ],
 )
-def test_formula_is_written_in_one_line(source: str, line: str) -> None:
+def test_formula_is_formatted_in_one_line(source: str, line: str) -> None:
     assert unicodedata.normalize("NFC", format_inline(source)) == line

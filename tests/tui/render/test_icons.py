@@ -1,4 +1,4 @@
-"""Icons by the names they have on the web: a sign, or the name in words."""
+"""Icons are shown as a symbol, or by their name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations of interfaces on a page: their method and all of their address, whatever is known of the interface."""
+"""OpenAPI operations on a page show the method and the whole path, even if the specification is not available."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ FORMS = {
 }
 
 
-def squeezed(rows: list[str]) -> str:
-    """The words of rows without the frame and the blanks around them."""
+def without_frame(rows: list[str]) -> str:
+    """Return the text of rows without frames and spaces."""
     return "".join("".join(row.split()).strip("│╭╮╰╯─") for row in rows)
 
 
@@ -32,25 +32,25 @@ def squeezed(rows: list[str]) -> str:
 def test_unreadable_operation_shows_its_method_and_url(form: str, width: int) -> None:
     lines = lay_out(parse(FORMS[form]).blocks, width, Styles.plain()).lines
     assert max(line.width for line in lines) <= width
-    said = squeezed([line.text for line in lines])
-    assert said.startswith("DELETE")
-    assert PATH in said
+    text = without_frame([line.text for line in lines])
+    assert text.startswith("DELETE")
+    assert PATH in text
 
 
 @pytest.mark.parametrize("width", [34, 76])
-def test_all_operations_of_a_file_are_listed_with_their_whole_addresses(width: int) -> None:
-    wanted = OperationQuery(Specification({"paths": {PATH: {"get": {}}, "/short": {"post": {}}}}), "file")
-    lines = render_operation_details(LayoutContext(Styles.plain(), Folds(), render_block), wanted, None, width)
-    assert squeezed([line.text for line in lines]) == f"GET{PATH}POST/short"
+def test_operations_of_a_file_are_listed_with_their_whole_paths(width: int) -> None:
+    query = OperationQuery(Specification({"paths": {PATH: {"get": {}}, "/short": {"post": {}}}}), "file")
+    lines = render_operation_details(LayoutContext(Styles.plain(), Folds(), render_block), query, None, width)
+    assert without_frame([line.text for line in lines]) == f"GET{PATH}POST/short"
     assert max(line.width for line in lines) <= width
 
 
 def test_cause_is_shown_for_the_first_of_several_operations() -> None:
     operation = '{% openapi-operation spec="" path="/pets" method="get" %}\n{% endopenapi-operation %}\n\n'
     for markdown in (operation * 3, f"> {operation.strip()}\n>\n> {operation}".replace("\n{", "\n> {")):
-        said = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 76, Styles.plain()).lines)
-        assert said.count("/pets") > 1
-        assert said.count("This block does not name an OpenAPI specification.") == 1
+        text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 76, Styles.plain()).lines)
+        assert text.count("/pets") > 1
+        assert text.count("This block does not name an OpenAPI specification.") == 1
     apart = "\n".join(
         line.text for line in lay_out(parse(f"{operation}Then.\n\n{operation}").blocks, 76, Styles.plain()).lines
     )

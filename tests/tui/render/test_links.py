@@ -1,4 +1,4 @@
-"""Links in words, and around images."""
+"""Links in text and around images."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styles import Styles
 
 
-def spots(markdown: str) -> list[tuple[str, str, str]]:
-    """The words of each place that leads somewhere, and where to."""
+def link_targets(markdown: str) -> list[tuple[str, str, str]]:
+    """Return the kind, target and text of each clickable piece."""
     lines = lay_out(parse(markdown).blocks, 60, Styles.plain()).lines
     found = [
         (piece.clickable.kind, piece.clickable.target, piece.text)
@@ -40,22 +40,22 @@ def test_spaces_at_the_ends_of_a_link_are_not_part_of_it(markdown: str, text: st
 
 
 def test_link_of_spaces_is_not_followable() -> None:
-    assert spots("For availability[ ](https://a.b)refer") == []
+    assert link_targets("For availability[ ](https://a.b)refer") == []
 
 
 def test_linked_image_can_be_opened_and_followed() -> None:
     page = "[![Join us](badge.svg)](https://chat.example/x)"
-    assert ("link", "https://chat.example/x", "Join us") in spots(page)
-    assert ("image", "badge.svg", "badge.svg") in spots(page)
+    assert ("link", "https://chat.example/x", "Join us") in link_targets(page)
+    assert ("image", "badge.svg", "badge.svg") in link_targets(page)
     assert "Join us↗" in shown(page)
     assert "chat.example/x↗" in shown("[![](badge.svg)](https://chat.example/x)")
     inline = "Now [![Join us](badge.svg)](https://chat.example/x) there"
-    assert spots(inline) == [("image", "badge.svg", "▣\u00a0"), ("link", "https://chat.example/x", "Join us")]
+    assert link_targets(inline) == [("image", "badge.svg", "▣\u00a0"), ("link", "https://chat.example/x", "Join us")]
     assert shown(inline) == "Now ▣\u00a0Join us↗ there"
 
 
-def test_sign_of_an_image_stays_with_its_name() -> None:
-    said = "To delete an image from the gallery of a page, open a menu"
-    assert shown(f"{said} ![The icon](icon.svg)").split("\n") == [said, "▣\u00a0The icon"]
+def test_symbol_of_an_image_stays_with_its_name() -> None:
+    before = "To delete an image from the gallery of a page, open a menu"
+    assert shown(f"{before} ![The icon](icon.svg)").split("\n") == [before, "▣\u00a0The icon"]
     ascii_lines = lay_out(parse("a ![The icon](icon.svg)").blocks, 60, Styles.plain(ascii=True)).lines
     assert all(line.text.isascii() for line in ascii_lines)

@@ -1,4 +1,4 @@
-"""Embeds: the host they are from, and what else fits of their address. Signs of icons."""
+"""Embeds, images, files, hints and icons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def embedded(url: str, width: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("width", "said"),
+    ("width", "expected"),
     [
         (54, "youtube.com  https://www.youtube.com/watch?v=abc"),
         (40, "youtube.com  /watch?v=abc"),
@@ -24,8 +24,8 @@ def embedded(url: str, width: int) -> str:
         (20, "youtube.com / /watch?v=abc"),
     ],
 )
-def test_narrow_embed_shows_its_host_once(width: int, said: str) -> None:
-    assert embedded("https://www.youtube.com/watch?v=abc", width) == f"↗ {said}"
+def test_narrow_embed_shows_its_host_once(width: int, expected: str) -> None:
+    assert embedded("https://www.youtube.com/watch?v=abc", width) == f"↗ {expected}"
 
 
 @pytest.mark.parametrize("url", ["https://example.com", "https://example.com/"])
@@ -84,7 +84,7 @@ def test_legacy_api_method_names_each_group_once() -> None:
     parameter = '{% api-method-parameter name="id" type="string" %}\nWhich\n{% endapi-method-parameter %}'
     answer = "{% api-method-response-example httpCode=200 %}\n{% api-method-response-example-description %}\n\n"
     answer += "{% endapi-method-response-example-description %}\n{% endapi-method-response-example %}"
-    said = framed(
+    expected = framed(
         '{% api-method method="get" path="/a" %}\n'
         + part.format("summary", "Find one")
         + part.format("request", part.format("headers", parameter + "\n\n" + parameter))
@@ -92,7 +92,7 @@ def test_legacy_api_method_names_each_group_once() -> None:
         + "\n{% endapi-method %}"
     )
     one = ["id  string", "Which"]
-    assert said == ["GET  /a", "Find one", "HEADERS", *one, *one, "ANSWERS", "200"]
+    assert expected == ["GET  /a", "Find one", "HEADERS", *one, *one, "ANSWERS", "200"]
 
 
 SUN = "\u2600\ufe0f"
@@ -119,38 +119,38 @@ def test_titles_and_labels_contain_no_ambiguous_widths(source: str) -> None:
 
 
 def test_blocked_embed_says_so_beside_its_url() -> None:
-    said = embedded("javascript:alert(1)", 54)
-    assert said.startswith("✗ javascript:alert(1)  ")
-    assert said.endswith("not opened")
-    assert said.count("alert") == 1
+    expected = embedded("javascript:alert(1)", 54)
+    assert expected.startswith("✗ javascript:alert(1)  ")
+    assert expected.endswith("not opened")
+    assert expected.count("alert") == 1
 
 
 @pytest.mark.parametrize("words", ["Wet paint.", "Wet paint.\n\n" * 900])
 def test_included_content_is_labeled_and_links_to_its_file(words: str) -> None:
     tag = '{% include "../.gitbook/includes/take%20care.md" %}'
     shown = lay_out(parse(f"Before.\n\n{tag}\n\n{words}\n\n{{% endinclude %}}\n\nAfter.").blocks, 40, Styles.plain())
-    said = [line.text.rstrip() for line in shown.lines]
-    assert said[:4] == ["Before.", "", "┊ reusable content: take care.md", "┊ Wet paint."]
-    assert said.count("┊ reusable content: take care.md") == 1
-    assert (said[-3], said[-1]) == ("┊ Wet paint.", "After.")
-    assert [hot.target for hot in clickable_spans(shown.lines)] == ["../.gitbook/includes/take%20care.md"]
+    expected = [line.text.rstrip() for line in shown.lines]
+    assert expected[:4] == ["Before.", "", "┊ reusable content: take care.md", "┊ Wet paint."]
+    assert expected.count("┊ reusable content: take care.md") == 1
+    assert (expected[-3], expected[-1]) == ("┊ Wet paint.", "After.")
+    assert [span.target for span in clickable_spans(shown.lines)] == ["../.gitbook/includes/take%20care.md"]
 
 
 @pytest.mark.parametrize(
-    ("target", "said", "leads"),
+    ("target", "expected", "link_count"),
     [
         ("/reusable-content/r1", "from r1", 0),
         ("../.gitbook/includes/gone.md", "from gone.md", 1),
         ("https://app.gitbook.com/s/s1/~/reusable/r1/", "from another space", 1),
     ],
 )
-def test_unresolved_include_names_its_target(target: str, said: str, leads: int) -> None:
+def test_unresolved_include_names_its_target(target: str, expected: str, link_count: int) -> None:
     (line,) = lay_out(parse(f'{{% include "{target}" %}}').blocks, 60, Styles.plain()).lines
-    assert line.text.strip() == f"◆ Reusable content {said}"
-    assert len(clickable_spans([line])) == leads
+    assert line.text.strip() == f"◆ Reusable content {expected}"
+    assert len(clickable_spans([line])) == link_count
 
 
-def test_icons_with_older_names_have_signs() -> None:
+def test_icons_with_older_names_have_symbols() -> None:
     icons = "".join(
         f'<i class="fa-{name}"></i>' for name in ("info-circle", "exclamation-triangle", "gitbook-assistant")
     )
@@ -196,7 +196,7 @@ def test_right_to_left_text_is_aligned_right(markdown: str, first: str) -> None:
     assert ("right" if line.width >= 59 else "left") == first
 
 
-def test_right_to_left_footnotes_have_their_marks_at_the_right() -> None:
+def test_right_to_left_footnotes_have_their_numbers_at_the_right() -> None:
     lines = lay_out(parse("שלום[^1]\n\n[^1]: הערה\n").blocks, 40, Styles.plain()).lines
     assert lines[-1].text == "הערה ¹".rjust(40)
 

@@ -1,4 +1,4 @@
-"""The words a comment is about keep their lines."""
+"""The quoted text of a comment keeps its lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The source view of a page, split into blocks that render one by one."""
+"""The source view of a page, which is split into blocks that render separately."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ def test_source_view_keeps_every_character_in_its_line(rows: list[str], edges: l
     owners = {low: Block("paragraph", lines=(low, high), key=f"{low}") for low, high in pairwise(edges) if low < high}
     found = source_blocks(source, owners.values())
     lines = source.split("\n")
-    at = 0
+    line_number = 0
     rest = lines[0]
     for block in found:
-        assert block.lines[0] == at
+        assert block.lines[0] == line_number
         assert len(block.text) <= 8_000
         for number, row in enumerate(block.text.split("\n")):
             assert rest.startswith(row)
-            if number < block.text.count("\n") or block.lines[1] == at + number + 1:
+            if number < block.text.count("\n") or block.lines[1] == line_number + number + 1:
                 assert rest == row
-                rest = (*lines, "")[at + number + 1]
+                rest = (*lines, "")[line_number + number + 1]
             else:
                 rest = rest[len(row) :]
-        at = block.lines[1]
+        line_number = block.lines[1]
         edges_within = {
             edge for each in owners.values() for edge in each.lines if block.lines[0] < edge < block.lines[1]
         }
         assert not edges_within
-    assert at == len(lines)
+    assert line_number == len(lines)
     assert len({block.key for block in found}) == len(found)
 
 
@@ -60,7 +60,10 @@ def test_source_view_keeps_the_keys_of_blocks() -> None:
 
 
 def test_source_of_very_many_blocks_has_a_limited_number_of_units() -> None:
-    blocks = [Block("divider", lines=(at, at + 1), key=f"{at}") for at in range(0, 80_000, 2)]
+    blocks = [
+        Block("divider", lines=(line_number, line_number + 1), key=f"{line_number}")
+        for line_number in range(0, 80_000, 2)
+    ]
     found = source_blocks("---\n\n" * 40_000, blocks, blocks[777])
     assert len(found) < 2_200
     assert [block.lines[0] for block in found if block.key == "1554"] == [1554]

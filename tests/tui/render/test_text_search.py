@@ -1,4 +1,4 @@
-"""Words are found on a page as people see them, and marked where they stand."""
+"""Text is found on a page in every notation, and matches are marked exactly."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.api.test_folding import ALIKE
 @pytest.mark.parametrize("stored", [0, 1])
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
 def test_text_is_found_and_marked_in_every_notation(pair: tuple[str, str], stored: int) -> None:
-    there, typed = pair[stored], pair[1 - stored]
-    blocks = parse(f"İß before {there} ßİ after\n\n* also {there}\n").blocks
+    written, typed = pair[stored], pair[1 - stored]
+    blocks = parse(f"İß before {written} ßİ after\n\n* also {written}\n").blocks
     finds = [find for find in BlockTextFinder(enumerate(blocks)).find(typed) if find is not None]
     assert [find.unit_index for find in finds] == [0, 1]
-    setting = LayoutContext(Styles.plain(), Folds(), render_block, available_width=110)
+    context = LayoutContext(Styles.plain(), Folds(), render_block, available_width=110)
     for unit in split_into_units(blocks):
-        lines = render_unit(setting, unit, 76)
+        lines = render_unit(context, unit, 76)
         (mark,) = match_spans(lines, typed)
         text = lines[mark.line].text
         start = next(at for at in range(len(text) + 1) if cells(text[:at]) == mark.start)
@@ -33,8 +33,8 @@ def test_text_is_found_and_marked_in_every_notation(pair: tuple[str, str], store
 
 def test_text_across_a_line_break_is_found() -> None:
     blocks = parse("Die große Straße " * 20).blocks
-    setting = LayoutContext(Styles.plain(), Folds(), render_block, available_width=110)
+    context = LayoutContext(Styles.plain(), Folds(), render_block, available_width=110)
     (unit,) = split_into_units(blocks)
-    lines = render_unit(setting, unit, 30)
+    lines = render_unit(context, unit, 30)
     finds = [find for find in BlockTextFinder(enumerate(blocks)).find("GROSSE STRASSE") if find is not None]
     assert len(finds) == len({mark.nth for mark in match_spans(lines, "GROSSE STRASSE")}) == 20

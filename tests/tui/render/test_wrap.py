@@ -1,4 +1,4 @@
-"""Line breaks in every script, and signs with the same width in all terminals."""
+"""Line breaks in every script, and characters with the same width in all terminals."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_spaces_collapse_and_no_line_begins_with_one(markdown: str, shown: str) 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from("ab (/-「」、再한กเ่าະຂခ្្ម👩🇬é\u0301 \u200d"), max_size=60), st.integers(2, 30))
-def test_no_letter_is_lost_and_no_line_too_long(text: str, width: int) -> None:
+def test_wrapped_text_loses_no_letter_and_fits_its_width(text: str, width: int) -> None:
     broken = lines(text, width)
     assert "".join(broken).replace(" ", "") == text.replace(" ", "")
     assert all(cells(line) <= width for line in broken)
@@ -87,8 +87,8 @@ def test_emoji_are_drawn_at_their_measured_width(text: str, expected: str) -> No
 
 
 def test_list_items_in_a_cell_wrap_with_an_indent() -> None:
-    said = "Works for:\n• one thing that is long\n12. another that is long\nas it was before"
-    shown = ["".join(piece.text for piece in row) for row in wrap_items([Piece(said)], 14)]
+    text = "Works for:\n• one thing that is long\n12. another that is long\nas it was before"
+    shown = ["".join(piece.text for piece in row) for row in wrap_items([Piece(text)], 14)]
     assert shown == [
         "Works for:",
         "• one thing",
@@ -103,7 +103,7 @@ def test_list_items_in_a_cell_wrap_with_an_indent() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(st.sampled_from("ab•* 1.\n再"), max_size=60), st.integers(4, 30))
-def test_items_lose_no_letter_and_stay_in_their_room(text: str, width: int) -> None:
+def test_wrapped_items_lose_no_letter_and_fit_their_width(text: str, width: int) -> None:
     shown = ["".join(piece.text for piece in row) for row in wrap_items([Piece(text)], width)]
     assert "".join("".join(shown).split()) == "".join(text.split())
     assert all(cells(line) <= width for line in shown)

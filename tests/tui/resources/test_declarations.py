@@ -1,4 +1,4 @@
-"""The declarations of resources: operations, IDs, forms, and labels of codes and fields."""
+"""The declarations of resources: operations, ids, forms, and labels of codes and fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from octavo.tui.resources.form_fields import fields_of
 from octavo.tui.resources.form_values import build_request, initial_texts
 from octavo.tui.resources.resource import Resource
 
-LINES = 40
+MAX_DECLARATION_LINES = 40
 """Maximum number of lines of a declaration."""
 
 
@@ -32,7 +32,7 @@ def all_of(kinds: tuple[Resource[Any], ...], above: str = "") -> Iterator[tuple[
 
 
 DECLARED = dict((*all_of(site_resources.TABLES), *all_of(organization_resources.TABLES)))
-EVERY = (*DECLARED.values(), space_resources.MANAGED_SPACES)
+ALL_RESOURCES = (*DECLARED.values(), space_resources.MANAGED_SPACES)
 
 
 @pytest.mark.parametrize("name", DECLARED)
@@ -50,19 +50,19 @@ def test_each_resource_uses_operations_of_the_right_method(name: str) -> None:
 
 
 @pytest.mark.parametrize("module", [site_resources, organization_resources, space_resources])
-def test_a_declaration_is_short_and_has_no_class(module: Any) -> None:
+def test_declaration_is_short_and_has_no_class(module: Any) -> None:
     source = inspect.getsource(module)
     assert not re.search(r"^class ", source, re.MULTILINE)
     declared = re.findall(r"^[A-Z_]+: Resource\[.*?^\)", source, re.MULTILINE | re.DOTALL)
     assert declared
-    assert max(each.count("\n") + 1 for each in declared) <= LINES
+    assert max(each.count("\n") + 1 for each in declared) <= MAX_DECLARATION_LINES
 
 
 HERE = {"at": OrganizationRef(organization_id="o")}
 
 
 @pytest.mark.parametrize(("subdomain", "is_there"), [("saltmarsh", True), ("Salt marsh!", False), ("s" * 90, False)])
-def test_a_table_with_invalid_arguments_is_not_available(subdomain: str, is_there: bool) -> None:
+def test_table_with_invalid_arguments_is_not_available(subdomain: str, is_there: bool) -> None:
     """Responses may contain values that are not valid in requests."""
     kind = organization_resources.SUBDOMAIN
     assert not kind.is_available(HERE)
@@ -70,13 +70,13 @@ def test_a_table_with_invalid_arguments_is_not_available(subdomain: str, is_ther
 
 
 @pytest.mark.parametrize(("slug", "is_named"), [("petstore", True), ("", False), ("../x", False)])
-def test_an_item_with_an_invalid_id_has_no_valid_ids(slug: str, is_named: bool) -> None:
+def test_item_with_an_invalid_id_has_no_valid_ids(slug: str, is_named: bool) -> None:
     spec = openapi.OpenApiSpec(id="1", slug=slug)
     assert organization_resources.SPECIFICATIONS.has_valid_ids(HERE, spec) == is_named
 
 
-CREATED = sorted({kind.name: kind for kind in EVERY if kind.create is not None}.items())
-"""The resources with a create operation, by name."""
+CREATED = sorted({kind.name: kind for kind in ALL_RESOURCES if kind.create is not None}.items())
+"""The resources that have a create operation, by name."""
 
 
 @pytest.mark.parametrize(("name", "kind"), CREATED, ids=[name for name, _ in CREATED])
@@ -90,15 +90,15 @@ def test_empty_form_creates_nothing(name: str, kind: Resource[Any]) -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), CREATED, ids=[name for name, _ in CREATED])
-def test_no_two_fields_of_a_form_have_the_same_label(name: str, kind: Resource[Any]) -> None:
+def test_fields_of_a_form_have_different_labels(name: str, kind: Resource[Any]) -> None:
     assert kind.create is not None
     labels = [each.label for each in fields_of(kind.create) if not each.conditions]
     assert len(set(labels)) == len(labels)
 
 
-def test_a_field_for_an_object_shows_an_example() -> None:
-    operations = {each for kind in EVERY for each in (kind.create, kind.update) if each is not None}
-    operations |= {each.operation for kind in EVERY for each in kind.actions}
+def test_field_for_an_object_shows_an_example() -> None:
+    operations = {each for kind in ALL_RESOURCES for each in (kind.create, kind.update) if each is not None}
+    operations |= {each.operation for kind in ALL_RESOURCES for each in kind.actions}
     without = {
         (each.name, operation.__module__)
         for operation in operations
@@ -109,7 +109,7 @@ def test_a_field_for_an_object_shows_an_example() -> None:
 
 
 def test_every_option_of_a_form_has_a_label() -> None:
-    operations = {each for kind in EVERY for each in (kind.create, kind.update) if each is not None}
+    operations = {each for kind in ALL_RESOURCES for each in (kind.create, kind.update) if each is not None}
     codes = {code for operation in operations for each in fields_of(operation) for code in each.choices}
     assert {"create", "share-link", "pt-br", "locked"} <= codes
     shown = {label(code) for code in codes}
@@ -130,7 +130,7 @@ def test_every_code_in_a_response_has_a_label() -> None:
     for model in models():
         for name, info in model.model_fields.items():
             if holds_codes(model, name):
-                codes |= {code for each in known_in((*info.metadata, info.annotation)) for code in each.values}
+                codes |= {code for each in known_values((*info.metadata, info.annotation)) for code in each.values}
     assert {"in-collection", "PARSE_ERROR", "create"} <= codes
     assert not [each for each in codes if re.search(r"[a-z][-_][a-z]|[A-Z]_", label(each))]
     assert not [each for each in LABELS if label(each) == each]
@@ -139,29 +139,33 @@ def test_every_code_in_a_response_has_a_label() -> None:
 def test_every_field_in_a_response_has_a_label_in_plain_words() -> None:
     names = {name for model in models() for name in model.model_fields}
     assert {"joined_at", "sso_url", "basename", "is_active"} <= names
-    said = {name: field_label(name) for name in names}
+    labels_by_name = {name: field_label(name) for name in names}
     assert {
         name: each
-        for name, each in said.items()
+        for name, each in labels_by_name.items()
         if "_" in each or re.search(r" at$|^is |\b(sso|url|id|ai|api)\b", each)
     } == {}
-    assert (said["joined_at"], said["sso_url"], said["basename"]) == ("joined", "SSO URL", "URL name")
+    assert (labels_by_name["joined_at"], labels_by_name["sso_url"], labels_by_name["basename"]) == (
+        "joined",
+        "SSO URL",
+        "URL name",
+    )
 
 
-@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: f"{kind.name} {kind.plural}")
-def test_a_column_title_reads_well_in_a_sentence(kind: Resource[Any]) -> None:
+@pytest.mark.parametrize("kind", ALL_RESOURCES, ids=lambda kind: f"{kind.name} {kind.plural}")
+def test_column_title_can_be_used_in_a_sentence(kind: Resource[Any]) -> None:
     for each in kind.columns:
         assert each.name.upper() == each.title
         assert not re.search(r"\b(sso|url|id)\b", each.name)
 
 
-def known_in(parts: tuple[Any, ...]) -> Iterator[KnownValues]:
-    waiting = list(parts)
-    while waiting:
-        each = waiting.pop()
+def known_values(parts: tuple[Any, ...]) -> Iterator[KnownValues]:
+    remaining = list(parts)
+    while remaining:
+        each = remaining.pop()
         if isinstance(each, KnownValues):
             yield each
-        waiting += getattr(each, "__args__", ()) + getattr(each, "__metadata__", ())
+        remaining += getattr(each, "__args__", ()) + getattr(each, "__metadata__", ())
 
 
 def test_details_show_labels_instead_of_codes() -> None:
@@ -174,7 +178,9 @@ def test_details_show_labels_instead_of_codes() -> None:
     )
     facts = dict(field_details(spec))
     assert facts["last process error code"] == "could not be parsed"
-    assert facts["processing state"] == "new", "a code of a newer server is shown as it came"
+    assert facts["processing state"] == "new", "a code without a label must be shown as it is"
     space = spaces.Space.model_validate({"id": "s", "title": "create", "visibility": "in-collection"})
     facts = dict(field_details(space))
-    assert (facts["title"], facts["visibility"]) == ("create", "in a collection"), "a title is no code"
+    assert (facts["title"], facts["visibility"]) == ("create", "in a collection"), (
+        "a title must not be replaced by a label"
+    )

@@ -1,4 +1,4 @@
-"""Forms of every request, filled in with valid text, and with text that breaks each limit."""
+"""Forms of every request are filled in with valid texts, and with texts that break each limit."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ ONE_OF = {"openapi.Create": ("source.text",), "openapi.Put": ("source.text",)}
 
 
 def arguments_of(kind: type[Operation[Any]]) -> dict[str, Any]:
-    """Return the arguments that a form does not ask for: the place, and the parameters of the path."""
+    """Return the arguments that a form does not ask for: the place and the path parameters."""
     spec = SPECS[kind]
     place = (
         {"at": spec.places[0].model_validate(dict.fromkeys(spec.places[0].model_fields, "x1"))} if spec.places else {}
@@ -90,7 +90,7 @@ def valid_text(field: FormField) -> str:
 
 
 def invalid_texts(field: FormField) -> list[tuple[str, str]]:
-    """Return texts that break each limit of a field, with a part of the expected error."""
+    """Return texts that break each limit of a field, with part of the expected error."""
     broken = []
     if field.kind in ("line", "text", "secret", "reference") and field.max_length is not None:
         broken.append(("x" * (field.max_length + 1), f"may have at most {field.max_length} character"))
@@ -136,7 +136,7 @@ def test_every_request_can_be_filled_in_completely(kind: type[Operation[Any]]) -
     fields = form_fields(kind)
     assert made.operation is not None
     assert made.operation.model_fields_set - arguments_of(kind).keys() == {field.operation_field for field in fields}
-    # The JSON of the request makes the same model again.
+    # The JSON of the request must produce an equal model.
     sent = encode(made.operation).body or {}
     aliased = dict(sent.items())
     assert kind.model_validate({**arguments_of(kind), **aliased}) == made.operation
@@ -182,17 +182,17 @@ IN_PATH = {
     for field in fields_of(kind)
     if field.name in path_fields(spec)
 }
-"""One field for each type of path parameter. A form asks for the parameter if it is not known."""
+"""One field for each type of path parameter. A form asks for the parameter if the parameter is not known."""
 
 
 @pytest.mark.parametrize(("kind", "field"), IN_PATH.values())
 def test_violated_limit_of_a_path_parameter_is_reported(kind: type[Operation[Any]], field: FormField) -> None:
-    elsewhere = {name: value for name, value in arguments_of(kind).items() if name != field.name}
-    fields = [each for each in fields_of(kind, leave_out=frozenset(elsewhere)) if each.is_required or each == field]
+    arguments = {name: value for name, value in arguments_of(kind).items() if name != field.name}
+    fields = [each for each in fields_of(kind, leave_out=frozenset(arguments)) if each.is_required or each == field]
     fits = {each.name: valid_text(each) for each in fields}
     for written, sentence in ((fits[field.name], ""), *invalid_texts(field)):
         made = build_request(
-            kind, fields, elsewhere, initial_texts(fields, None), {**fits, field.name: written}, is_new=True
+            kind, fields, arguments, initial_texts(fields, None), {**fits, field.name: written}, is_new=True
         )
         assert sentence in made.errors.get(field.name, ""), made.errors
         assert (field.name in made.errors) == bool(sentence)
@@ -203,33 +203,33 @@ def texts_of_choices(kind: type[Operation[Any]], tags: dict[str, str]) -> dict[s
     return {each.name: valid_text(each) for each in form_fields(kind) if each.conditions and each.is_active(tags)}
 
 
-# One of each kind
+# An operation with one field of each kind.
 
 
-class Shore(Tagged):
-    """A part of the coast."""
+class NumberChoice(Tagged):
+    """A choice with a number."""
 
     kind: Literal["shore"] = "shore"
     length: Annotated[int, Field(ge=1, le=900)]
 
 
-class Deep(Tagged):
-    """Away from it."""
+class ReferenceChoice(Tagged):
+    """A choice with a reference."""
 
     kind: Literal["deep"] = "deep"
     below: Id
     """Id of the parent."""
 
 
-class Gauge(Model):
-    """Measures."""
+class NestedModel(Model):
+    """A model inside the operation."""
 
     name: Annotated[str, Field(min_length=2, max_length=20)]
     accurate: bool | None = None
 
 
-class Everything(Operation[None], put="/everything", repeats_request=True, nullable=("note", "level", "colour")):
-    """Has a field of each kind."""
+class AllKindsOfFields(Operation[None], put="/everything", repeats_request=True, nullable=("note", "level", "colour")):
+    """An operation with a field of each kind."""
 
     at: SiteRef
     title: Annotated[str, Field(min_length=2, max_length=10)]
@@ -247,14 +247,14 @@ class Everything(Operation[None], put="/everything", repeats_request=True, nulla
     station: Id | None = None
     stations: tuple[Id, ...] | Literal["all"] | None = None
     pages: Annotated[tuple[WebAddress, ...], Field(max_length=2)] | None = None
-    place: Annotated[Shore | Deep, Field(discriminator="kind")] | None = None
-    gauge: Gauge | None = None
-    gauges: tuple[Gauge, ...] | None = None
+    place: Annotated[NumberChoice | ReferenceChoice, Field(discriminator="kind")] | None = None
+    gauge: NestedModel | None = None
+    gauges: tuple[NestedModel, ...] | None = None
     headers: dict[str, Annotated[str, Secret()]] | None = None
 
 
-ALL = fields_of(Everything)
-WHOLE: dict[str, str | None] = {
+ALL_FIELDS = fields_of(AllKindsOfFields)
+ALL_TEXTS: dict[str, str | None] = {
     "title": "Tides",
     "note": "Two\nlines",
     "count": "3",
@@ -280,7 +280,7 @@ WHOLE: dict[str, str | None] = {
 
 
 def test_declared_field_of_an_operation_is_in_its_form() -> None:
-    assert {each.name: each.kind for each in ALL} == {
+    assert {each.name: each.kind for each in ALL_FIELDS} == {
         "title": "line",
         "note": "text",
         "count": "number",
@@ -303,56 +303,60 @@ def test_declared_field_of_an_operation_is_in_its_form() -> None:
         "gauge.name": "line",
         "gauge.accurate": "yes or no",
     }
-    of = {each.name: each for each in ALL}
-    assert (of["title"].is_required, of["title"].hint, of["title"].limits) == (
+    by_name = {each.name: each for each in ALL_FIELDS}
+    assert (by_name["title"].is_required, by_name["title"].hint, by_name["title"].limits) == (
         True,
         "Name of the item.",
         "2 to 10 characters",
     )
-    assert (of["note"].is_nullable, of["count"].is_nullable, of["count"].limits) == (True, False, "1 to 9")
-    assert (of["level"].choices, of["tides"].choices, of["stations"].choices) == (
+    assert (by_name["note"].is_nullable, by_name["count"].is_nullable, by_name["count"].limits) == (
+        True,
+        False,
+        "1 to 9",
+    )
+    assert (by_name["level"].choices, by_name["tides"].choices, by_name["stations"].choices) == (
         ("low", "high"),
         ("spring", "neap"),
         ("all",),
     )
-    assert (of["stations"].item_kind, of["pages"].item_kind) == ("reference", "line")
-    assert (of["key"].is_masked, of["headers"].is_masked, of["gauges"].is_masked) == (True, True, False)
-    assert (of["place.below"].group, of["place.below"].hint) == ("Place", "Id of the parent.")
-    assert [each.name for each in ALL if each.is_active({"place.kind": "shore"})].count("place.below") == 0
+    assert (by_name["stations"].item_kind, by_name["pages"].item_kind) == ("reference", "line")
+    assert (by_name["key"].is_masked, by_name["headers"].is_masked, by_name["gauges"].is_masked) == (True, True, False)
+    assert (by_name["place.below"].group, by_name["place.below"].hint) == ("Place", "Id of the parent.")
+    assert [each.name for each in ALL_FIELDS if each.is_active({"place.kind": "shore"})].count("place.below") == 0
 
 
-class Single(Operation[None], put="/single", repeats_request=True):
-    """Has fields that accept at most one character or item."""
+class LimitedToOne(Operation[None], put="/single", repeats_request=True):
+    """An operation with fields that accept at most one character or item."""
 
     at: SiteRef
     initial: Annotated[str, Field(max_length=1)]
     tides: Annotated[tuple[str, ...], Field(max_length=1)]
 
 
-def test_limit_of_one_is_singular() -> None:
-    limits = {each.name: each.limits for each in fields_of(Single)}
+def test_limit_of_one_is_in_the_singular() -> None:
+    limits = {each.name: each.limits for each in fields_of(LimitedToOne)}
     assert limits["initial"] == "at most 1 character"
     assert limits["tides"] == "at most 1 item · one per line"
 
 
-def everything(**other: str | None) -> FormResult:
-    begin = initial_texts(ALL, None)
-    return build_request(Everything, ALL, {"at": SITE}, begin, {**begin, **other}, is_new=True)
+def build_all(**other: str | None) -> FormResult:
+    begin = initial_texts(ALL_FIELDS, None)
+    return build_request(AllKindsOfFields, ALL_FIELDS, {"at": SITE}, begin, {**begin, **other}, is_new=True)
 
 
 def test_text_is_converted_to_the_values_of_the_model() -> None:
-    made = everything(**WHOLE).operation
-    assert isinstance(made, Everything)
+    made = build_all(**ALL_TEXTS).operation
+    assert isinstance(made, AllKindsOfFields)
     assert (made.count, made.share, made.live, made.tides) == (3, 0.5, False, ("neap", "spring"))
     assert (made.day, made.moment) == (date(2026, 11, 23), datetime(2026, 11, 23, 18, 30, tzinfo=UTC))
-    assert (made.place, made.gauge) == (Deep(below="st-3"), Gauge(name="Limpet", accurate=True))
-    assert (made.stations, everything(title="xx", stations="all").operation.stations) == (("st-1", "st-2"), "all")  # type: ignore[union-attr]  # it is made
+    assert (made.place, made.gauge) == (ReferenceChoice(below="st-3"), NestedModel(name="Limpet", accurate=True))
+    assert (made.stations, build_all(title="xx", stations="all").operation.stations) == (("st-1", "st-2"), "all")  # type: ignore[union-attr]  # The operation was built.
     assert (made.gauges, made.headers) == (
-        (Gauge(name="Limpet", accurate=True), Gauge(name="Whelk")),
+        (NestedModel(name="Limpet", accurate=True), NestedModel(name="Whelk")),
         {"X-Shore": "west"},
     )
-    again = initial_texts(ALL, made)
-    assert {name: text for name, text in again.items() if not is_same_text(text, WHOLE[name])} == {}
+    again = initial_texts(ALL_FIELDS, made)
+    assert {name: text for name, text in again.items() if not is_same_text(text, ALL_TEXTS[name])} == {}
 
 
 @pytest.mark.parametrize(
@@ -383,19 +387,19 @@ def test_text_is_converted_to_the_values_of_the_model() -> None:
     ],
 )
 def test_error_names_the_field_and_the_rule(name: str, text: str, sentence: str) -> None:
-    made = everything(**{**WHOLE, name: text})
+    made = build_all(**{**ALL_TEXTS, name: text})
     assert made.operation is None
     assert made.errors[name].startswith(sentence), made.errors
 
 
 def changed_from(now: BaseModel, **written: str | None) -> FormResult:
-    begin = initial_texts(ALL, now)
-    return build_request(Everything, ALL, {"at": SITE}, begin, {**begin, **written}, is_new=False)
+    begin = initial_texts(ALL_FIELDS, now)
+    return build_request(AllKindsOfFields, ALL_FIELDS, {"at": SITE}, begin, {**begin, **written}, is_new=False)
 
 
 def test_null_is_offered_only_for_nullable_fields() -> None:
-    now = Everything(
-        at=SITE, title="Tides", note="x", level="low", count=3, place=Shore(length=2), pages=("https://a.b",)
+    now = AllKindsOfFields(
+        at=SITE, title="Tides", note="x", level="low", count=3, place=NumberChoice(length=2), pages=("https://a.b",)
     )
     cleared = changed_from(now, note="", level=None, pages="").operation
     assert cleared is not None
@@ -412,48 +416,49 @@ def test_null_is_offered_only_for_nullable_fields() -> None:
     assert changed_from(now, headers="null").errors == {"headers": "You can change Headers, but you cannot remove it."}
 
 
-def test_a_change_in_a_nested_model_sends_the_whole_model() -> None:
-    now = Everything(at=SITE, title="Tides", gauge=Gauge(name="Limpet", accurate=True))
+def test_change_in_a_nested_model_sends_the_whole_model() -> None:
+    now = AllKindsOfFields(at=SITE, title="Tides", gauge=NestedModel(name="Limpet", accurate=True))
     made = changed_from(now, **{"gauge.name": "Whelk"})
     assert made.changed_fields == {"gauge"}
     assert made.operation is not None
     assert made.operation.model_dump(exclude_unset=True)["gauge"] == {"name": "Whelk", "accurate": True}
     turned = changed_from(
-        Everything(at=SITE, title="Tides", place=Shore(length=2)), **{"place.kind": "deep", "place.below": "st-1"}
+        AllKindsOfFields(at=SITE, title="Tides", place=NumberChoice(length=2)),
+        **{"place.kind": "deep", "place.below": "st-1"},
     )
-    assert isinstance(turned.operation, Everything)
-    assert turned.operation.place == Deep(below="st-1")
+    assert isinstance(turned.operation, AllKindsOfFields)
+    assert turned.operation.place == ReferenceChoice(below="st-1")
 
 
 def test_field_in_a_server_error_is_found() -> None:
-    assert field_in_error("sourceURL is wrong: gauge.name must be text.", ALL) == "gauge.name"
-    assert field_in_error("colour must be a colour.", ALL) == "colour"
-    assert field_in_error("The entitlement is used up.", ALL) == FORM
-    assert field_in_error("headers.X-Shore may not be sent.", ALL) == "headers"
+    assert field_in_error("sourceURL is wrong: gauge.name must be text.", ALL_FIELDS) == "gauge.name"
+    assert field_in_error("colour must be a colour.", ALL_FIELDS) == "colour"
+    assert field_in_error("The entitlement is used up.", ALL_FIELDS) == FORM
+    assert field_in_error("headers.X-Shore may not be sent.", ALL_FIELDS) == "headers"
 
 
 @example({"gauges": "0\x1f"})
 @example({"gauges": "\n\x1f0"})
-@given(st.dictionaries(st.sampled_from([each.name for each in ALL]), st.none() | st.text(max_size=40)))
+@given(st.dictionaries(st.sampled_from([each.name for each in ALL_FIELDS]), st.none() | st.text(max_size=40)))
 def test_any_text_makes_a_request_or_an_error(written: dict[str, str | None]) -> None:
-    made = everything(**written)
+    made = build_all(**written)
     assert (made.operation is None) == bool(made.errors)
-    assert set(made.errors) <= {FORM, *(each.name for each in ALL)}
+    assert set(made.errors) <= {FORM, *(each.name for each in ALL_FIELDS)}
     assert all(sentence.strip() for sentence in made.errors.values())
 
 
-# As YAML
+# Forms as YAML
 
 
 @pytest.mark.parametrize("kind", WRITES, ids=lambda kind: SPECS[kind].name)
-def test_a_form_survives_the_editor_unchanged(kind: type[Operation[Any]]) -> None:
+def test_form_as_yaml_keeps_all_texts(kind: type[Operation[Any]]) -> None:
     fields = form_fields(kind)
     begin, (_, written) = initial_texts(fields, None), filled_texts(kind)
     for texts in (begin, written):
         back = yaml_to_texts(form_to_yaml("A form", fields, begin, texts), fields, begin)
-        there = {each.name for each in fields if each.is_active(texts)}
+        active = {each.name for each in fields if each.is_active(texts)}
         assert {
-            name: text for name, text in back.items() if name in there and not is_same_text(text, texts[name])
+            name: text for name, text in back.items() if name in active and not is_same_text(text, texts[name])
         } == {}
 
 
@@ -461,18 +466,18 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
 
 
 @given(TEXTS, TEXTS.map(lambda text: f"{text}\nmore"), st.lists(TEXTS.filter(str.strip), max_size=3))
-def test_any_text_survives_the_editor(title: str, note: str, stations: list[str]) -> None:
-    begin = initial_texts(ALL, None)
+def test_form_as_yaml_keeps_any_text(title: str, note: str, stations: list[str]) -> None:
+    begin = initial_texts(ALL_FIELDS, None)
     listed = "\n".join(each.strip() for each in stations if len(each.splitlines()) == 1)
     texts = {**begin, "title": title, "note": note, "stations": listed}
-    back = yaml_to_texts(form_to_yaml("A form", ALL, begin, texts), ALL, begin)
+    back = yaml_to_texts(form_to_yaml("A form", ALL_FIELDS, begin, texts), ALL_FIELDS, begin)
     assert {name: (text, texts[name]) for name, text in back.items() if not is_same_text(text, texts[name])} == {}
 
 
-def test_text_that_cannot_be_parsed_survives_the_editor() -> None:
-    begin = initial_texts(ALL, None)
+def test_form_as_yaml_keeps_text_that_cannot_be_parsed() -> None:
+    begin = initial_texts(ALL_FIELDS, None)
     texts = {**begin, "headers": "X-Shore: [west", "count": "few", "live": "perhaps", "place.kind": "air"}
-    assert yaml_to_texts(form_to_yaml("A form", ALL, begin, texts), ALL, begin) == texts
+    assert yaml_to_texts(form_to_yaml("A form", ALL_FIELDS, begin, texts), ALL_FIELDS, begin) == texts
 
 
 @pytest.mark.parametrize(
@@ -488,10 +493,10 @@ def test_text_that_cannot_be_parsed_survives_the_editor() -> None:
     ],
 )
 def test_yaml_error_names_its_line(text: str, line: int, sentence: str) -> None:
-    with pytest.raises(YamlError) as fault:
-        yaml_to_texts(text, ALL, initial_texts(ALL, None))
-    assert fault.value.line == line
-    assert fault.value.sentence.startswith(sentence)
+    with pytest.raises(YamlError) as raised:
+        yaml_to_texts(text, ALL_FIELDS, initial_texts(ALL_FIELDS, None))
+    assert raised.value.line == line
+    assert raised.value.sentence.startswith(sentence)
 
 
 def test_field_names_become_labels() -> None:
@@ -504,7 +509,7 @@ def test_field_names_become_labels() -> None:
 
 
 def test_visibility_of_a_specification_has_its_own_explanation() -> None:
-    """The two fields have the same name, but different options."""
+    """The two fields have the same name but different options."""
     (field,) = (each for each in fields_of(openapi.Update) if each.name == "visibility")
     assert [description_of(field, each) for each in field.choices] == [
         "only members can see the specification",

@@ -1,4 +1,4 @@
-"""The rows of a site structure, and the results of moving parts and of setting the default."""
+"""The rows of a site structure, and the results of moves and of a new default."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ SITE = SiteStructure(
 ROOT = SiteStructure(type="siteSpaces", structure=(space("a", default=True), space("b")))
 
 
-def outline(structure: SiteStructure) -> str:
-    """`one(a b) outer(two(c))`."""
+def to_text(structure: SiteStructure) -> str:
+    """Return a structure in short form, such as `one(a b) outer(two(c))`."""
 
-    def of(parts: Any) -> str:
+    def join(parts: Any) -> str:
         return " ".join(
-            part.id + (f"({of(below)})" if (below := site_tree.children_of(part)) else "") for part in parts
+            part.id + (f"({join(below)})" if (below := site_tree.children_of(part)) else "") for part in parts
         )
 
-    return of(structure.structure)
+    return join(structure.structure)
 
 
 def part(structure: SiteStructure, name: str) -> MovablePart:
@@ -62,7 +62,7 @@ def test_rows_list_each_part_before_its_children() -> None:
     assert next(each for each in rows if each.id == "outer").child_titles == "two c inner three"
 
 
-def test_a_thousand_nested_groups_are_listed() -> None:
+def test_thousand_nested_groups_are_listed() -> None:
     inner = group("g0")
     for number in range(1, 1000):
         inner = SectionGroup.model_construct(id=f"g{number}", title="", children=(inner,), sections=())
@@ -89,11 +89,11 @@ def test_part_moves_one_place_and_back(name: str, step: Any, after: str | None) 
         return
     assert position is not None
     before = site_tree.current_position(SITE, moved)
-    then = site_tree.move_part(SITE, Sort(at=AT, item=site_tree.pointer_to(moved), position=position))
-    assert outline(then) == after
+    after_move = site_tree.move_part(SITE, Sort(at=AT, item=site_tree.pointer_to(moved), position=position))
+    assert to_text(after_move) == after
     assert before is not None
-    back = site_tree.move_part(then, Sort(at=AT, item=site_tree.pointer_to(moved), position=before))
-    assert outline(back) == outline(SITE)
+    back = site_tree.move_part(after_move, Sort(at=AT, item=site_tree.pointer_to(moved), position=before))
+    assert to_text(back) == to_text(SITE)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_move_targets_accept_the_part_and_are_not_inside_it(
 
 def test_moved_part_names_its_new_parent() -> None:
     position = Position(before=site_tree.pointer_to(part(SITE, "c")))
-    then = site_tree.move_part(SITE, Sort(at=AT, item=site_tree.pointer_to(part(SITE, "a")), position=position))
-    assert outline(then) == "one(b) outer(two(a c) inner(three)) four"
-    assert site_tree.parent_id(part(then, "a")) == "two"
+    after_move = site_tree.move_part(SITE, Sort(at=AT, item=site_tree.pointer_to(part(SITE, "a")), position=position))
+    assert to_text(after_move) == "one(b) outer(two(a c) inner(three)) four"
+    assert site_tree.parent_id(part(after_move, "a")) == "two"
 
 
 @pytest.mark.parametrize(
@@ -130,5 +130,7 @@ def test_only_one_sibling_is_the_default(
     chosen = part(structure, name)
     found = site_tree.sibling_default(structure, chosen)
     assert (found.id if found else None) == before
-    then = site_tree.set_default(structure, chosen)
-    assert " ".join(each.id for each, _ in site_tree.walk_parts(then) if getattr(each, "default", False)) == defaults
+    after_move = site_tree.set_default(structure, chosen)
+    assert (
+        " ".join(each.id for each, _ in site_tree.walk_parts(after_move) if getattr(each, "default", False)) == defaults
+    )

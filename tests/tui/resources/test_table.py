@@ -36,8 +36,8 @@ def column(table: TableState, title: str) -> ResourceColumn[Member]:
 
 @pytest.fixture
 def state() -> Iterator[StateDb]:
-    with closing(StateDb(None)) as kept:
-        yield kept
+    with closing(StateDb(None)) as database:
+        yield database
 
 
 def names(table: TableState) -> list[str]:
@@ -62,7 +62,7 @@ def test_items_without_a_value_come_last_in_both_directions(state: StateDb) -> N
     assert names(table) == ["Ada", "ben", "cleo"]
 
 
-def test_columns_and_order_are_saved(state: StateDb) -> None:
+def test_columns_and_sort_order_are_saved(state: StateDb) -> None:
     table = TableState(MEMBERS, state)
     table.sort_by(column(table, "JOINED"))
     table.toggle_column(column(table, "EMAIL"))
@@ -72,14 +72,14 @@ def test_columns_and_order_are_saved(state: StateDb) -> None:
     assert [each.title for each in again.columns] == [each.title for each in table.columns]
 
 
-def test_a_saved_choice_with_an_unknown_column_is_ignored(state: StateDb) -> None:
+def test_saved_columns_with_an_unknown_column_are_ignored(state: StateDb) -> None:
     state.set_fact("columns of organizations.ListMembers", ["PERSON", "ROLE"])
     assert [each.title for each in TableState(MEMBERS, state).columns] == [
         each.title for each in MEMBERS.columns if each.is_shown
     ]
 
 
-def test_the_last_visible_column_cannot_be_hidden(state: StateDb) -> None:
+def test_last_visible_column_cannot_be_hidden(state: StateDb) -> None:
     table = TableState(MEMBERS, state)
     for each in MEMBERS.columns:
         if each in table.columns:
@@ -87,7 +87,7 @@ def test_the_last_visible_column_cannot_be_hidden(state: StateDb) -> None:
     assert len(table.columns) == 1
 
 
-def test_a_filter_searches_hidden_columns(state: StateDb) -> None:
+def test_filter_searches_hidden_columns(state: StateDb) -> None:
     table = TableState(MEMBERS, state)
     table.toggle_column(column(table, "EMAIL"))
     assert "ben@sea.example" in table.search_text(PEOPLE[0], str)
@@ -95,8 +95,8 @@ def test_a_filter_searches_hidden_columns(state: StateDb) -> None:
 
 def test_csv_is_readable_and_contains_no_formulas() -> None:
     columns = [each for each in MEMBERS.columns if each.title in ("NAME", "ROLE", "LAST SEEN")]
-    said = as_csv(columns, (member('=HYPERLINK("x"), "y"', None, 2),), str)
-    assert said == 'name,role,last seen\r\n"\'=HYPERLINK(""x""), ""y""",Guest,2026-01-02T00:00:00+00:00\r\n'
+    exported = as_csv(columns, (member('=HYPERLINK("x"), "y"', None, 2),), str)
+    assert exported == 'name,role,last seen\r\n"\'=HYPERLINK(""x""), ""y""",Guest,2026-01-02T00:00:00+00:00\r\n'
 
 
 def test_special_characters_do_not_break_a_markdown_table() -> None:
@@ -106,16 +106,16 @@ def test_special_characters_do_not_break_a_markdown_table() -> None:
 
 def test_json_contains_all_fields_except_secrets() -> None:
     server = McpServer(id="m", name="Tides", url="https://tides.example", headers={"Authorization": "Bearer s3cret"})
-    said = as_json((server,), frozenset({"headers"}))
-    assert json.loads(said)[0]["name"] == "Tides"
-    assert "s3cret" not in said
+    exported = as_json((server,), frozenset({"headers"}))
+    assert json.loads(exported)[0]["name"] == "Tides"
+    assert "s3cret" not in exported
 
 
 def test_sort_keys_are_computed_once_per_column_and_item(state: StateDb) -> None:
-    asked: list[str] = []
+    computed: list[str] = []
 
     def name(thing: Member) -> str:
-        asked.append(thing.user.name)
+        computed.append(thing.user.name)
         return thing.user.name
 
     table = TableState(MEMBERS, state)
@@ -128,13 +128,13 @@ def test_sort_keys_are_computed_once_per_column_and_item(state: StateDb) -> None
     names(table)
     table.sort_column = by
     assert names(table) == ["cleo", "ben", "Ada"]
-    assert asked == ["ben", "Ada", "cleo"]
+    assert computed == ["ben", "Ada", "cleo"]
     others = (*PEOPLE[1:], member("dido"))
     assert [each.user.name for each in table.sort_items(others, str)] == ["dido", "cleo", "Ada"]
     table.clear_sort_keys()
-    asked.clear()
+    computed.clear()
     assert names(table) == ["cleo", "ben", "Ada"]
-    assert asked == ["ben", "Ada", "cleo"]
+    assert computed == ["ben", "Ada", "cleo"]
 
 
 def test_first_column_keeps_its_minimum_width(state: StateDb) -> None:
@@ -143,7 +143,7 @@ def test_first_column_keeps_its_minimum_width(state: StateDb) -> None:
     table = TableState(SITES, state)
     for width in (40, 50, 60, 76, 80, 116, 196):
         shown = ColumnLayout(table.headings()).row_line(table.render_row(site, str).cells, width, safe).plain
-        assert title in shown, f"{width}: {shown}"
+        assert title in shown, f"the title is cut at width {width}: {shown}"
 
 
 def test_titles_beyond_the_limit_are_counted() -> None:

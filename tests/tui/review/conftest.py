@@ -1,4 +1,4 @@
-"""A small platform, and a client of a user."""
+"""Fixtures: a small platform, and the client of a user."""
 
 from __future__ import annotations
 

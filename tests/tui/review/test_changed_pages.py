@@ -40,12 +40,12 @@ AFTER = revision(
 )
 
 
-def drawn(found: list[TreeNode], depth: int = 0) -> list[str]:
+def tree_lines(found: list[TreeNode], depth: int = 0) -> list[str]:
     lines = []
     for node in found:
         end = f" {node.right}" if str(node.right) else ""
         lines.append(f"{'  ' * depth}{node.sign!s}|{node.label}{'|dim' if node.dim else ''}{end}")
-        lines += drawn(list(node.children), depth + 1)
+        lines += tree_lines(list(node.children), depth + 1)
     return lines
 
 
@@ -70,7 +70,7 @@ def test_deleted_pages_keep_their_positions_in_the_tree() -> None:
     marks = EntryMarks(
         viewed={"third"}, changed_since={"new"}, sizes={"first": ChangeSize(3, 2, 10, 11), "new": ChangeSize(7)}
     )
-    assert drawn(tree_nodes(entries, (), BEFORE.pages, AFTER.pages, marks)) == [
+    assert tree_lines(tree_nodes(entries, (), BEFORE.pages, AFTER.pages, marks)) == [
         "|Guides|dim",
         "   −|Second",
         "  ✓~|Third|dim",
@@ -83,8 +83,8 @@ def test_deleted_pages_keep_their_positions_in_the_tree() -> None:
         " +|a.png",
         " ~|variables",
     ]
-    whole = drawn(tree_nodes(entries, (), BEFORE.pages, AFTER.pages, marks, whole_tree=True))
-    assert whole[0] == "|Start|dim", "pages that stay as they are come too"
+    whole = tree_lines(tree_nodes(entries, (), BEFORE.pages, AFTER.pages, marks, whole_tree=True))
+    assert whole[0] == "|Start|dim", "the whole tree must contain unchanged pages"
 
 
 def test_unchanged_ancestors_share_a_row() -> None:
@@ -92,7 +92,7 @@ def test_unchanged_ancestors_share_a_row() -> None:
         return revision(page("a", page("b", page("c", page("d", text=text)), page("e", page("f", text=text)))))
 
     entries = changed_pages(changes_between(tree("one"), tree("two")))
-    assert drawn(tree_nodes(entries, (), (), tree("two").pages, EntryMarks())) == [
+    assert tree_lines(tree_nodes(entries, (), (), tree("two").pages, EntryMarks())) == [
         "|A › B › C|dim",
         "   ~|D",
         "|A › B › E|dim",
@@ -112,8 +112,8 @@ def test_commented_pages_have_entries() -> None:
 
     threads = [thread("a", page={"id": "start"}), thread("b", page={"id": "third"}), thread("c")]
     entries = changed_pages(changes_between(BEFORE, AFTER))
-    also = commented_pages(threads, entries, {"start": "Start"})
-    assert [(entry.key, entry.title) for entry in also] == [(WHOLE, "General comments"), ("start", "Start")]
+    commented = commented_pages(threads, entries, {"start": "Start"})
+    assert [(entry.key, entry.title) for entry in commented] == [(WHOLE, "General comments"), ("start", "Start")]
 
 
 def test_more_than_a_thousand_changes_are_found_from_revisions() -> None:

@@ -1,4 +1,4 @@
-"""Conflicts of an update are found in the change request, and the choices are sent back."""
+"""Conflicts are found in a change request after an update, and the chosen versions are saved."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from octavo.tui.review.conflict_finder import MergeRevisions, OpenConflicts, fin
 from octavo.tui.review.tree_conflicts import find_tree_conflicts
 from tests.server.asking import Ask
 from tests.server.writing import Desk, update
-from tests.tui.review.test_merge_checks import DISAGREEMENTS, PAGES, Work, asking, platform
+from tests.tui.review.test_merge_checks import DISAGREEMENTS, PAGES, Work, connected, platform
 
 __all__ = ["platform"]
 
-TOLD_ONLY = {
+WITHOUT_CHOICE = {
     "each below the other",
     "deleted here, a new page below it there",
     "a new page here below one deleted there",
 }
-"""Cases that are only reported, because there is nothing to choose."""
+"""Cases that Octavo only reports, because no version can be chosen."""
 
 
 @pytest.fixture
 async def live(platform: Platform, tmp_path: Path) -> AsyncIterator[Live]:
-    async with asking(platform, tmp_path) as live:
+    async with connected(platform, tmp_path) as live:
         yield live
 
 
-async def found_by(live: Live, at: ChangeRequestRef, kept: Any = None) -> OpenConflicts:
+async def find_in(live: Live, at: ChangeRequestRef, kept: Any = None) -> OpenConflicts:
     change_request = await live.fetch(change_requests.Get(at=at))
-    met = await merge_revisions(live, at, change_request, kept)
+    merge = await merge_revisions(live, at, change_request, kept)
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
-    return await find_conflicts(live, at, change_request.revision, changed, met)
+    return await find_conflicts(live, at, change_request.revision, changed, merge)
 
 
-async def held(desk: Desk, at: ContentRef) -> dict[str, tuple[Any, ...]]:
+async def content_of(desk: Desk, at: ContentRef) -> dict[str, tuple[Any, ...]]:
     """Return the place, title and text of each page."""
     tree = await desk.tree(at)
     pages = [
@@ -52,7 +52,7 @@ async def held(desk: Desk, at: ContentRef) -> dict[str, tuple[Any, ...]]:
         if page.type == "document"
     ]
     above = {page.id: (tree.path_to(page.id)[:-1] or (None,))[-1] for page in pages}
-    places = {page.id: above[page.id].id if above[page.id] else None for page in pages}  # type: ignore[union-attr]  # asked
+    places = {page.id: above[page.id].id if above[page.id] else None for page in pages}  # type: ignore[union-attr]  # The condition checks for None.
     return {
         page.id: (places[page.id], page.title, page.emoji, page.description, (page.markdown or "").strip())
         for page in pages
@@ -68,13 +68,13 @@ async def test_chosen_side_is_saved_in_the_change_request(
     ids = {page.title: page.id for page in (await desk.tree()).walk()}
     at = await desk.propose(*there(ids))
     await desk.publish(*here(ids))
-    wanted = await held(desk, desk.space if side == "main" else at)
+    wanted = await content_of(desk, desk.space if side == "main" else at)
     assert (await desk.ask(change_requests.UpdateFromMain(at=at), "jun")).result == "conflicts"
 
-    found = await found_by(live, at)
-    told = {page.title for page in found.pages} | {shape.title for shape in found.tree_conflicts}
-    assert name in told or "Beta" in told or "Here" in told
-    if any(case in request.node.name for case in TOLD_ONLY):
+    found = await find_in(live, at)
+    titles = {page.title for page in found.pages} | {shape.title for shape in found.tree_conflicts}
+    assert name in titles or "Beta" in titles or "Here" in titles
+    if any(case in request.node.name for case in WITHOUT_CHOICE):
         assert not found.names
         return
     choices = {each: MergeChoice(side) for each in found.names}
@@ -83,18 +83,18 @@ async def test_chosen_side_is_saved_in_the_change_request(
     if changes:
         outcome = await edit(live, at, found.revision, changes)
         assert outcome.kind == "done", outcome.message
-    now = await held(desk, at)
+    now = await content_of(desk, at)
     contested = {page.page for page in found.pages} | {shape.id for shape in found.tree_conflicts}
     assert {page: now.get(page) for page in contested} == {page: wanted.get(page) for page in contested}
-    assert not (await found_by(live, at)).pages
+    assert not (await find_in(live, at)).pages
 
 
 CONFLICT = ("# Alpha\n\nOne.\n\n2 here.\n\nThree.\n", "# Alpha\n\nOne.\n\n2 there.\n\nThree.\n\nFour there.\n")
 """Edits of the first page by both sides."""
 
 
-async def conflicting(platform: Platform) -> tuple[Desk, ChangeRequestRef, str]:
-    """A change request whose first page conflicts with main. Also the id of the page."""
+async def open_conflict(platform: Platform) -> tuple[Desk, ChangeRequestRef, str]:
+    """Return a change request whose first page conflicts with main, and the id of the page."""
     desk = await Desk.open(Ask(platform), *PAGES)
     alpha = await desk.id("Alpha")
     at = await desk.propose(update(alpha, CONFLICT[1]))
@@ -103,27 +103,27 @@ async def conflicting(platform: Platform) -> tuple[Desk, ChangeRequestRef, str]:
 
 
 async def test_merged_revisions_are_found_from_their_parents(platform: Platform, live: Live) -> None:
-    desk, at, alpha = await conflicting(platform)
+    desk, at, alpha = await open_conflict(platform)
     base = (await desk.get(at)).base
     for number in (1, 2):
         before, main = await desk.get(at), (await desk.ask(content.Get(at=desk.space))).id
         await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
         await desk.edit(at, update(await desk.id("Beta"), f"# Beta\n\nEdited since, {number}.\n"))
         now = await live.fetch(change_requests.Get(at=at))
-        met = MergeRevisions(base, main, before.revision or "")
-        assert await merge_revisions(live, at, now, None) == met
+        merge = MergeRevisions(base, main, before.revision or "")
+        assert await merge_revisions(live, at, now, None) == merge
         remembered = {"base": base, "main": "another", "mine": before.revision}
-        assert await merge_revisions(live, at, now, remembered) == met
+        assert await merge_revisions(live, at, now, remembered) == merge
         base = main
         await desk.publish(update(alpha, CONFLICT[0] + f"\nAnd {number}.\n"))
 
 
 async def test_edit_after_the_update_is_kept(platform: Platform, live: Live) -> None:
-    desk, at, alpha = await conflicting(platform)
+    desk, at, alpha = await open_conflict(platform)
     await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
     marked = (await desk.page("Alpha", at)).markdown or ""
     await desk.edit(at, update(alpha, marked.replace("Three.", "3, since.")))
-    found = await found_by(live, at)
+    found = await find_in(live, at)
     (name, conflict), *others = found.pages[0].conflicts
     assert not others
     assert (conflict.base or "").strip() == "Two."
@@ -140,7 +140,7 @@ async def test_page_with_all_conflicts_resolved_is_sent(platform: Platform, live
     at = await desk.propose(update(alpha, texts[1][0]), update(beta, texts[1][1]))
     await desk.publish(update(alpha, texts[0][0]), update(beta, texts[0][1]))
     await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
-    found = await found_by(live, at)
+    found = await find_in(live, at)
     assert [len(page.conflicts) for page in found.pages] == [2, 1]
     first, second, third = found.names
     assert not found.edits({first: MergeChoice("main")}, "#2")
@@ -150,20 +150,20 @@ async def test_page_with_all_conflicts_resolved_is_sent(platform: Platform, live
 
 
 async def test_conflicts_of_a_merge_are_found_in_main(platform: Platform, live: Live) -> None:
-    desk, at, alpha = await conflicting(platform)
+    desk, at, alpha = await open_conflict(platform)
     assert (await desk.merge(at)).result == "conflicts"
     merged = await live.fetch(change_requests.Get(at=at))
-    met = await merge_revisions(live, at, merged, None)
+    merge = await merge_revisions(live, at, merged, None)
     assert merged.revision_merged is not None
-    made = await live.fetch(
+    changed = await live.fetch(
         content.ListChanges(at=RevisionRef(space_id=at.space_id, revision_id=merged.revision_merged))
     )
-    fresh = await desk.propose(subject="Resolve the conflicts")
-    found = await find_conflicts(live, fresh, (await desk.get(fresh)).revision, made, met)
+    follow_up = await desk.propose(subject="Resolve the conflicts")
+    found = await find_conflicts(live, follow_up, (await desk.get(follow_up)).revision, changed, merge)
     (name, conflict), *_ = found.pages[0].conflicts
     assert (found.pages[0].page, (conflict.base or "").strip()) == (alpha, "Two.")
-    await edit(live, fresh, found.revision, found.edits({name: MergeChoice("own", "Two, together.")}, "#2"))
-    assert (await desk.merge(fresh)).result == "merge"
+    await edit(live, follow_up, found.revision, found.edits({name: MergeChoice("own", "Two, together.")}, "#2"))
+    assert (await desk.merge(follow_up)).result == "merge"
     assert (await desk.page("Alpha")).markdown == "# Alpha\n\nOne.\n\nTwo, together.\n\nThree.\n\nFour there.\n"
 
 
@@ -174,7 +174,7 @@ async def test_title_follows_the_chosen_heading(platform: Platform, live: Live, 
     at = await desk.propose(update(beta, "# There\n\nWords of beta.\n", title="There"))
     await desk.publish(update(beta, "# Here\n\nWords of beta.\n", title="Here"))
     await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
-    found = await found_by(live, at)
+    found = await find_in(live, at)
     assert not found.tree_conflicts
     (name,) = found.names
     await edit(live, at, found.revision, found.edits({name: MergeChoice(side)}, "#2"))
@@ -194,32 +194,32 @@ def test_conflicts_without_an_edit_have_no_choices() -> None:
         for number in range(3)
     ]
     found, _ = find_tree_conflicts((three[0], three[1], three[2]), content.PageTree(pages=()))
-    said = {shape.title: shape.summary for shape in found}
-    assert said.keys() == {"limit", "map.png", "Foot"}
+    summaries = {shape.title: shape.summary for shape in found}
+    assert summaries.keys() == {"limit", "map.png", "Foot"}
     assert not any(shape.can_choose for shape in found)
-    assert said["limit"].startswith("Both sides changed this variable. The value in main was kept.")
-    assert all("Press o to open the change request in the browser." in each for each in said.values())
+    assert summaries["limit"].startswith("Both sides changed this variable. The value in main was kept.")
+    assert all("Press o to open the change request in the browser." in each for each in summaries.values())
 
 
 async def test_conflicts_without_markers_are_found_by_merging_again(platform: Platform, live: Live) -> None:
-    desk, at, alpha = await conflicting(platform)
+    desk, at, alpha = await open_conflict(platform)
     about = await desk.get(at)
-    told = MergeRevisions(about.base, (await desk.ask(content.Get(at=desk.space))).id, about.revision or "")
+    titles = MergeRevisions(about.base, (await desk.ask(content.Get(at=desk.space))).id, about.revision or "")
 
-    async def found(*settled: str) -> OpenConflicts:
+    async def found(*resolved: str) -> OpenConflicts:
         changed = await live.fetch(content.ListChanges(at=at, limit=1000))
         head = (await desk.get(at)).revision
-        return await find_conflicts(live, at, head, changed, None, server_revisions=told, resolved_pages=settled)
+        return await find_conflicts(live, at, head, changed, None, server_revisions=titles, resolved_pages=resolved)
 
-    unsettled = await found()
-    (page,) = unsettled.pages
+    unresolved = await found()
+    (page,) = unresolved.pages
     assert page.is_unmarked
     assert [(conflict.base or "").strip() for _, conflict in page.conflicts] == ["Two."]
     assert not (await found(alpha)).pages
-    (name,) = unsettled.names
-    edits = unsettled.edits({name: MergeChoice("both")}, "#2")
-    await edit(live, at, unsettled.revision, edits)
+    (name,) = unresolved.names
+    edits = unresolved.edits({name: MergeChoice("both")}, "#2")
+    await edit(live, at, unresolved.revision, edits)
     assert (
         await desk.page("Alpha", at)
     ).markdown == "# Alpha\n\nOne.\n\n2 here.\n\n2 there.\n\nThree.\n\nFour there.\n"
-    assert not (await found()).pages, "what somebody wrote since is not asked about again"
+    assert not (await found()).pages, "a later edit must not become a conflict again"

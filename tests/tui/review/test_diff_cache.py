@@ -1,4 +1,4 @@
-"""Diffs of a change request, made ahead, against the embedded platform."""
+"""Diffs of a change request, which are built before they are shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from octavo.documents.changed_items import ChangedPage, changed_pages
 from octavo.server.app import Platform
 from octavo.tui.review.changed_tree import ViewedMarks
 from octavo.tui.review.diff_cache import MAX_PARALLEL, ComparedSides, DiffCache, _diff_key
-from tests.data.sends import Gate
+from tests.data.sends import RequestGate
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update
 
@@ -42,22 +42,22 @@ def platform() -> Iterator[Platform]:
 
 @dataclass
 class Review:
-    """A change request of eight pages: six are edited, one is added and one deleted."""
+    """A change request with eight changed pages: six are edited, one is added, and one is deleted."""
 
     comparisons: DiffCache
     pages: dict[str, ChangedPage]
-    gate: Gate
-    made: list[str]
+    gate: RequestGate
+    built: list[str]
 
     async def settle(self) -> None:
         while self.comparisons._tasks:
             await asyncio.gather(*self.comparisons._tasks.values(), return_exceptions=True)
             await asyncio.sleep(0)
 
-    def asked_of(self, title: str) -> int:
+    def count_requests(self, title: str) -> int:
         page = self.pages[title].page
         assert page is not None
-        return sum(isinstance(op, GetPage) and op.page_id == page.id for op in self.gate.asked)
+        return sum(isinstance(op, GetPage) and op.page_id == page.id for op in self.gate.requests)
 
 
 @pytest.fixture
@@ -69,19 +69,19 @@ async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
     about = await desk.get(at)
     listed = await desk.ask(content.ListChanges(at=at, limit=100))
     client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
-    gate = Gate(client)
-    state, shelf = StateDb(tmp_path, "ada@test"), ResponseCache(None, "ada@test")
-    live = Live(gate, shelf, Outbox(gate, state, Drafts(state)))
-    made: list[str] = []
-    comparisons = DiffCache(live, made.append)
+    gate = RequestGate(client)
+    state, cache = StateDb(tmp_path, "ada@test"), ResponseCache(None, "ada@test")
+    live = Live(gate, cache, Outbox(gate, state, Drafts(state)))
+    built: list[str] = []
+    comparisons = DiffCache(live, built.append)
     old, new = (RevisionRef(space_id=at.space_id, revision_id=each or "") for each in (about.base, about.revision))
     comparisons.set_sides(ComparedSides(old, new))
-    yield Review(comparisons, {page.title: page for page in changed_pages(listed.changes)}, gate, made)
+    yield Review(comparisons, {page.title: page for page in changed_pages(listed.changes)}, gate, built)
     comparisons.stop()
     await live.close()
     await live.outbox.close()
     await client.aclose()
-    shelf.close()
+    cache.close()
     state.close()
 
 
@@ -90,16 +90,16 @@ async def test_two_pages_are_prefetched_in_parallel_and_cached(review: Review) -
     review.comparisons.prefetch(review.pages.values())
     await asyncio.sleep(0.01)
     assert len(review.comparisons._tasks) == MAX_PARALLEL
-    review.gate.let_go()
+    review.gate.release()
     await review.settle()
-    assert len(review.made) == len(review.pages) == 8
-    asked = len(review.gate.asked)
-    assert asked == 14, "what is made or deleted has one side"
+    assert len(review.built) == len(review.pages) == 8
+    requests = len(review.gate.requests)
+    assert requests == 14, "a new or deleted page needs one request, and a changed page needs two"
     found = await review.comparisons.compare(review.pages["Page 3"])
     assert found.new.source == "# Page 3\n\nOther words of it.\n"
     size = review.comparisons.sizes[review.pages["Page 3"].key]
     assert (size.added, size.removed) == (2, 1)
-    assert len(review.gate.asked) == asked, "a diff that is there is not made again"
+    assert len(review.gate.requests) == requests, "a cached diff must not be loaded again"
 
 
 async def test_shown_page_is_compared_before_prefetched_pages(review: Review) -> None:
@@ -108,11 +108,11 @@ async def test_shown_page_is_compared_before_prefetched_pages(review: Review) ->
     await asyncio.sleep(0.01)
     wanted = asyncio.create_task(review.comparisons.compare(review.pages["Page 5"]))
     await asyncio.sleep(0.01)
-    assert review.asked_of("Page 5") == 2, "it does not wait for its turn"
-    review.gate.let_go()
+    assert review.count_requests("Page 5") == 2, "the shown page must be loaded before its turn"
+    review.gate.release()
     assert (await wanted).old.source == "# Page 5\n\nWords of it.\n"
     await review.settle()
-    assert review.asked_of("Page 5") == 2
+    assert review.count_requests("Page 5") == 2
 
 
 async def test_prefetched_pages_have_low_priority_until_they_are_shown(
@@ -121,42 +121,42 @@ async def test_prefetched_pages_have_low_priority_until_they_are_shown(
     urgencies: dict[str, IsWaitedFor] = {}
     send = review.gate._send
 
-    async def recorded(op: Any) -> Any:
+    async def record(op: Any) -> Any:
         urgencies[f"{op.page_id} {op.at.revision_id}"] = current_urgency()
         await asyncio.sleep(0.01)
         return await send(op)
 
-    def waited_for(title: str) -> list[bool]:
+    def is_urgent(title: str) -> list[bool]:
         page = review.pages[title].page
         assert page is not None
         return [each() for name, each in urgencies.items() if name.startswith(f"{page.id} ")]
 
-    review.gate._send = recorded
+    review.gate._send = record
     review.comparisons.prefetch(review.pages.values())
-    while len(urgencies) < 4:  # noqa: ASYNC110  # nothing tells when a request is sent
+    while len(urgencies) < 4:  # noqa: ASYNC110  # There is no event for a sent request.
         await asyncio.sleep(0)
-    assert (waited_for("Page 0"), waited_for("Page 1")) == ([False, False], [False, False])
+    assert (is_urgent("Page 0"), is_urgent("Page 1")) == ([False, False], [False, False])
     wanted = asyncio.create_task(review.comparisons.compare(review.pages["Page 1"]))
     other = asyncio.create_task(review.comparisons.compare(review.pages["Page 5"]))
-    while len(waited_for("Page 5")) < 2:  # noqa: ASYNC110  # nothing tells when a request is sent
+    while len(is_urgent("Page 5")) < 2:  # noqa: ASYNC110  # There is no event for a sent request.
         await asyncio.sleep(0)
-    assert (waited_for("Page 0"), waited_for("Page 1")) == ([False, False], [True, True])
-    assert waited_for("Page 5") == [True, True]
+    assert (is_urgent("Page 0"), is_urgent("Page 1")) == ([False, False], [True, True])
+    assert is_urgent("Page 5") == [True, True]
     await asyncio.gather(wanted, other)
     await review.settle()
-    assert len(review.gate.asked) == 14, "each page is fetched once"
-    assert waited_for("Page 3") == [False, False]
+    assert len(review.gate.requests) == 14, "each side of a page must be loaded once"
+    assert is_urgent("Page 3") == [False, False]
 
 
 async def test_page_shown_while_its_prefetch_starts_uses_the_prefetch(review: Review) -> None:
     urgencies: list[bool] = []
     send = review.gate._send
 
-    async def recorded(op: Any) -> Any:
+    async def record(op: Any) -> Any:
         urgencies.append(current_urgency()())
         return await send(op)
 
-    review.gate._send = recorded
+    review.gate._send = record
     page = review.pages["Page 2"]
     review.comparisons.prefetch([page])
     await review.comparisons.compare(page)
@@ -167,7 +167,7 @@ async def test_failed_prefetch_stops_the_prefetching(review: Review) -> None:
     review.gate.errors.extend(NotSent("The network is down.", Trace("GET", "/", 0)) for _ in range(4))
     review.comparisons.prefetch(review.pages.values())
     await review.settle()
-    assert len(review.gate.asked) <= 6
+    assert len(review.gate.requests) <= 6
     review.gate.errors.clear()
     assert not (await review.comparisons.compare(review.pages["Page 4"])).diff.is_empty
 
@@ -195,8 +195,8 @@ async def test_long_pages_are_not_all_cached(review: Review, monkeypatch: pytest
     await review.settle()
     kept = [page for page in review.pages.values() if review.comparisons.cached(page) is not None]
     assert 0 < len(kept) < 8
-    assert next(iter(review.pages.values())) in kept, "the next to be looked at"
-    assert len(review.comparisons.sizes) == 8, "how much changed stays known"
+    assert next(iter(review.pages.values())) in kept, "the next page must be cached"
+    assert len(review.comparisons.sizes) == 8, "the numbers of changed lines must be kept for all pages"
 
 
 async def test_dropping_others_keeps_the_shown_diff(review: Review) -> None:
@@ -223,23 +223,23 @@ def test_viewed_marks_last_until_the_page_changes() -> None:
     assert marks.toggle("b")
     assert not marks.toggle("b")
     assert marks.toggle("c")
-    later = ViewedMarks(state, "cr")
-    assert later.load("one") is None
-    assert later.keys == {"a", "c"}
-    assert later.load("two") == "one", "what changed since is asked for"
-    assert later.keys == frozenset()
-    later.toggle("d")
-    later.keep_unchanged({"a", "x"})
-    assert later.keys == {"c", "d"}
-    assert later.changed == {"a"}
-    assert later.toggle("a")
-    assert later.changed == frozenset()
+    reloaded = ViewedMarks(state, "cr")
+    assert reloaded.load("one") is None
+    assert reloaded.keys == {"a", "c"}
+    assert reloaded.load("two") == "one", "the revision of the last visit must be returned for a comparison"
+    assert reloaded.keys == frozenset()
+    reloaded.toggle("d")
+    reloaded.keep_unchanged({"a", "x"})
+    assert reloaded.keys == {"c", "d"}
+    assert reloaded.changed == {"a"}
+    assert reloaded.toggle("a")
+    assert reloaded.changed == frozenset()
     last = ViewedMarks(state, "cr")
     assert last.load("two") is None
     assert last.keys == {"a", "c", "d"}
     assert last.load("three") == "two"
     last.keep_unchanged(None)
-    assert last.keys == frozenset(), "nobody knows what holds"
+    assert last.keys == frozenset(), "without a comparison, no mark may be kept"
     assert last.changed == {"a", "c", "d"}
     state.close()
 
@@ -250,16 +250,17 @@ async def test_diff_requested_after_a_cancel_is_loaded(review: Review) -> None:
     first = asyncio.create_task(review.comparisons.compare(page))
     await asyncio.sleep(0.01)
     first.cancel()
-    second = asyncio.create_task(review.comparisons.compare(page))  # in the same moment
+    # This call comes in the same pass of the event loop.
+    second = asyncio.create_task(review.comparisons.compare(page))
     await asyncio.sleep(0.01)
-    review.gate.let_go()
+    review.gate.release()
     assert (await second).new.source == "# Page 2\n\nOther words of it.\n"
 
 
 async def test_page_with_another_kind_of_change_is_compared_again(review: Review) -> None:
     page = review.pages["Page 2"]
-    gone = replace(page, changes=(page.changes[0].model_copy(update={"type": "page_deleted"}),))
-    assert (await review.comparisons.compare(gone)).new.source == ""
+    deleted = replace(page, changes=(page.changes[0].model_copy(update={"type": "page_deleted"}),))
+    assert (await review.comparisons.compare(deleted)).new.source == ""
     assert review.comparisons.cached(page) is None
     review.comparisons.prefetch([page])
     await review.settle()

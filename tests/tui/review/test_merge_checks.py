@@ -1,4 +1,4 @@
-"""Merge checks match the merge on the embedded platform."""
+"""The checks before a merge predict the result of the merge on the embedded platform."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.server.writing import Desk, insert, update
 
 Ids: TypeAlias = dict[str, str]
 Work: TypeAlias = Callable[[Ids], list[ContentEdit]]
-Look: TypeAlias = Callable[[ChangeRequestRef], Awaitable[Checks]]
+RunChecks: TypeAlias = Callable[[ChangeRequestRef], Awaitable[Checks]]
 
 PAGES = (
     "# Alpha\n\nOne.\n\nTwo.\n\nThree.\n",
@@ -51,8 +51,8 @@ def platform() -> Iterator[Platform]:
 
 
 @asynccontextmanager
-async def asking(platform: Application, folder: Path) -> AsyncIterator[Live]:
-    """Return a `Live` of ada for the platform."""
+async def connected(platform: Application, folder: Path) -> AsyncIterator[Live]:
+    """Yield a `Live` of the user ada for the platform."""
     client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
     state = StateDb(folder, "ada@test")
     shelf = ResponseCache(None, "ada@test")
@@ -66,22 +66,22 @@ async def asking(platform: Application, folder: Path) -> AsyncIterator[Live]:
 
 
 @pytest.fixture
-def looking(platform: Platform, tmp_path: Path) -> Look:
-    async def look(at: ChangeRequestRef) -> Checks:
-        async with asking(platform, tmp_path) as asked:
+def run_checks_at(platform: Platform, tmp_path: Path) -> RunChecks:
+    async def run_checks_of(at: ChangeRequestRef) -> Checks:
+        async with connected(platform, tmp_path) as asked:
             return await run_checks(asked, at)
 
-    return look
+    return run_checks_of
 
 
-async def foreseen_and_merged(platform: Platform, looking: Look, here: Work, there: Work) -> tuple[Checks, str]:
-    """Return the checks and the merge of a change request, after the edits `here` in main and `there` in the change
-    request."""
+async def check_and_merge(platform: Platform, run_checks_at: RunChecks, here: Work, there: Work) -> tuple[Checks, str]:
+    """Run the checks of a change request and merge it, after the edits `here` in main and `there` in the change
+    request. Returns the checks and the result of the merge."""
     desk = await Desk.open(Ask(platform), *PAGES)
     ids = {page.title: page.id for page in (await desk.tree()).walk()}
     at = await desk.propose(*there(ids))
     await desk.publish(*here(ids))
-    known = await looking(at)
+    known = await run_checks_at(at)
     return known, (await desk.merge(at)).result
 
 
@@ -161,9 +161,9 @@ DISAGREEMENTS: dict[str, tuple[Work, Work, str]] = {
 
 @pytest.mark.parametrize(("here", "there", "page"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
 async def test_conflicts_of_a_merge_are_predicted(
-    platform: Platform, looking: Look, here: Work, there: Work, page: str
+    platform: Platform, run_checks_at: RunChecks, here: Work, there: Work, page: str
 ) -> None:
-    known, result = await foreseen_and_merged(platform, looking, here, there)
+    known, result = await check_and_merge(platform, run_checks_at, here, there)
     assert result == "conflicts"
     assert known.conflicts == (page,)
     assert fact(known, "conflicts").mark == "bad"
@@ -207,15 +207,15 @@ AGREEMENTS: dict[str, tuple[Work, Work]] = {
 
 @pytest.mark.parametrize(("here", "there"), AGREEMENTS.values(), ids=AGREEMENTS)
 async def test_clean_merge_has_no_predicted_conflicts(
-    platform: Platform, looking: Look, here: Work, there: Work
+    platform: Platform, run_checks_at: RunChecks, here: Work, there: Work
 ) -> None:
-    known, result = await foreseen_and_merged(platform, looking, here, there)
+    known, result = await check_and_merge(platform, run_checks_at, here, there)
     assert result == "merge"
     assert known.conflicts == ()
     assert fact(known, "conflicts").mark == "ok"
 
 
-ON_MAIN: dict[str, tuple[Work, Work, bool]] = {
+ALREADY_IN_MAIN: dict[str, tuple[Work, Work, bool]] = {
     "the same words": (*AGREEMENTS["the same words"], True),
     "deleted on both sides": (*AGREEMENTS["deleted on both sides"], True),
     "more on main": (
@@ -275,8 +275,8 @@ ON_MAIN: dict[str, tuple[Work, Work, bool]] = {
 }
 
 
-async def content_of(desk: Desk) -> list[tuple[str, str]]:
-    """All of main: the tree, and the fields and the text of each page."""
+async def main_content(desk: Desk) -> list[tuple[str, str]]:
+    """Return everything in main: the tree, and the fields and the text of each page."""
     found = [("", await desk.outline())]
     for each in (await desk.tree()).walk():
         page = await desk.page(each.title)
@@ -284,29 +284,30 @@ async def content_of(desk: Desk) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize(("here", "there", "is_on_main"), ON_MAIN.values(), ids=ON_MAIN)
+@pytest.mark.parametrize(("here", "there", "is_on_main"), ALREADY_IN_MAIN.values(), ids=ALREADY_IN_MAIN)
 async def test_change_request_already_in_main_changes_nothing(
-    platform: Platform, looking: Look, here: Work, there: Work, is_on_main: bool
+    platform: Platform, run_checks_at: RunChecks, here: Work, there: Work, is_on_main: bool
 ) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
     ids = {page.title: page.id for page in (await desk.tree()).walk()}
     at = await desk.propose(*there(ids))
     await desk.publish(*here(ids))
-    known, before = await looking(at), await content_of(desk)
+    known, before = await run_checks_at(at), await main_content(desk)
     assert known.is_on_main is is_on_main
     if known.is_on_main:
         assert not known.conflicts
         assert fact(known, "conflicts").text == "none: main already has the same changes"
         assert not [each for each in known.facts if each.label == "merged text"]
         await desk.ask(change_requests.UpdateFromMain(at=at))
-        updated = await looking(at)
+        updated = await run_checks_at(at)
         assert (updated.changes, updated.is_on_main) == ((), True)
     await desk.merge(at)
-    assert (await content_of(desk) == before) is (is_on_main or not known.changes)
+    assert (await main_content(desk) == before) is (is_on_main or not known.changes)
 
 
-def listing(platform: Platform, change: Json, more: int) -> Any:
-    """The platform, but it lists one change more of a change request, and leaves `more` out."""
+def with_other_changes(platform: Platform, change: Json, more: int) -> Any:
+    """Return the platform with one more change in each list of changes. The server says that it left out `more`
+    changes."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         sent: list[Any] = []
@@ -340,35 +341,37 @@ NOT_SHOWN = {"type": "file_edited", "file": {"id": "f", "name": "chart.png"}}
     ],
 )
 @pytest.mark.parametrize("has_changes", [True, False])
-async def test_merge_with_unlisted_changes_changes_something(
+async def test_change_request_with_unlisted_changes_is_not_already_in_main(
     platform: Platform, tmp_path: Path, change: Json, more: int, facts: list[str], *, has_changes: bool
 ) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
     beta = await desk.id("Beta")
     at = await desk.propose(*([update(beta, "# Beta\n\nSame.\n")] if has_changes else []))
     await desk.publish(update(beta, "# Beta\n\nSame.\n"))
-    async with asking(platform, tmp_path) as asked:
+    async with connected(platform, tmp_path) as asked:
         assert (await run_checks(asked, at)).why_no_effect
-    async with asking(listing(platform, change, more), tmp_path) as asked:
+    async with connected(with_other_changes(platform, change, more), tmp_path) as asked:
         known = await run_checks(asked, at)
         assert not known.is_on_main
         assert not known.why_no_effect
         assert [each.text for each in known.facts if each.label == "changes"] == facts
 
 
-async def test_merged_change_request_is_already_merged(platform: Platform, looking: Look) -> None:
+async def test_merged_change_request_is_already_merged(platform: Platform, run_checks_at: RunChecks) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
     at = await desk.propose(update(await desk.id("Beta"), "# Beta\n\nNew.\n"))
     await desk.merge(at)
-    assert why_blocked(await looking(at)) == "This change request is already merged."
+    assert why_blocked(await run_checks_at(at)) == "This change request is already merged."
 
 
 @pytest.mark.parametrize(
-    ("pages", "said"), [([], ""), (["a", "a"], "this page"), (["a", "b"], "these 2 pages")], ids=["none", "one", "two"]
+    ("pages", "expected"),
+    [([], ""), (["a", "a"], "this page"), (["a", "b"], "these 2 pages")],
+    ids=["none", "one", "two"],
 )
-def test_revert_hint_counts_pages_only(pages: list[str], said: str) -> None:
+def test_revert_hint_counts_pages_only(pages: list[str], expected: str) -> None:
     changes = [*({"type": "page_edited", "page": {"id": each}} for each in pages), NOT_SHOWN]
-    assert pages_to_revert([Change.model_validate(each) for each in changes]) == said
+    assert pages_to_revert([Change.model_validate(each) for each in changes]) == expected
 
 
 def fact(known: Checks, label: str) -> Fact:

@@ -1,4 +1,4 @@
-"""Checks of links, URLs and sites match the merge on the embedded platform."""
+"""The checks of links, URLs and sites predict the effects of a merge on the embedded platform."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ async def desk(platform: Platform) -> Desk:
     return desk
 
 
-async def published(desk: Desk) -> SiteRef:
-    """A published site with the space on it."""
+async def publish_site(desk: Desk) -> SiteRef:
+    """Publish a site that contains the space."""
     at = await a_site(desk.ask, await desk.ask(spaces.Get(at=desk.space)))
     await desk.ask(sites.Publish(at=at))
     return at
 
 
-async def proposing(live: Live, desk: Desk, *changes: ContentEdit) -> Checks:
-    """Return the checks of a change request with these changes."""
-    return await looked_at(live, await desk.propose(*changes))
+async def checks_of(live: Live, desk: Desk, *changes: ContentEdit) -> Checks:
+    """Return the checks of a new change request with these changes."""
+    return await run_all_checks(live, await desk.propose(*changes))
 
 
-async def looked_at(live: Live, at: ChangeRequestRef) -> Checks:
+async def run_all_checks(live: Live, at: ChangeRequestRef) -> Checks:
     known = await run_checks(live, at)
     assert [fact.label for fact in known.facts].count("links") == 1
     return known
@@ -52,28 +52,30 @@ def fact(known: Checks, label: str) -> Fact:
     return next(each for each in known.facts if each.label == label)
 
 
-async def test_broken_links_are_named(live: Live, desk: Desk) -> None:
-    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+async def test_merge_checks_name_broken_links(live: Live, desk: Desk) -> None:
+    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
     assert fact(known, "links") == Fact("care", "links", "1 link would break: Home → beta.md")
     assert known.deleted == ("Beta",)
 
 
-async def test_new_images_without_text_are_named(live: Live, desk: Desk) -> None:
+async def test_merge_checks_name_new_images_without_alternative_text(live: Live, desk: Desk) -> None:
     home = await desk.page("Home")
     text = f"{home.markdown}\n\n![](https://example.com/a%20map%1B.png)\n\nAn ![icon](i.png) and ![](old.png).\n"
-    known = await proposing(live, desk, update(home.id, text), update(await desk.id("Beta"), "# Beta\n\nNo picture.\n"))
-    said = "2 new images without alternative text: a map␛.png on Home, old.png on Home"
-    assert fact(known, "images") == Fact("care", "images", said)
+    known = await checks_of(live, desk, update(home.id, text), update(await desk.id("Beta"), "# Beta\n\nNo picture.\n"))
+    expected = "2 new images without alternative text: a map␛.png on Home, old.png on Home"
+    assert fact(known, "images") == Fact("care", "images", expected)
     await desk.publish(update(home.id, text))
-    known = await proposing(live, desk, update(home.id, f"{text}\nMore words.\n"))
-    assert all(fact.label != "pictures" for fact in known.facts), "they were there before"
+    known = await checks_of(live, desk, update(home.id, f"{text}\nMore words.\n"))
+    assert all(fact.label != "pictures" for fact in known.facts), (
+        "images that were in the page before must not be reported"
+    )
 
 
 async def test_links_are_read_from_pages_if_the_server_lists_none(live: Live, desk: Desk, platform: Platform) -> None:
     platform.refuse_next(links.ListOfChangeRequest, 404, "There is no such thing.", times=2)
-    known = await proposing(live, desk, update(await desk.id("Gamma"), "# Gamma\n\nSee [it](nowhere.md).\n"))
+    known = await checks_of(live, desk, update(await desk.id("Gamma"), "# Gamma\n\nSee [it](nowhere.md).\n"))
     assert fact(known, "links") == Fact("care", "links", "1 broken link: Gamma → nowhere.md")
-    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
     assert fact(known, "links") == Fact(
         "care",
         "links",
@@ -82,21 +84,21 @@ async def test_links_are_read_from_pages_if_the_server_lists_none(live: Live, de
 
 
 async def test_moved_page_moves_its_subpages(live: Live, desk: Desk) -> None:
-    await published(desk)
-    known = await proposing(live, desk, update(await desk.id("Gamma"), slug="delta"))
-    said = "2 pages without a redirect: Gamma /gamma → /delta, Below /gamma/below → /delta/below"
-    assert fact(known, "redirects") == Fact("care", "redirects", said)
+    await publish_site(desk)
+    known = await checks_of(live, desk, update(await desk.id("Gamma"), slug="delta"))
+    expected = "2 pages without a redirect: Gamma /gamma → /delta, Below /gamma/below → /delta/below"
+    assert fact(known, "redirects") == Fact("care", "redirects", expected)
     assert known.live.startswith("The merged changes will go live immediately on Docs (")
 
 
 async def test_redirect_from_the_old_path_is_enough(live: Live, desk: Desk) -> None:
-    at = await published(desk)
+    at = await publish_site(desk)
     site_space = (await desk.ask(site_structure.ListSiteSpaces(at=at))).items[0].id
     to = redirects.ToPage(site_space_id=site_space, page_id=await desk.id("Home"))
     await desk.ask(redirects.Create(at=at, source="/docs/beta", destination=to))
-    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
     assert fact(known, "redirects") == Fact("ok", "redirects", "1 page moved or deleted, all with a redirect")
-    known = await proposing(live, desk, DeletePage(page=await desk.id("Gamma")))
+    known = await checks_of(live, desk, DeletePage(page=await desk.id("Gamma")))
     assert (
         fact(known, "redirects").text
         == "2 pages without a redirect: Gamma /gamma (deleted), Below /gamma/below (deleted)"
@@ -104,7 +106,7 @@ async def test_redirect_from_the_old_path_is_enough(live: Live, desk: Desk) -> N
 
 
 async def test_unpublished_space_needs_no_redirect(live: Live, desk: Desk) -> None:
-    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
     assert (
         fact(known, "redirects").text == "none needed: the space is not on a published site (1 page moved or deleted)"
     )
@@ -112,10 +114,10 @@ async def test_unpublished_space_needs_no_redirect(live: Live, desk: Desk) -> No
 
 
 async def test_failed_checks_are_shown_as_not_checked(live: Live, desk: Desk, platform: Platform) -> None:
-    await published(desk)
+    await publish_site(desk)
     platform.refuse_next(sites.List, 403, "No.")
     platform.refuse_next(links.ListOfChangeRequest, 500, "It burns.", times=4)
-    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
     assert (
         fact(known, "redirects").text
         == "1 page moved or deleted, redirects not checked: could not load the sites that use the space"
@@ -125,43 +127,45 @@ async def test_failed_checks_are_shown_as_not_checked(live: Live, desk: Desk, pl
         == "not checked: octavo.local reported an error (500): It burns. Try again in a moment."
     )
     platform.refuse_next(redirects.List, 403, "No.")
-    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
     assert "1 site not checked" in str(fact(known, "redirects").text)
 
 
 async def test_conflict_markers_of_an_update_are_shown(live: Live, desk: Desk) -> None:
     beta, gamma = await desk.id("Beta"), await desk.id("Gamma")
-    marks = "\n\n<<<<<<< main\n\nA.\n\n=======\n\nB.\n\n>>>>>>> feature\n"
-    await desk.publish(update(gamma, f"# Gamma{marks}"))
-    at = await desk.propose(update(beta, "# Beta\n\nThere.\n"), update(gamma, f"# Gamma{marks}\nOf git.\n"))
+    markers = "\n\n<<<<<<< main\n\nA.\n\n=======\n\nB.\n\n>>>>>>> feature\n"
+    await desk.publish(update(gamma, f"# Gamma{markers}"))
+    at = await desk.propose(update(beta, "# Beta\n\nThere.\n"), update(gamma, f"# Gamma{markers}\nOf git.\n"))
     await desk.publish(update(beta, "# Beta\n\nHere.\n"))
     await desk.ask(change_requests.UpdateFromMain(at=at))
-    known = await looked_at(live, at)
+    known = await run_all_checks(live, at)
     assert known.with_markers == ("Beta",)
-    said = "Beta still has conflict markers · press esc, then R to resolve the conflicts"
-    assert fact(known, "markers") == Fact("bad", "markers", said)
+    expected = "Beta still has conflict markers · press esc, then R to resolve the conflicts"
+    assert fact(known, "markers") == Fact("bad", "markers", expected)
     assert fact(known, "conflicts").text == "none"
 
 
 async def test_markers_on_many_pages_are_counted(live: Live, desk: Desk) -> None:
-    marks = "\n\n<<<<<<< main\n\nA.\n\n=======\n\nB.\n\n>>>>>>> feature\n"
+    markers = "\n\n<<<<<<< main\n\nA.\n\n=======\n\nB.\n\n>>>>>>> feature\n"
     titles = ("Home", "Beta", "Gamma", "Below")
-    known = await proposing(live, desk, *[update(await desk.id(title), f"# {title}{marks}") for title in titles])
-    said = str(fact(known, "markers").text)
-    assert ", and 1 more still have conflict markers" in said
-    assert sum(title in said for title in titles) == 3
+    known = await checks_of(live, desk, *[update(await desk.id(title), f"# {title}{markers}") for title in titles])
+    expected = str(fact(known, "markers").text)
+    assert ", and 1 more still have conflict markers" in expected
+    assert sum(title in expected for title in titles) == 3
 
 
-async def test_unread_pages_are_counted(live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_merge_checks_count_pages_that_are_not_checked_for_markers(
+    live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(merge_effects, "MAX_MARKER_PAGES", 1)
     texts = [update(await desk.id(title), f"# {title}\n\nOther.\n") for title in ("Beta", "Gamma")]
-    known = await proposing(live, desk, *texts)
+    known = await checks_of(live, desk, *texts)
     assert fact(known, "markers") == Fact("care", "markers", "1 page not checked for conflict markers")
 
 
 async def test_slow_check_is_shown_as_not_checked(live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge_effects, "TIMEOUT", 0.0)
-    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
     assert fact(known, "links") == Fact("care", "links", "not checked: no response in 0 s")
 
 
@@ -172,11 +176,11 @@ async def test_age_of_the_checks_starts_with_the_first_request(
     monkeypatch.setattr(short_texts, "clock", clock)
     send = live.send
 
-    async def slow(op: Operation[Any]) -> Any:
+    async def advance_clock(op: Operation[Any]) -> Any:
         clock.forward(seconds=1)
         return await send(op)
 
-    live.send = slow
-    began = clock()
-    known = await proposing(live, desk, update(await desk.id("Beta"), "# Beta\n\nOther words.\n"))
-    assert known.checked_at == began
+    live.send = advance_clock
+    start = clock()
+    known = await checks_of(live, desk, update(await desk.id("Beta"), "# Beta\n\nOther words.\n"))
+    assert known.checked_at == start

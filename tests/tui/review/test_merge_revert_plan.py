@@ -1,4 +1,4 @@
-"""Undoing a merge puts the pages back as they were before it, and keeps what came since."""
+"""A revert of a merge restores the pages as they were before the merge, and keeps later edits."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ async def ids_of(desk: Desk) -> Ids:
     return {page.title: page.id for page in (await desk.tree()).walk()}
 
 
-async def held(desk: Desk) -> list[tuple[str, str, str | None, str | None]]:
-    """Return the places, titles and texts of all pages of main."""
+async def content_of_main(desk: Desk) -> list[tuple[str, str, str | None, str | None]]:
+    """Return the paths, titles and texts of all pages in main."""
     tree = await desk.tree()
     return [
         (
@@ -61,23 +61,23 @@ async def held(desk: Desk) -> list[tuple[str, str, str | None, str | None]]:
     ]
 
 
-async def merged(desk: Desk, work: Work) -> ChangeRequest:
+async def merge_changes(desk: Desk, work: Work) -> ChangeRequest:
     at = await desk.propose(*work(await ids_of(desk)))
     await desk.merge(at)
     return await desk.get(at)
 
 
-async def undone(live: Live, desk: Desk, of: ChangeRequest) -> tuple[RevertPlan, RevertEdits]:
-    """Plan it, edit, and merge that."""
+async def revert(live: Live, desk: Desk, of: ChangeRequest) -> tuple[RevertPlan, RevertEdits]:
+    """Plan the revert of a merge, and merge the planned edits."""
     draft = await desk.ask(change_requests.Create(at=desk.space, subject="Undo"))
-    three = await load_sides(live, desk.space, of, draft.revision)
-    assert three is not None
-    planned = make_plan(three, await load_changes(live, desk.space, three))
-    made = await revert_edits(live, desk.space, three, planned, "#undo")
+    sides = await load_sides(live, desk.space, of, draft.revision)
+    assert sides is not None
+    plan = make_plan(sides, await load_changes(live, desk.space, sides))
+    made = await revert_edits(live, desk.space, sides, plan, "#undo")
     if made.edits:
         await desk.edit(draft.ref(desk.space), *made.edits, user="ada")
     await desk.merge(draft.ref(desk.space))
-    return planned, made
+    return plan, made
 
 
 MERGES: dict[str, tuple[Work, list[str]]] = {
@@ -105,13 +105,13 @@ MERGES: dict[str, tuple[Work, list[str]]] = {
 
 @pytest.mark.parametrize(("work", "lines"), MERGES.values(), ids=MERGES)
 async def test_merge_is_reverted_completely(live: Live, desk: Desk, work: Work, lines: list[str]) -> None:
-    before = await held(desk)
-    of = await merged(desk, work)
-    assert await held(desk) != before
-    planned, made = await undone(live, desk, of)
-    assert sorted(planned.lines) == sorted(lines)
-    assert (planned.not_reverted, made.with_conflicts) == ((), ())
-    assert await held(desk) == before
+    before = await content_of_main(desk)
+    of = await merge_changes(desk, work)
+    assert await content_of_main(desk) != before
+    plan, made = await revert(live, desk, of)
+    assert sorted(plan.lines) == sorted(lines)
+    assert (plan.not_reverted, made.with_conflicts) == ((), ())
+    assert await content_of_main(desk) == before
 
 
 async def test_second_revert_has_an_empty_plan(live: Live, desk: Desk) -> None:
@@ -119,14 +119,14 @@ async def test_second_revert_has_an_empty_plan(live: Live, desk: Desk) -> None:
         edited, moved = update(ids["Beta"], "# Beta\n\nOther.\n"), update(ids["Alpha"], into=ids["Delta"])
         return [edited, insert("# New\n\nNew.\n"), DeletePage(page=ids["Gamma"]), moved]
 
-    of = await merged(desk, work)
-    await undone(live, desk, of)
-    planned, _ = await undone(live, desk, of)
-    assert not planned
-    assert planned.not_reverted == ()
+    of = await merge_changes(desk, work)
+    await revert(live, desk, of)
+    plan, _ = await revert(live, desk, of)
+    assert not plan
+    assert plan.not_reverted == ()
 
 
-SINCE: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] = {
+LATER_EDITS: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] = {
     "the same page elsewhere": (
         lambda ids: [update(ids["Alpha"], PAGES[0].replace("One", "1"))],
         lambda ids: [update(ids["Alpha"], PAGES[0].replace("One", "1").replace("Three", "3"))],
@@ -194,41 +194,43 @@ SINCE: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] 
 }
 
 
-@pytest.mark.parametrize(("work", "since", "page", "says", "left", "contested"), SINCE.values(), ids=SINCE)
+@pytest.mark.parametrize(
+    ("work", "later", "page", "text", "not_reverted", "conflicts"), LATER_EDITS.values(), ids=LATER_EDITS
+)
 async def test_later_edits_are_kept(
     live: Live,
     desk: Desk,
     work: Work,
-    since: Work,
+    later: Work,
     page: str,
-    says: str,
-    left: tuple[str, ...],
-    contested: tuple[str, ...],
+    text: str,
+    not_reverted: tuple[str, ...],
+    conflicts: tuple[str, ...],
 ) -> None:
-    of = await merged(desk, work)
-    await merged(desk, since)
+    of = await merge_changes(desk, work)
+    await merge_changes(desk, later)
     before = await desk.outline()
-    planned, made = await undone(live, desk, of)
-    assert (planned.not_reverted, made.with_conflicts) == (left, contested)
+    plan, made = await revert(live, desk, of)
+    assert (plan.not_reverted, made.with_conflicts) == (not_reverted, conflicts)
     assert await desk.outline() == before
     if page:
-        assert (await desk.page(page)).markdown == says
+        assert (await desk.page(page)).markdown == text
 
 
 async def test_files_cannot_be_reverted(live: Live, desk: Desk) -> None:
     file = InsertFiles(files=(NewFile(name="a.txt", content_type="text/plain", base64="YQ=="),))
-    of = await merged(desk, lambda ids: [file, update(ids["Beta"], "# Beta\n\nOther.\n")])
-    planned, _ = await undone(live, desk, of)
-    assert planned.lines == ["~ Beta"]
-    assert planned.not_reverted == ("a.txt: files cannot be reverted",)
+    of = await merge_changes(desk, lambda ids: [file, update(ids["Beta"], "# Beta\n\nOther.\n")])
+    plan, _ = await revert(live, desk, of)
+    assert plan.lines == ["~ Beta"]
+    assert plan.not_reverted == ("a.txt: files cannot be reverted",)
 
 
 async def test_merge_without_a_revision_has_no_sides(live: Live, desk: Desk) -> None:
-    of = await merged(desk, lambda ids: [update(ids["Beta"], "# Beta\n\nOther words.\n")])
+    of = await merge_changes(desk, lambda ids: [update(ids["Beta"], "# Beta\n\nOther words.\n")])
     assert await load_sides(live, desk.space, of.model_copy(update={"revision_merged": None}), None) is None
 
 
 def test_pages_edited_later_are_named_or_counted() -> None:
-    met = tuple(LaterEditedPage(title, title) for title in "ABCDE")
-    found = next(each for each in facts(RevertPlan(later_edited=met)) if each.label == "edited later")
+    pages = tuple(LaterEditedPage(title, title) for title in "ABCDE")
+    found = next(each for each in facts(RevertPlan(later_edited=pages)) if each.label == "edited later")
     assert str(found.text).startswith("A, B, C, and 2 more · later edits will be kept")

@@ -1,4 +1,4 @@
-"""Checks of merge rules match the embedded platform."""
+"""The checks of merge rules agree with the embedded platform."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.tui.widgets.short_texts import Fact
 from tests.server.asking import Ask, Clock, Refusal, small_world
 from tests.server.writing import ACME, Desk, insert, update
 
-Deed: TypeAlias = Callable[[Desk, ChangeRequestRef], Awaitable[Any]]
+Action: TypeAlias = Callable[[Desk, ChangeRequestRef], Awaitable[Any]]
 
 DESCRIPTION = {
     "object": "document",
@@ -48,87 +48,87 @@ async def nothing(desk: Desk, at: ChangeRequestRef) -> None:
     pass
 
 
-async def approved(desk: Desk, at: ChangeRequestRef) -> None:
+async def approve(desk: Desk, at: ChangeRequestRef) -> None:
     await desk.ask(reviews.Submit(at=at, status="approved"), "tom")
 
 
-async def refused(desk: Desk, at: ChangeRequestRef) -> None:
+async def request_changes(desk: Desk, at: ChangeRequestRef) -> None:
     await desk.ask(reviews.Submit(at=at, status="changes-requested"), "tom")
 
 
-async def approved_by_one_refused_by_another(desk: Desk, at: ChangeRequestRef) -> None:
-    await refused(desk, at)
+async def approve_and_request_changes(desk: Desk, at: ChangeRequestRef) -> None:
+    await request_changes(desk, at)
     await desk.ask(reviews.Submit(at=at, status="approved"), "mia")
 
 
-async def asked_again(desk: Desk, at: ChangeRequestRef) -> None:
-    await approved(desk, at)
+async def approve_and_request_again(desk: Desk, at: ChangeRequestRef) -> None:
+    await approve(desk, at)
     await desk.ask(reviews.Request(at=at, users=("tom",)))
 
 
-async def overtaken(desk: Desk, at: ChangeRequestRef) -> None:
+async def change_main(desk: Desk, at: ChangeRequestRef) -> None:
     await desk.publish(insert("# Beta\n\nTwo.\n"))
 
 
-async def unnamed(desk: Desk, at: ChangeRequestRef) -> None:
+async def remove_subject(desk: Desk, at: ChangeRequestRef) -> None:
     await desk.ask(change_requests.Update(at=at, subject=" "))
 
 
-async def described(desk: Desk, at: ChangeRequestRef) -> None:
+async def set_description(desk: Desk, at: ChangeRequestRef) -> None:
     await desk.ask(change_requests.Update(at=at, description=DESCRIPTION))
 
 
-async def emptily_described(desk: Desk, at: ChangeRequestRef) -> None:
+async def set_empty_description(desk: Desk, at: ChangeRequestRef) -> None:
     await desk.ask(change_requests.Update(at=at, description={"object": "document", "nodes": []}))
 
 
-CASES: dict[str, tuple[dict[str, Any], Deed, str]] = {
+CASES: dict[str, tuple[dict[str, Any], Action, str]] = {
     "review: none": ({"rule": "require_at_least_one_review"}, nothing, "a review is required"),
-    "review: one": ({"rule": "require_at_least_one_review"}, refused, ""),
-    "review: asked again": ({"rule": "require_at_least_one_review"}, asked_again, "a review is required"),
-    "approval: none": ({"rule": "require_at_least_one_approved_review"}, refused, "an approval is required"),
-    "approval: one": ({"rule": "require_at_least_one_approved_review"}, approved, ""),
+    "review: one": ({"rule": "require_at_least_one_review"}, request_changes, ""),
+    "review: asked again": ({"rule": "require_at_least_one_review"}, approve_and_request_again, "a review is required"),
+    "approval: none": ({"rule": "require_at_least_one_approved_review"}, request_changes, "an approval is required"),
+    "approval: one": ({"rule": "require_at_least_one_approved_review"}, approve, ""),
     "all approved: none there": ({"rule": "require_all_reviews_approved"}, nothing, ""),
     "all approved: not all": (
         {"rule": "require_all_reviews_approved"},
-        approved_by_one_refused_by_another,
+        approve_and_request_changes,
         "Tom Lund requested changes",
     ),
-    "all approved: all": ({"rule": "require_all_reviews_approved"}, approved, ""),
+    "all approved: all": ({"rule": "require_all_reviews_approved"}, approve, ""),
     "these: one missing": (
         {"rule": "require_specific_reviewers", "users": ["tom", "mia"]},
-        approved,
+        approve,
         "an approval by Mia Lund is required",
     ),
-    "these: all": ({"rule": "require_specific_reviewers", "users": ["tom"]}, approved, ""),
+    "these: all": ({"rule": "require_specific_reviewers", "users": ["tom"]}, approve, ""),
     "one of these: none": (
         {"rule": "require_one_of_specific_reviewers", "users": ["mia", "ada"]},
-        approved,
+        approve,
         "an approval by Mia Lund or Ada Lund is required",
     ),
-    "one of these: one": ({"rule": "require_one_of_specific_reviewers", "users": ["mia", "tom"]}, approved, ""),
-    "one of nobody": ({"rule": "require_one_of_specific_reviewers"}, approved, "an approval is required"),
+    "one of these: one": ({"rule": "require_one_of_specific_reviewers", "users": ["mia", "tom"]}, approve, ""),
+    "one of nobody": ({"rule": "require_one_of_specific_reviewers"}, approve, "an approval is required"),
     "up to date: no": (
         {"rule": "require_up_to_date_change_request"},
-        overtaken,
+        change_main,
         "main has changed: update this change request first",
     ),
     "up to date: yes": ({"rule": "require_up_to_date_change_request"}, nothing, ""),
-    "subject: none": ({"rule": "require_change_request_subject"}, unnamed, "a subject is required"),
+    "subject: none": ({"rule": "require_change_request_subject"}, remove_subject, "a subject is required"),
     "subject: one": ({"rule": "require_change_request_subject"}, nothing, ""),
     "description: none": ({"rule": "require_change_request_description"}, nothing, "a description is required"),
     "description: of no words": (
         {"rule": "require_change_request_description"},
-        emptily_described,
+        set_empty_description,
         "a description is required",
     ),
-    "description: one": ({"rule": "require_change_request_description"}, described, ""),
+    "description: one": ({"rule": "require_change_request_description"}, set_description, ""),
     "author": ({"rule": "require_author_to_merge"}, nothing, "only the author can merge: Jun Lund"),
 }
 
 
-async def foreseen(desk: Desk, at: ChangeRequestRef, me: str | None = "ada") -> list[Fact]:
-    """Return the checks of the merge rules of a change request, for `me`."""
+async def rule_checks(desk: Desk, at: ChangeRequestRef, me: str | None = "ada") -> list[Fact]:
+    """Return the checks of the merge rules of a change request for the user `me`."""
     space = await desk.ask(spaces.Get(at=desk.space))
     acme: Organization = await desk.ask(organizations.Get(at=ACME))
     given = await desk.ask(reviews.List(at=at, outdated=False))
@@ -137,7 +137,7 @@ async def foreseen(desk: Desk, at: ChangeRequestRef, me: str | None = "ada") -> 
     return list(rule_facts(rules_for(space, acme if inherits(space) else None), case))
 
 
-async def merges(desk: Desk, at: ChangeRequestRef, user: str = "ada") -> bool:
+async def can_merge(desk: Desk, at: ChangeRequestRef, user: str = "ada") -> bool:
     try:
         await desk.merge(at, user)
     except Refusal as refusal:
@@ -145,43 +145,43 @@ async def merges(desk: Desk, at: ChangeRequestRef, user: str = "ada") -> bool:
     return True
 
 
-async def proposed(desk: Desk, *rules: dict[str, Any]) -> ChangeRequestRef:
+async def open_change_request(desk: Desk, *rules: dict[str, Any]) -> ChangeRequestRef:
     at = await desk.propose(update(await desk.id("Alpha"), "# Alpha\n\n1.\n"))
     await desk.ask(spaces.Update(at=desk.space, merge_rules={"type": "rules", "rules": list(rules)}))
     return at
 
 
-@pytest.mark.parametrize(("rule", "deed", "lacks"), CASES.values(), ids=CASES)
-async def test_unmet_rules_are_the_rules_that_the_server_enforces(
-    desk_of: Callable[[], Awaitable[Desk]], rule: dict[str, Any], deed: Deed, lacks: str
+@pytest.mark.parametrize(("rule", "action", "missing"), CASES.values(), ids=CASES)
+async def test_unmet_rules_are_those_that_the_server_enforces(
+    desk_of: Callable[[], Awaitable[Desk]], rule: dict[str, Any], action: Action, missing: str
 ) -> None:
     desk = await desk_of()
-    if deed is overtaken:
+    if action is change_main:
         at = await desk.propose(update(await desk.id("Alpha"), "# Alpha\n\n1.\n"))
-        await overtaken(desk, at)
+        await change_main(desk, at)
         await desk.ask(spaces.Update(at=desk.space, merge_rules={"type": "rules", "rules": [rule]}))
     else:
-        at = await proposed(desk, rule)
-        await deed(desk, at)
-    said = await foreseen(desk, at)
-    assert [fact.text for fact in said if fact.mark == "bad"][1:] == ([lacks] if lacks else [])
-    assert await merges(desk, at) is not bool(lacks)
+        at = await open_change_request(desk, rule)
+        await action(desk, at)
+    expected = await rule_checks(desk, at)
+    assert [fact.text for fact in expected if fact.mark == "bad"][1:] == ([missing] if missing else [])
+    assert await can_merge(desk, at) is not bool(missing)
 
 
-async def test_users_who_can_bypass_rules_are_told(desk_of: Callable[[], Awaitable[Desk]]) -> None:
+async def test_user_who_can_bypass_the_rules_is_told_so(desk_of: Callable[[], Awaitable[Desk]]) -> None:
     desk = await desk_of()
-    asks = {"rule": "require_at_least_one_review"}
-    at = await proposed(desk, asks, {"rule": "allow_bypass", "users": ["ada"]})
-    assert await foreseen(desk, at, "mia") == [
+    rule = {"rule": "require_at_least_one_review"}
+    at = await open_change_request(desk, rule, {"rule": "allow_bypass", "users": ["ada"]})
+    assert await rule_checks(desk, at, "mia") == [
         Fact("bad", "merge rules", "0 of 1 met (rules set for the space)"),
         Fact("bad", "", "a review is required"),
     ]
-    assert not await merges(desk, at, "mia")
-    assert await foreseen(desk, at) == [
+    assert not await can_merge(desk, at, "mia")
+    assert await rule_checks(desk, at) == [
         Fact("care", "merge rules", "0 of 1 met (rules set for the space), but you can bypass the rules"),
         Fact("care", "", "a review is required"),
     ]
-    assert await merges(desk, at)
+    assert await can_merge(desk, at)
 
 
 async def test_space_inherits_the_rules_of_the_organization(
@@ -189,19 +189,19 @@ async def test_space_inherits_the_rules_of_the_organization(
 ) -> None:
     desk = await desk_of()
     at = await desk.propose(update(await desk.id("Alpha"), "# Alpha\n\n1.\n"))
-    assert await foreseen(desk, at) == [Fact("ok", "merge rules", "none set")]
+    assert await rule_checks(desk, at) == [Fact("ok", "merge rules", "none set")]
     rules = {"type": "rules", "rules": [{"rule": "require_at_least_one_review"}]}
     await desk.ask(organizations.Update(at=ACME, merge_rules=rules))
-    assert [fact.text for fact in await foreseen(desk, at)] == [
+    assert [fact.text for fact in await rule_checks(desk, at)] == [
         "0 of 1 met (rules set for the organization)",
         "a review is required",
     ]
     await desk.ask(spaces.Update(at=desk.space, merge_rules={"type": "none"}))
-    assert await foreseen(desk, at) == [Fact("ok", "merge rules", "none set")]
+    assert await rule_checks(desk, at) == [Fact("ok", "merge rules", "none set")]
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "expected"),
     [
         ({"rule": "custom", "expression": "true"}, "a custom rule: the server will check this rule"),
         ({"rule": "require_agent_review"}, "a review by an agent: the server will check this rule"),
@@ -210,13 +210,13 @@ async def test_space_inherits_the_rules_of_the_organization(
     ],
 )
 async def test_undecided_rules_are_left_to_the_server(
-    desk_of: Callable[[], Awaitable[Desk]], rule: dict[str, Any], said: str
+    desk_of: Callable[[], Awaitable[Desk]], rule: dict[str, Any], expected: str
 ) -> None:
     desk = await desk_of()
-    at = await proposed(desk, rule)
-    head, line = await foreseen(desk, at)
+    at = await open_change_request(desk, rule)
+    head, line = await rule_checks(desk, at)
     assert (head.mark, head.text, line.mark) == ("care", "0 of 1 met (rules set for the space)", "care")
-    assert said in str(line.text)
+    assert expected in str(line.text)
 
 
 @pytest.mark.parametrize("kind", [["a moon"], {"a": "moon"}, 7, None])

@@ -1,4 +1,4 @@
-"""Places of threads in a diff with edited blocks."""
+"""The blocks that threads are shown on in a diff with edited blocks."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ Short one.
 def test_thread_is_shown_on_the_most_similar_block(words: str, found: str) -> None:
     document = parse(PAGE)
     key = ThreadAnchors(document).most_similar_key(words)
-    said = next((block.plain() for block in document.walk() if key and block.key == key), "")
-    assert said.startswith(found)
+    shown = next((block.plain() for block in document.walk() if key and block.key == key), "")
+    assert shown.startswith(found)
     assert bool(key) == bool(found)

@@ -1,4 +1,4 @@
-"""The status of a change request in a line of any width."""
+"""The status of a change request in one line of any width."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def review(by: User, status: str, revision: str = "r2", *, outdated: bool = Fals
 
 def test_status_has_reviews_by_revision() -> None:
     given = [review(ADA, "approved"), review(TOM, "approved", "r1"), review(TOM, "changes-requested", outdated=True)]
-    stands = request_status(ABOUT, 2, given, [RequestedReviewer(user=ADA)], ["Start"], "ada")
-    assert (stands.approved, stands.outdated_approvals, stands.changes_requested) == (
+    status = request_status(ABOUT, 2, given, [RequestedReviewer(user=ADA)], ["Start"], "ada")
+    assert (status.approved, status.outdated_approvals, status.changes_requested) == (
         ("Ada Lovelace",),
         ("Tom Weaver",),
         (),
     )
-    assert (stands.is_requested_from_me, stands.outdated, stands.conflicts, stands.threads) == (
+    assert (status.is_requested_from_me, status.outdated, status.conflicts, status.threads) == (
         True,
         True,
         ("Start",),
@@ -36,7 +36,7 @@ def test_status_has_reviews_by_revision() -> None:
     )
 
 
-def test_missing_facts_are_unknown() -> None:
+def test_facts_that_are_not_loaded_are_unknown() -> None:
     assert request_status(ABOUT, 0, None, [], None, "ada").known == {"requested"}
 
 
@@ -55,7 +55,7 @@ FULL = RequestStatus(
 
 
 @pytest.mark.parametrize(
-    ("room", "said"),
+    ("width", "expected"),
     [
         (
             200,
@@ -71,8 +71,8 @@ FULL = RequestStatus(
         (61, "○ review · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
     ],
 )
-def test_narrow_line_shortens_the_facts(room: int, said: str) -> None:
-    assert status_line(FULL, ("Guide", "Ada"), room).plain == said
+def test_narrow_line_shortens_the_facts(width: int, expected: str) -> None:
+    assert status_line(FULL, ("Guide", "Ada"), width).plain == expected
 
 
 @given(
@@ -83,15 +83,15 @@ def test_narrow_line_shortens_the_facts(room: int, said: str) -> None:
     st.integers(4, 160),
 )
 def test_summary_line_fits_its_width(
-    names: list[str], titles: list[str], before: list[str], threads: int, room: int
+    names: list[str], titles: list[str], before: list[str], threads: int, width: int
 ) -> None:
-    stands = RequestStatus(tuple(names), tuple(names), tuple(names), True, True, tuple(titles), threads)
-    assert status_line(stands, before, room).cell_length <= room
+    status = RequestStatus(tuple(names), tuple(names), tuple(names), True, True, tuple(titles), threads)
+    assert status_line(status, before, width).cell_length <= width
 
 
-def test_comment_of_a_review_is_no_open_thread() -> None:
-    said = Comment(id="a", posted_by=ADA, target=Target(review="r"))
-    assert (said.is_open, said.is_open_thread) == (True, False)
+def test_review_comment_is_not_an_open_thread() -> None:
+    expected = Comment(id="a", posted_by=ADA, target=Target(review="r"))
+    assert (expected.is_open, expected.is_open_thread) == (True, False)
     thread = Comment(id="b", posted_by=ADA)
     assert thread.is_open_thread
     assert not thread.model_copy(update={"status": "resolved"}).is_open_thread

@@ -1,4 +1,4 @@
-"""The browser gets the address, and nothing else of ours."""
+"""The browser gets the URL, and neither the API key nor the terminal."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ sys.exit({code})
 """
 
 
-def browser(folder: Path, *, code: int = 0) -> dict[str, str]:
-    """An environment with a browser that writes down, in `folder`/told, how it was started."""
+def set_up_browser(folder: Path, *, code: int = 0) -> dict[str, str]:
+    """Return an environment with a browser that writes to `folder`/told how it was started."""
     program = folder / "own-browser"
     program.write_text(PROGRAM.format(python=sys.executable, told=str(folder / "told"), code=code))
     program.chmod(0o700)
@@ -35,7 +35,7 @@ def browser(folder: Path, *, code: int = 0) -> dict[str, str]:
 
 
 def test_browser_gets_url_without_api_key_and_terminal(tmp_path: Path) -> None:
-    environment = browser(tmp_path)
+    environment = set_up_browser(tmp_path)
     found = find(ADDRESS, environment)
     assert isinstance(found, Browser)
     assert found.start(ADDRESS, environment).wait(20) == 0
@@ -57,7 +57,7 @@ def test_only_web_links_are_opened(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("without", "said"),
+    ("without", "reason"),
     [
         ({"DISPLAY": ""}, "no graphical display"),
         ({"SSH_TTY": "/dev/pts/7"}, "connected over SSH"),
@@ -66,7 +66,7 @@ def test_only_web_links_are_opened(url: str) -> None:
     ],
 )
 @pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has a display and a browser")
-def test_missing_browser_is_explained(tmp_path: Path, without: dict[str, str], said: str) -> None:
-    found = find(ADDRESS, {**browser(tmp_path), **without})
+def test_missing_browser_is_explained(tmp_path: Path, without: dict[str, str], reason: str) -> None:
+    found = find(ADDRESS, {**set_up_browser(tmp_path), **without})
     assert isinstance(found, NoBrowser)
-    assert said in found.sentence
+    assert reason in found.sentence

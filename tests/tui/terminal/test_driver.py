@@ -1,4 +1,4 @@
-"""The driver ends at once: not when it happens to look whether it has to."""
+"""The terminal driver ends and suspends immediately, and not only at its next check."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def test_terminal_is_suspended_and_restored_without_delay() -> None:
     with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
         before = app.modes()
         app.wait_for("here we are")
-        for time in ("1", "2"):
+        for number in ("1", "2"):
             app.write(b"e")
-            app.wait_for(f"back, {time}", limit=20)
+            app.wait_for(f"back, {number}", limit=20)
         app.write(b"x")
         assert app.end(limit=20) == 0
         written = b"".join(chunk.data for chunk in app.chunks)
@@ -66,7 +66,7 @@ def test_terminal_is_suspended_and_restored_without_delay() -> None:
         assert app.modes() == before
 
 
-def test_terminal_gets_the_mode_against_reordering() -> None:
+def test_terminal_is_told_not_to_reorder_text() -> None:
     pytest.importorskip("bidi")
     with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT), "TURNS": "octavo"}) as app:
         app.wait_for("here we are")
@@ -93,7 +93,8 @@ def test_character_split_over_reads_is_decoded() -> None:
 
 
 def test_invalid_utf8_does_not_end_the_input() -> None:
-    """A terminal set to another encoding, a paste of what is no text: the keys that follow still count."""
+    """A terminal with another encoding, or a paste of binary data, may send invalid UTF-8. Later keys must still
+    work."""
     with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
         app.wait_for("here we are")
         app.write(b"\xff\xfe\xe9")

@@ -13,8 +13,8 @@ from octavo.tui.terminal.external_editor import LARGEST, Edited, NotEdited, run_
 from tests.benchmarks.terminal import Terminal
 
 
-def editor(folder: Path, script: str) -> dict[str, str]:
-    """An environment whose editor is a Python script; `path` is the file it edits."""
+def environment_with_editor(folder: Path, script: str) -> dict[str, str]:
+    """Return an environment whose editor is a Python script. In the script, `path` is the edited file."""
     program = folder / "editor.py"
     program.write_text(f"import os, sys, stat\nfrom pathlib import Path\npath = Path(sys.argv[-1])\n{script}\n")
     words = shlex.join([sys.executable, str(program), "--wait"])
@@ -27,13 +27,13 @@ def private(tmp_path: Path) -> Path:
 
 
 def test_edited_text_is_returned_and_the_file_deleted(tmp_path: Path, private: Path) -> None:
-    env = editor(tmp_path, "path.write_text(path.read_text() + ' and more\\r\\n', newline='')")
+    env = environment_with_editor(tmp_path, "path.write_text(path.read_text() + ' and more\\r\\n', newline='')")
     assert run_editor("Ünder", private, env) == Edited("Ünder and more")
     assert list(private.iterdir()) == []
 
 
 def test_text_is_saved_exactly_before_the_file_is_deleted(tmp_path: Path, private: Path) -> None:
-    env = editor(tmp_path, "path.write_text('a\\r\\nb\\u00ad\\ufeff\\n', newline='')")
+    env = environment_with_editor(tmp_path, "path.write_text('a\\r\\nb\\u00ad\\ufeff\\n', newline='')")
     seen: list[tuple[str, int]] = []
 
     def keep(text: str) -> str:
@@ -47,10 +47,10 @@ def test_text_is_saved_exactly_before_the_file_is_deleted(tmp_path: Path, privat
 
 
 def test_text_that_cannot_be_saved_stays_in_its_file(tmp_path: Path, private: Path) -> None:
-    def full(text: str) -> str:
+    def fail_to_save(text: str) -> str:
         return "Nothing is being saved: the disk is full."
 
-    result = run_editor("old", private, editor(tmp_path, "path.write_text('new')"), keep=full)
+    result = run_editor("old", private, environment_with_editor(tmp_path, "path.write_text('new')"), keep=fail_to_save)
     assert isinstance(result, NotEdited)
     assert result.kept is not None
     assert result.kept.read_text() == "new"
@@ -59,20 +59,22 @@ def test_text_that_cannot_be_saved_stays_in_its_file(tmp_path: Path, private: Pa
 
 
 def test_text_too_large_to_read_back_is_not_opened(tmp_path: Path, private: Path) -> None:
-    result = run_editor("x" * (LARGEST + 1), private, editor(tmp_path, "sys.exit(1)"))
+    result = run_editor("x" * (LARGEST + 1), private, environment_with_editor(tmp_path, "sys.exit(1)"))
     assert isinstance(result, NotEdited)
     assert "larger than 1 MiB" in result.sentence
     assert not private.exists()
 
 
 def test_editor_may_replace_the_file(tmp_path: Path, private: Path) -> None:
-    env = editor(tmp_path, "other = path.with_suffix('.new'); other.write_text('new'); os.replace(other, path)")
+    env = environment_with_editor(
+        tmp_path, "other = path.with_suffix('.new'); other.write_text('new'); os.replace(other, path)"
+    )
     assert run_editor("old", private, env) == Edited("new")
 
 
 def test_file_is_private_and_editor_gets_no_api_key(tmp_path: Path, private: Path) -> None:
     private.mkdir(parents=True, mode=0o755)
-    env = editor(
+    env = environment_with_editor(
         tmp_path,
         "modes = oct(stat.S_IMODE(path.stat().st_mode)), oct(stat.S_IMODE(path.parent.stat().st_mode))\n"
         "path.write_text(f\"{modes} {'OCTAVO_API_KEY' in os.environ} {path.suffix}\")",
@@ -81,7 +83,7 @@ def test_file_is_private_and_editor_gets_no_api_key(tmp_path: Path, private: Pat
 
 
 def test_failed_editor_keeps_the_file_and_names_it(tmp_path: Path, private: Path) -> None:
-    env = editor(tmp_path, "path.write_text('half a'); sys.exit(3)")
+    env = environment_with_editor(tmp_path, "path.write_text('half a'); sys.exit(3)")
     result = run_editor("text", private, env)
     assert isinstance(result, NotEdited)
     assert result.kept is not None
@@ -92,7 +94,7 @@ def test_failed_editor_keeps_the_file_and_names_it(tmp_path: Path, private: Path
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         (f"path.write_bytes(b'x' * {LARGEST + 1})", "larger than 1 MiB"),
         ("path.write_bytes(bytes([255, 254, 0]))", "not valid UTF-8"),
@@ -103,35 +105,35 @@ def test_failed_editor_keeps_the_file_and_names_it(tmp_path: Path, private: Path
         ("path.unlink()", "Could not read"),
     ],
 )
-def test_binary_file_is_not_read(tmp_path: Path, private: Path, script: str, said: str) -> None:
-    result = run_editor("text", private, editor(tmp_path, script))
+def test_binary_file_is_not_read(tmp_path: Path, private: Path, script: str, message: str) -> None:
+    result = run_editor("text", private, environment_with_editor(tmp_path, script))
     assert isinstance(result, NotEdited)
-    assert said in result.sentence
+    assert message in result.sentence
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"),
+    ("environment", "message"),
     [
         ({"EDITOR": "/no/such/editor"}, "Could not start /no/such/editor"),
         ({"EDITOR": "vi 'unfinished"}, "Could not read the command"),
         ({"PATH": "/nowhere"}, "Octavo could not find an editor. Set EDITOR"),
     ],
 )
-def test_missing_editor_is_explained(private: Path, environment: dict[str, str], said: str) -> None:
+def test_missing_editor_is_explained(private: Path, environment: dict[str, str], message: str) -> None:
     result = run_editor("text", private, environment)
     assert isinstance(result, NotEdited)
-    assert said in result.sentence
+    assert message in result.sentence
     assert not private.exists() or list(private.iterdir()) == []
 
 
 def test_visual_overrides_editor(tmp_path: Path, private: Path) -> None:
-    env = editor(tmp_path, "path.write_text('visual')")
+    env = environment_with_editor(tmp_path, "path.write_text('visual')")
     env = {**env, "VISUAL": env["EDITOR"], "EDITOR": "/no/such/editor"}
     assert run_editor("", private, env) == Edited("visual")
 
 
 def test_editor_setting_overrides_both_variables(tmp_path: Path, private: Path) -> None:
-    env = editor(tmp_path, "path.write_text('chosen')")
+    env = environment_with_editor(tmp_path, "path.write_text('chosen')")
     command = tuple(shlex.split(env["EDITOR"]))
     env = {**env, "VISUAL": "/no/such/editor", "EDITOR": "/no/such/editor"}
     assert run_editor("", private, env, command=command) == Edited("chosen")
@@ -146,7 +148,7 @@ def test_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "meant"),
+    ("before", "after", "expected"),
     [
         ("a", "a\n", "a"),
         ("a\n", "a", "a\n"),
@@ -156,11 +158,11 @@ def test_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
         ("a\n", "", ""),
     ],
 )
-def test_end_of_the_text_stays_as_it_was(before: str, after: str, meant: str) -> None:
-    assert restore_line_endings(before, after) == meant
+def test_line_end_at_the_end_of_the_text_stays_as_it_was(before: str, after: str, expected: str) -> None:
+    assert restore_line_endings(before, after) == expected
 
 
-REWRITES = "import pathlib, sys; path = pathlib.Path(sys.argv[-1]); path.write_bytes({})"
+REWRITE_COMMAND = "import pathlib, sys; path = pathlib.Path(sys.argv[-1]); path.write_bytes({})"
 
 
 @pytest.mark.parametrize(
@@ -174,14 +176,14 @@ REWRITES = "import pathlib, sys; path = pathlib.Path(sys.argv[-1]); path.write_b
         "b'\\xef\\xbb\\xbf' + path.read_bytes().replace(b'\\r\\n', b'\\n').replace(b'\\n', b'\\r\\n')",
     ],
 )
-def test_changed_line_ends_and_byte_order_mark_are_no_edit(tmp_path: Path, before: str, written: str) -> None:
+def test_changed_line_ends_and_byte_order_mark_are_not_an_edit(tmp_path: Path, before: str, written: str) -> None:
     kept: list[str] = []
 
     def keep(text: str) -> str:
         kept.append(text)
         return ""
 
-    command = (sys.executable, "-c", REWRITES.format(written))
+    command = (sys.executable, "-c", REWRITE_COMMAND.format(written))
     result = run_editor(before, tmp_path, {"PATH": os.environ["PATH"]}, command=command, keep=keep)
     assert result == Edited(before)
     assert kept == [before]
@@ -190,13 +192,13 @@ def test_changed_line_ends_and_byte_order_mark_are_no_edit(tmp_path: Path, befor
 def test_edited_line_keeps_the_line_ends_of_other_lines(tmp_path: Path) -> None:
     for before, after in (("one\ntwo\n", "one\nthree\n"), ("one\r\ntwo\r\n", "one\r\nthree\r\n")):
         for end in (b"\n", b"\r\n"):
-            command = (sys.executable, "-c", REWRITES.format(f"{b'one' + end + b'three' + end!r}"))
+            command = (sys.executable, "-c", REWRITE_COMMAND.format(f"{b'one' + end + b'three' + end!r}"))
             assert run_editor(
                 before, tmp_path, {"PATH": os.environ["PATH"]}, command=command, keep=lambda text: ""
             ) == Edited(after)
 
 
-ASKED = """
+EDIT_PROGRAM = """
 import os, sys
 from pathlib import Path
 from octavo.tui.terminal.external_editor import run_editor
@@ -213,7 +215,7 @@ def test_editor_that_forks_is_awaited(tmp_path: Path) -> None:
     code.chmod(0o700)
     root = Path(__file__).parents[3]
     with Terminal(
-        [sys.executable, "-c", ASKED, str(tmp_path / "editing"), str(code)], {"PYTHONPATH": str(root)}
+        [sys.executable, "-c", EDIT_PROGRAM, str(tmp_path / "editing"), str(code)], {"PYTHONPATH": str(root)}
     ) as running:
         running.wait_for("code exited immediately", "code --wait", "press enter")
         (tmp_path / "code.go").touch()

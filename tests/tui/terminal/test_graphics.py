@@ -8,7 +8,7 @@ from octavo.tui.terminal import graphics
 
 
 @pytest.mark.parametrize(
-    ("environment", "may"),
+    ("environment", "expected"),
     [
         ({"TERM": "xterm-kitty"}, True),
         ({"TERM": "foot"}, True),
@@ -20,11 +20,11 @@ from octavo.tui.terminal import graphics
         ({}, False),
     ],
 )
-def test_only_terminals_with_pictures_are_queried(environment: dict[str, str], may: bool) -> None:
-    assert graphics.may_show(environment) is may
+def test_only_terminals_that_can_show_images_are_queried(environment: dict[str, str], expected: bool) -> None:
+    assert graphics.may_show(environment) is expected
 
 
-def test_picture_library_is_not_loaded_in_other_terminals() -> None:
+def test_image_library_is_not_loaded_in_other_terminals() -> None:
     graphics.query_terminal({"TERM": "xterm-256color"})
     assert "textual_image" not in sys.modules
     assert not graphics.can_paint()

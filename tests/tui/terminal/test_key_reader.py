@@ -1,4 +1,4 @@
-"""Escape, the key after it, and escapes in pasted text, for any split of the input."""
+"""Escape, the key after it, and escape sequences in pasted text, however the input is split."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from octavo.tui.terminal.textual_internals import XTermParser
 
 
 def read(*pieces: str, quiet: bool = True) -> list[str]:
-    """The keys and pastes that `pieces` come to. `quiet`: nothing more comes after them."""
+    """Return the keys and pastes that the reader makes of `pieces`. With `quiet`, no input follows the last piece."""
     reader = KeyReader(XTermParser())
     messages = [message for piece in pieces for message in reader.feed(piece)]
     if quiet:
         messages += reader.tick()
-    return [told for message in messages for told in _told(message)]
+    return [expected for message in messages for expected in _describe(message)]
 
 
-def _told(message: object) -> Sequence[str]:
+def _describe(message: object) -> Sequence[str]:
     if isinstance(message, EscapeOrAlt):
         return [f"{message.key} or {' '.join(each.key for each in message.separate)}"]
     if isinstance(message, Key):
@@ -54,7 +54,7 @@ def _told(message: object) -> Sequence[str]:
 )
 def test_escape_followed_by_a_key_gives_both(text: str, keys: list[str]) -> None:
     for cut in range(len(text)):
-        assert read(text[:cut], text[cut:]) == keys, f"cut after {cut}"
+        assert read(text[:cut], text[cut:]) == keys, f"the input is split after {cut} characters"
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_escape_followed_by_a_key_gives_both(text: str, keys: list[str]) -> None
         "",
     ],
 )
-def test_escape_in_pasted_text_is_no_key(pasted: str) -> None:
-    whole = f"a\x1b[200~{pasted}\x1b[201~b"
-    told = ["a", f"pasted {pasted.replace(chr(27), '␛')!r}", "b"]
-    assert read(whole) == told
-    assert read(*whole) == told, "letter by letter"
+def test_escape_in_pasted_text_is_not_a_key(pasted: str) -> None:
+    text = f"a\x1b[200~{pasted}\x1b[201~b"
+    expected = ["a", f"pasted {pasted.replace(chr(27), '␛')!r}", "b"]
+    assert read(text) == expected
+    assert read(*text) == expected, "the result must be the same for single characters"
     cuts = random.Random(7)
     for _ in range(50):
-        first, second = sorted(cuts.choices(range(len(whole)), k=2))
-        assert read(whole[:first], whole[first:second], whole[second:]) == told
+        first, second = sorted(cuts.choices(range(len(text)), k=2))
+        assert read(text[:first], text[first:second], text[second:]) == expected

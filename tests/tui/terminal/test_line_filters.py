@@ -8,7 +8,7 @@ from octavo.tui.terminal.line_filters import ASCII_SYMBOLS, AsciiSymbols
 
 
 @pytest.mark.parametrize(
-    ("sign", "twin"),
+    ("text", "ascii_text"),
     [
         ("● open", "* open"),
         ("○ outdated", "o outdated"),
@@ -25,9 +25,9 @@ from octavo.tui.terminal.line_filters import ASCII_SYMBOLS, AsciiSymbols
         ("Tomás クイック 🌊", "Tomás クイック 🌊"),
     ],
 )
-def test_symbols_become_ascii_and_user_text_stays(sign: str, twin: str) -> None:
-    assert AsciiSymbols().apply([Segment(sign)], Color(0, 0, 0)) == [Segment(twin)]
+def test_symbols_become_ascii_and_user_text_stays(text: str, ascii_text: str) -> None:
+    assert AsciiSymbols().apply([Segment(text)], Color(0, 0, 0)) == [Segment(ascii_text)]
 
 
 def test_every_replacement_is_one_ascii_character() -> None:
-    assert all(len(str(twin)) == 1 and str(twin).isascii() for twin in ASCII_SYMBOLS.values())
+    assert all(len(str(ascii_text)) == 1 and str(ascii_text).isascii() for ascii_text in ASCII_SYMBOLS.values())

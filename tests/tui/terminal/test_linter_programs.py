@@ -1,4 +1,4 @@
-"""Linters are programs of others: they end in time, print no more than they may, and see no key."""
+"""Linters end within a time limit, cannot flood Octavo with output, and see no API key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.tui.terminal.linter_programs import LinterOutput, run_linter
 
 
 def program(place: Path, code: str, *arguments: str, folder: Path | None = None, environment: str = "") -> Linter:
-    """A linter that runs some lines of Python."""
+    """Return a linter that runs these lines of Python."""
     file = place / "linter.py"
     file.write_text(code, encoding="utf-8")
     command = (sys.executable, str(file), *(arguments or ("{file}",)))
@@ -27,7 +27,7 @@ def run(linter: Linter, path: str = "guides/setup.md", text: str = "# Setup\n", 
     return asyncio.run(run_linter(linter, path, text, seconds))
 
 
-def why_failed(linter: Linter, seconds: float = 20) -> str:
+def failure_reason(linter: Linter, seconds: float = 20) -> str:
     with pytest.raises(ProgramFailed) as failure:
         run(linter, seconds=seconds)
     return str(failure.value)
@@ -55,8 +55,8 @@ def test_linter_gets_the_page_in_a_private_folder_that_is_deleted(tmp_path: Path
         "print(open(file).read().strip(), path, oct(os.stat(top).st_mode & 0o777), os.path.samefile(folder, os.getcwd()), top)\n"
         "sys.exit(255)\n"
     )
-    ran = run(program(tmp_path, code, "{file}", "{path}", "{folder}"), text="# Größe")
-    *words, top = ran.output.decode().split()
+    output = run(program(tmp_path, code, "{file}", "{path}", "{folder}"), text="# Größe")
+    *words, top = output.output.decode().split()
     assert words == ["#", "Größe", "guides/setup.md", "0o700", "True"]
     assert not Path(top).exists()
 
@@ -64,20 +64,20 @@ def test_linter_gets_the_page_in_a_private_folder_that_is_deleted(tmp_path: Path
 def test_linter_runs_in_its_folder_with_placeholders_after_equals(tmp_path: Path) -> None:
     code = "import os, sys; print(os.getcwd(), *sys.argv[1:])"
     linter = program(tmp_path, code, "--path={path}", "--x=a{b}", "{file}", folder=tmp_path)
-    here, first, second, _ = run(linter, path="-rf.md").output.decode().split()
-    assert (here, first, second) == (str(tmp_path), "--path=./-rf.md", "--x=a{b}")
+    working_folder, first, second, _ = run(linter, path="-rf.md").output.decode().split()
+    assert (working_folder, first, second) == (str(tmp_path), "--path=./-rf.md", "--x=a{b}")
 
 
-def test_page_on_standard_input_and_output_in_a_file(tmp_path: Path) -> None:
+def test_linter_can_read_standard_input_and_write_its_output_to_a_file(tmp_path: Path) -> None:
     code = "import sys; open(sys.argv[2], 'w').write(sys.stdin.read().upper()); print('ignored')"
     assert run(program(tmp_path, code, "-", "{output}"), text="page " * 100_000).output == b"PAGE " * 100_000
     code = "print('nothing written')"
-    assert why_failed(program(tmp_path, code, "-", "{output}")) == (
+    assert failure_reason(program(tmp_path, code, "-", "{output}")) == (
         "Could not run lint: it did not write the file {output}."
     )
 
 
-def test_input_that_is_not_read_is_no_failure(tmp_path: Path) -> None:
+def test_linter_that_ignores_its_input_does_not_fail(tmp_path: Path) -> None:
     assert run(program(tmp_path, "print('a.md:1: x')", "-"), text="page " * 1_000_000).output == b"a.md:1: x\n"
 
 
@@ -87,13 +87,13 @@ def test_arguments_are_not_read_by_a_shell(tmp_path: Path) -> None:
     assert run(linter).output.decode() == "['$(touch x); {file}', '`id`', '*']\n"
 
 
-def test_environment_has_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_of_a_linter_has_no_api_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", "secret-key")
     monkeypatch.setenv("AWS_SECRET", "secret-other")
     monkeypatch.setenv("STYLES", "named")
     monkeypatch.setenv("LC_TIME", "C")
-    ran = run(program(tmp_path, "import os; print(sorted(os.environ))", environment="STYLES"))
-    names = ran.output.decode()
+    output = run(program(tmp_path, "import os; print(sorted(os.environ))", environment="STYLES"))
+    names = output.output.decode()
     assert "STYLES" in names
     assert "LC_TIME" in names
     assert "PATH" in names
@@ -107,7 +107,7 @@ def test_linter_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
         f"open({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))\n"
         "time.sleep(600)\n"
     )
-    assert why_failed(program(tmp_path, code), seconds=2) == (
+    assert failure_reason(program(tmp_path, code), seconds=2) == (
         "Could not run lint: it did not end in time. To see why, run it on a single page."
     )
     assert not is_running(tmp_path / "pid")
@@ -115,26 +115,26 @@ def test_linter_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
 
 def test_linter_that_ignores_signals_is_killed(tmp_path: Path) -> None:
     code = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\nwhile True: time.sleep(1)\n"
-    assert "did not end in time" in why_failed(program(tmp_path, code), seconds=1)
+    assert "did not end in time" in failure_reason(program(tmp_path, code), seconds=1)
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_linter_that_floods_a_stream_is_killed(tmp_path: Path, stream: str) -> None:
     code = f"import sys\nwhile True: sys.{stream}.write('x' * 65536)\n"
-    reason = why_failed(program(tmp_path, code), seconds=3)
+    reason = failure_reason(program(tmp_path, code), seconds=3)
     assert reason.startswith("Could not run lint: it ")
     assert ("printed more than 4 MiB" in reason) is (stream == "stdout")
 
 
-def test_file_that_grows_without_end_is_refused(tmp_path: Path) -> None:
+def test_output_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
     code = f"import sys; open(sys.argv[1], 'wb').write(b'x' * {MAX_OUTPUT + 1})"
-    assert "it wrote more than 4 MiB" in why_failed(program(tmp_path, code, "{output}", "{file}"))
+    assert "it wrote more than 4 MiB" in failure_reason(program(tmp_path, code, "{output}", "{file}"))
 
 
 def test_output_file_that_is_a_link_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     code = f"import os, sys; os.symlink({str(tmp_path / 'secret')!r}, sys.argv[1])"
-    assert "Could not run lint" in why_failed(program(tmp_path, code, "{output}", "{file}"))
+    assert "Could not run lint" in failure_reason(program(tmp_path, code, "{output}", "{file}"))
 
 
 def test_forked_children_end_with_the_linter(tmp_path: Path) -> None:
@@ -167,10 +167,10 @@ def test_binary_output_and_errors_are_returned_safely(tmp_path: Path) -> None:
     code = (
         "import sys; sys.stdout.buffer.write(bytes(range(256))); sys.stderr.buffer.write(b'\\x1b[31mbad\\xff\\nmore')"
     )
-    ran = run(program(tmp_path, code))
-    assert ran.output == bytes(range(256))
-    assert "\x1b" not in ran.errors
-    assert "bad" in ran.errors
+    output = run(program(tmp_path, code))
+    assert output.output == bytes(range(256))
+    assert "\x1b" not in output.errors
+    assert "bad" in output.errors
 
 
 @pytest.mark.parametrize(
@@ -181,12 +181,12 @@ def test_binary_output_and_errors_are_returned_safely(tmp_path: Path) -> None:
     ],
 )
 def test_program_that_cannot_start_is_named(command: tuple[str, ...], reason: str) -> None:
-    assert why_failed(Linter("vale", command, "vale")) == f"Could not run vale: {reason}"
+    assert failure_reason(Linter("vale", command, "vale")) == f"Could not run vale: {reason}"
 
 
 def test_missing_folder_and_a_path_outside_are_refused(tmp_path: Path) -> None:
     linter = program(tmp_path, "", folder=tmp_path / "gone")
-    assert why_failed(linter) == f"Could not run lint: {tmp_path / 'gone'} is not a folder. Set linter.folder."
+    assert failure_reason(linter) == f"Could not run lint: {tmp_path / 'gone'} is not a folder. Set linter.folder."
     with pytest.raises(ProgramFailed, match="leaves the folder"):
         run(program(tmp_path, ""), path="../../outside.md")
     assert not (tmp_path.parent / "outside.md").exists()
@@ -195,11 +195,11 @@ def test_missing_folder_and_a_path_outside_are_refused(tmp_path: Path) -> None:
 def test_cancelled_linter_is_killed(tmp_path: Path) -> None:
     code = f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
 
-    async def leave() -> None:
+    async def start_and_cancel() -> None:
         task = asyncio.ensure_future(run_linter(program(tmp_path, code), "a.md", "x"))
         await asyncio.to_thread(wait_until_written, tmp_path / "pid")
         task.cancel()
         await asyncio.wait([task])
 
-    asyncio.run(leave())
+    asyncio.run(start_and_cancel())
     assert not is_running(tmp_path / "pid")

@@ -1,4 +1,4 @@
-"""The thread for long work."""
+"""The thread for long work, which gives way to keys and frames."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from octavo.tui.terminal import polite_thread
 from octavo.tui.terminal.polite_thread import PoliteThread
 
 
-class Steps:
-    """Work that notes its steps, each once it may."""
+class StepwiseWork:
+    """Work that records its steps. Each step waits until the test allows it."""
 
     def __init__(self, name: str, done: list[str], count: int = 3) -> None:
         self.name, self.done, self.count = name, done, count
-        self.may = threading.Semaphore(0)
-        self.stands = threading.Semaphore(0)
+        self.allowed = threading.Semaphore(0)
+        self.started = threading.Semaphore(0)
         self.ended = threading.Event()
         self.errors: list[Exception] = []
 
     def __iter__(self) -> Iterator[None]:
         for number in range(self.count):
-            self.stands.release()
-            assert self.may.acquire(timeout=30)
+            self.started.release()
+            assert self.allowed.acquire(timeout=30)
             self.done.append(f"{self.name}{number}")
             yield
         self.ended.set()
@@ -32,25 +32,25 @@ class Steps:
 
 def test_newest_work_runs_first_and_deferred_work_last() -> None:
     thread, done = PoliteThread(), list[str]()
-    first, last, later = Steps("a", done), Steps("b", done), Steps("c", done)
+    first, last, later = StepwiseWork("a", done), StepwiseWork("b", done), StepwiseWork("c", done)
     thread.begin(iter(first), first.errors.append)
-    assert first.stands.acquire(timeout=30)
+    assert first.started.acquire(timeout=30)
     thread.begin(iter(later), later.errors.append, soon=False)
     thread.begin(iter(last), last.errors.append)
     for each in (first, last, later):
-        each.may.release(3)
+        each.allowed.release(3)
     assert later.ended.wait(30)
     assert done == ["a0", "b0", "b1", "b2", "a1", "a2", "c0", "c1", "c2"]
 
 
 def test_stopped_work_runs_no_more_steps() -> None:
     thread, done = PoliteThread(), list[str]()
-    steps, after = Steps("a", done), Steps("b", done)
+    steps, after = StepwiseWork("a", done), StepwiseWork("b", done)
     work = thread.begin(iter(steps), steps.errors.append)
-    assert steps.stands.acquire(timeout=30)
+    assert steps.started.acquire(timeout=30)
     work.stop()
-    steps.may.release(3)
-    after.may.release(3)
+    steps.allowed.release(3)
+    after.allowed.release(3)
     thread.begin(iter(after), after.errors.append, soon=False)
     assert after.ended.wait(30)
     assert done == ["a0", "b0", "b1", "b2"]
@@ -58,22 +58,22 @@ def test_stopped_work_runs_no_more_steps() -> None:
 
 def test_error_is_reported_and_other_work_continues() -> None:
     thread, done = PoliteThread(), list[str]()
-    told = threading.Event()
+    is_reported = threading.Event()
     errors: list[Exception] = []
 
-    def wrong() -> Iterator[None]:
+    def fail() -> Iterator[None]:
         yield
         raise ValueError("wrong")
 
-    def failed(error: Exception) -> None:
+    def record_error(error: Exception) -> None:
         errors.append(error)
-        told.set()
+        is_reported.set()
 
-    thread.begin(wrong(), failed)
-    assert told.wait(30)
+    thread.begin(fail(), record_error)
+    assert is_reported.wait(30)
     assert [str(error) for error in errors] == ["wrong"]
-    after = Steps("b", done)
-    after.may.release(3)
+    after = StepwiseWork("b", done)
+    after.allowed.release(3)
     thread.begin(iter(after), after.errors.append)
     assert after.ended.wait(30)
 
@@ -81,11 +81,11 @@ def test_error_is_reported_and_other_work_continues() -> None:
 def test_work_waits_for_the_frame_after_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polite_thread, "_LONGEST_WAIT", 30.0)
     thread, done = PoliteThread(), list[str]()
-    steps = Steps("a", done)
-    steps.may.release(3)
+    steps = StepwiseWork("a", done)
+    steps.allowed.release(3)
     polite_thread.expect_frame()
     thread.begin(iter(steps), steps.errors.append)
-    assert not steps.stands.acquire(timeout=0.05)
+    assert not steps.started.acquire(timeout=0.05)
     polite_thread.frame_written()
     assert steps.ended.wait(30)
 
@@ -93,8 +93,8 @@ def test_work_waits_for_the_frame_after_a_key(monkeypatch: pytest.MonkeyPatch) -
 def test_key_without_a_frame_delays_work_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polite_thread, "_LONGEST_WAIT", 0.01)
     thread, done = PoliteThread(), list[str]()
-    steps = Steps("a", done, count=100_000)
-    steps.may.release(100_000)
+    steps = StepwiseWork("a", done, count=100_000)
+    steps.allowed.release(100_000)
     polite_thread.expect_frame()
     thread.begin(iter(steps), steps.errors.append)
     assert steps.ended.wait(30)

@@ -1,4 +1,4 @@
-"""Right-to-left text is reordered for terminals that do not reorder."""
+"""Right-to-left text is reordered for terminals that do not reorder it themselves."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from octavo.tui.terminal.line_filters import RightToLeft
 BOLD = Style(bold=True)
 
 
-def turned(*segments: Segment) -> list[Segment]:
+def reorder(*segments: Segment) -> list[Segment]:
     return RightToLeft().apply(list(segments), Color(0, 0, 0))
 
 
-def seen(text: str) -> str:
-    return "".join(segment.text for segment in turned(Segment(text)))
+def visible_text(text: str) -> str:
+    return "".join(segment.text for segment in reorder(Segment(text)))
 
 
 @pytest.mark.parametrize(
@@ -45,30 +45,30 @@ def seen(text: str) -> str:
     ],
 )
 def test_letters_are_put_in_visual_order(text: str, shown: str) -> None:
-    assert seen(text) == shown
+    assert visible_text(text) == shown
 
 
 def test_styles_follow_their_letters_and_bullets_stay() -> None:
-    assert turned(Segment("אב "), Segment("גד", BOLD), Segment(" •", BOLD)) == [
+    assert reorder(Segment("אב "), Segment("גד", BOLD), Segment(" •", BOLD)) == [
         Segment("דג", BOLD),
         Segment(" בא"),
         Segment(" •", BOLD),
     ]
-    assert turned(Segment("אב"), Segment(" 12.", BOLD)) == [Segment("בא"), Segment(" 12.", BOLD)]
+    assert reorder(Segment("אב"), Segment(" 12.", BOLD)) == [Segment("בא"), Segment(" 12.", BOLD)]
 
 
-async def test_help_says_who_reorders_right_to_left_text() -> None:
-    class Reading(PaneApp[PageView]):
+async def test_help_says_that_octavo_reorders_right_to_left_text() -> None:
+    class ReorderingApp(PaneApp[PageView]):
         settings = settings.read({"OCTAVO_RIGHT_TO_LEFT": "octavo"})
 
-    app = Reading(PageView())
+    app = ReorderingApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse("# A\n\nplain"))
         assert app.pane.more_help == ""
         app.pane.show(parse("# A\n\nשלום"))
-        told = HelpScreen(app.screen, lambda: None)
-        await app.push_screen(told)
+        help_screen = HelpScreen(app.screen, lambda: None)
+        await app.push_screen(help_screen)
         await pilot.pause()
         assert "Octavo reorders right-to-left text. To change this, set right_to_left in the settings." in str(
-            told.intro()
+            help_screen.intro()
         )

@@ -1,4 +1,4 @@
-"""Private parts of Textual are overridden and used in one module only."""
+"""Only one module overrides and uses private parts of Textual."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from tests.test_layers import FILES, imports, tree
 from tests.tui.widgets.scratch import until
 
 INTERNALS = textual_internals.__name__
-OURS = [each for each in FILES if each.startswith("octavo.tui.")]
+OUR_MODULES = [each for each in FILES if each.startswith("octavo.tui.")]
 
 
-class Kind(NamedTuple):
-    """The classes of one name: their methods and base classes."""
+class ClassFacts(NamedTuple):
+    """Base classes, members and uses of all classes with one name."""
 
     bases: set[str]
     defines: set[str]
-    """The private names it has as methods, fields or what its methods set."""
+    """Private names that the class defines as methods or fields, or that its methods assign."""
     uses: set[str]
-    """Names that the class uses of itself."""
+    """Names that the class uses on `self` or `cls`."""
 
 
 def test_no_other_module_overrides_private_parts_of_textual() -> None:
-    assert {each for module in OURS if module != INTERNALS for each in overrides(module)} == set()
+    assert {each for module in OUR_MODULES if module != INTERNALS for each in overrides(module)} == set()
 
 
 def test_no_other_module_uses_private_parts_of_textual() -> None:
-    assert {each for module in OURS if module != INTERNALS for each in uses(module)} == set()
+    assert {each for module in OUR_MODULES if module != INTERNALS for each in uses(module)} == set()
 
 
 def test_known_overrides_and_uses_are_found() -> None:
@@ -50,83 +50,93 @@ def test_known_overrides_and_uses_are_found() -> None:
 
 
 def overrides(module: str) -> set[str]:
-    """Private names of Textual that a class of the module has as its own: `View._closing`."""
-    kinds = kinds_in(module)
+    """Return the private names of Textual that classes of a module define again, for example `View._closing`."""
+    kinds = classes_of_module(module)
     return {
         f"{name}.{each}"
         for name, kind in kinds.items()
-        for each in kind.defines & {it for base in behind(name) for it in textual().get(base, NOTHING).defines}
+        for each in kind.defines
+        & {it for base in base_classes(name) for it in textual_classes().get(base, NOTHING).defines}
     }
 
 
 def uses(module: str) -> set[str]:
-    """Private names of Textual that the module asks for, of its own classes, of something else or of Textual's modules."""
+    """Return the private names of Textual that a module uses: on its own classes, on other objects, or as imported
+    modules."""
     source = tree(module)
     found = {each for each in imports(module) if each.startswith("textual._")}
-    for name, kind in kinds_in(module).items():
-        own = {each for base in (name, *behind(name)) for each in ours().get(base, NOTHING).defines}
-        theirs = {each for base in behind(name) for each in textual().get(base, NOTHING).defines}
+    for name, kind in classes_of_module(module).items():
+        own = {each for base in (name, *base_classes(name)) for each in our_classes().get(base, NOTHING).defines}
+        theirs = {each for base in base_classes(name) for each in textual_classes().get(base, NOTHING).defines}
         found |= {f"{name}.{each}" for each in kind.uses & theirs - own}
-    # The class of what is no `self` is not known here: what nobody calls so but Textual is of Textual.
+    # The class of an object other than `self` is not known here. A name that none of our classes defines counts as a
+    # name of Textual.
     elsewhere = {node.attr for node in ast.walk(source) if isinstance(node, ast.Attribute) and not is_self(node.value)}
-    own = {each for kind in kinds_in(module).values() for each in kind.defines}
-    return found | (elsewhere & {it for kind in textual().values() for it in kind.defines} - own)
+    own = {each for kind in classes_of_module(module).values() for each in kind.defines}
+    return found | (elsewhere & {it for kind in textual_classes().values() for it in kind.defines} - own)
 
 
-NOTHING = Kind(set(), set(), set())
+NOTHING = ClassFacts(set(), set(), set())
 
 
 @cache
-def behind(name: str) -> frozenset[str]:
+def base_classes(name: str) -> frozenset[str]:
     """Return the names of all base classes."""
     found: set[str] = set()
     new = {name}
     while new:
-        new = {base for each in new for table in (ours(), textual()) for base in table.get(each, NOTHING).bases} - found
+        new = {
+            base
+            for each in new
+            for table in (our_classes(), textual_classes())
+            for base in table.get(each, NOTHING).bases
+        } - found
         found |= new
     return frozenset(found)
 
 
 @cache
-def ours() -> dict[str, Kind]:
-    return merged([kinds_in(each) for each in OURS])
+def our_classes() -> dict[str, ClassFacts]:
+    return merged([classes_of_module(each) for each in OUR_MODULES])
 
 
 @cache
-def textual() -> dict[str, Kind]:
+def textual_classes() -> dict[str, ClassFacts]:
     """Return the classes of the imported modules of Textual, and of the modules of their base classes."""
-    named = {each for module in OURS for each in imports(module) if each.partition(".")[0] == "textual"}
+    named = {each for module in OUR_MODULES for each in imports(module) if each.partition(".")[0] == "textual"}
     specs = [spec for each in sorted(named) if (spec := find_spec(each)) is not None]
     paths = {Path(str(spec.origin)) for spec in specs}
     inner = {path for path in paths for path in path.parent.glob("_*.py") if path.parent.name == "widgets"}
-    return merged([kinds_of(ast.parse(each.read_text(encoding="utf-8"))) for each in paths | inner])
+    return merged([classes_in_source(ast.parse(each.read_text(encoding="utf-8"))) for each in paths | inner])
 
 
-def merged(modules: list[dict[str, Kind]]) -> dict[str, Kind]:
-    found: dict[str, Kind] = defaultdict(lambda: Kind(set(), set(), set()))
+def merged(modules: list[dict[str, ClassFacts]]) -> dict[str, ClassFacts]:
+    found: dict[str, ClassFacts] = defaultdict(lambda: ClassFacts(set(), set(), set()))
     for kinds in modules:
         for name, kind in kinds.items():
-            for put, more in zip(found[name], kind, strict=True):
-                put.update(more)
+            for assigned, more in zip(found[name], kind, strict=True):
+                assigned.update(more)
     return dict(found)
 
 
 @cache
-def kinds_in(module: str) -> dict[str, Kind]:
-    """The classes of a module of ours."""
-    return kinds_of(tree(module))
+def classes_of_module(module: str) -> dict[str, ClassFacts]:
+    """Return the classes of one of our modules."""
+    return classes_in_source(tree(module))
 
 
-def kinds_of(source: ast.Module) -> dict[str, Kind]:
-    """The classes of a module; those within others count with them."""
+def classes_in_source(source: ast.Module) -> dict[str, ClassFacts]:
+    """Return the classes of a module. Classes inside another class count as part of it."""
     found = {}
     for node in source.body:
         if isinstance(node, ast.ClassDef):
             bases = {ast.unparse(each).partition("[")[0].rpartition(".")[2] for each in node.bases}
             fields = {name for each in node.body for name in fields_of(each)}
-            asked = [each for each in ast.walk(node) if isinstance(each, ast.Attribute) and is_self(each.value)]
-            put = {each.attr for each in asked if isinstance(each.ctx, ast.Store)}
-            found[node.name] = Kind(bases, private(fields | put), private({each.attr for each in asked}))
+            attributes = [each for each in ast.walk(node) if isinstance(each, ast.Attribute) and is_self(each.value)]
+            assigned = {each.attr for each in attributes if isinstance(each.ctx, ast.Store)}
+            found[node.name] = ClassFacts(
+                bases, private(fields | assigned), private({each.attr for each in attributes})
+            )
     return found
 
 
@@ -166,7 +176,7 @@ def test_installed_textual_has_all_known_parts() -> None:
     assert set() == textual_internals.OTHER_PARTS
 
 
-ALTERED = """
+CHANGED_TEXTUAL = """
 import importlib, sys
 def other(*given): ...
 kinds, found = {}, {}
@@ -184,13 +194,13 @@ assert all(vars(kind).get(part) is was for kind, part, was in found.values())
 """
 
 
-@pytest.mark.parametrize("how", ["other", "gone"])
-def test_changed_parts_of_textual_are_not_replaced(how: str) -> None:
+@pytest.mark.parametrize("change", ["other", "gone"])
+def test_changed_parts_of_textual_are_not_replaced(change: str) -> None:
     named = [f"{kind.__module__}:{kind.__name__}:{name}" for kind, name in textual_internals.PARTS]
-    subprocess.run([sys.executable, "-c", ALTERED, how, *named], check=True)
+    subprocess.run([sys.executable, "-c", CHANGED_TEXTUAL, change, *named], check=True)
 
 
-class Pane(Static):
+class CountingPane(Static):
     """A pane that counts its resizes."""
 
     resizes = 0
@@ -199,21 +209,21 @@ class Pane(Static):
         self.resizes += 1
 
 
-class Panes(App[None]):
-    """An app with lines that scroll, and a pane below them."""
+class PaneBelowScrollApp(App[None]):
+    """An app with lines that scroll, and with a pane below them."""
 
     CSS = "#lines { height: 10; }"
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="lines"):
             yield Static("line\n" * 50)
-        yield Pane("pane")
+        yield CountingPane("pane")
 
 
 async def test_pane_shown_after_a_scroll_gets_a_resize_event() -> None:
-    app = Panes()
+    app = PaneBelowScrollApp()
     async with app.run_test() as pilot:
-        pane = app.query_one(Pane)
+        pane = app.query_one(CountingPane)
         pane.display = False
         await pilot.pause()
         pane.resizes = 0

@@ -1,4 +1,4 @@
-"""An app around the widgets under test, and what its screen looks like as text."""
+"""A test app for widgets, and functions that read its screen."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HOSTILE = (
 
 
 class Scratch(HostApp[None]):
-    """Shows widgets one above the other, and keeps the messages it gets."""
+    """A test app that shows widgets one below the other, and records the messages that it gets."""
 
     ENABLE_COMMAND_PALETTE = False
 
@@ -56,11 +56,11 @@ class Scratch(HostApp[None]):
         self.explained.append(sentence)
 
     def keep(self, message: Message) -> None:
-        """Remember a message."""
+        """Record a message."""
         self.got.append(message)
 
     def got_of(self, kind: type[Any]) -> list[Any]:
-        """The messages of one kind, in order."""
+        """Return the recorded messages of one kind, in order."""
         return [message for message in self.got if type(message) is kind]
 
 
@@ -80,16 +80,16 @@ def shown(app: Scratch) -> str:
 
 
 async def check_picture(name: str, app: Scratch) -> None:
-    """Hold the screen against its picture, once it is at rest. OCTAVO_PICTURES=new writes the picture instead."""
+    """Compare the idle screen with its picture. With OCTAVO_PICTURES=new, write the picture instead."""
     path = PICTURES / f"{name}.txt"
-    await at_rest(app)
+    await wait_idle(app)
     if os.environ.get("OCTAVO_PICTURES") == "new":
         path.write_text(shown(app), encoding="utf-8")
     assert shown(app) == path.read_text(encoding="utf-8")
 
 
-async def at_rest(app: Scratch) -> None:
-    """Let the app run until what it shows stays as it is for three frames."""
+async def wait_idle(app: Scratch) -> None:
+    """Wait until the screen stays the same for three frames."""
     before, same = "", 0
     while same < 3:
         await asyncio.sleep(1 / 60)
@@ -98,7 +98,7 @@ async def at_rest(app: Scratch) -> None:
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
-    """Let the app run until something holds. The test's time limit ends a wait in vain."""
+    """Wait until `holds` returns True. The time limit of the test ends the wait otherwise."""
     while not holds():
         await pilot.pause(0.01)
 
@@ -109,6 +109,6 @@ def harmless(texts: Iterable[str]) -> bool:
     return not any(ord(character) in bad for text in texts for character in text)
 
 
-def at(lines: LineList) -> Hashable | None:
-    """The key the cursor is on now."""
+def selected_key(lines: LineList) -> Hashable | None:
+    """Return the key of the selected row."""
     return lines.key

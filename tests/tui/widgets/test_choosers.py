@@ -10,7 +10,7 @@ from octavo.tui.widgets.chooser import Choice, Picker, ThemePicker
 from octavo.tui.widgets.command_palette import HelpScreen, PaletteScreen
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.row_list import Row, RowList
-from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown
+from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, wait_idle
 
 PEOPLE = [
     Choice("ada", "Ada Lovelace", detail="ada@acme.com"),
@@ -20,7 +20,7 @@ PEOPLE = [
 ]
 
 
-PAGE: Commands[Page] = Commands(
+PAGE: Commands[ReviewPage] = Commands(
     "page",
     (
         Command("comment", "c", "Comment", "Write a comment on this block", run=lambda _, page: page.done.append("comment")),
@@ -32,7 +32,7 @@ PAGE: Commands[Page] = Commands(
 )  # fmt: skip
 
 
-class Page(HasCommands, Widget, can_focus=True):
+class ReviewPage(HasCommands, Widget, can_focus=True):
     CONTEXT = "page view"
     HELP = "Reads one page. c writes a comment on the block at the bar."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PAGE,)
@@ -42,7 +42,7 @@ class Page(HasCommands, Widget, can_focus=True):
         self.done: list[str] = []
 
 
-class App(Scratch):
+class ChooserApp(Scratch):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("colon,ctrl+p", "palette", "Commands", tooltip="Every command", id="app.palette"),
         Binding("question_mark", "help", "Help", tooltip="Show help for the focused pane", id="app.help"),
@@ -56,8 +56,8 @@ class App(Scratch):
 
 
 async def test_palette_runs_a_command_in_its_view() -> None:
-    page = Page()
-    app = App(page)
+    page = ReviewPage()
+    app = ChooserApp(page)
     async with app.run_test(size=(90, 18)) as pilot:
         await pilot.press(":")
         await pilot.pause()
@@ -69,8 +69,8 @@ async def test_palette_runs_a_command_in_its_view() -> None:
         assert page.has_focus
 
 
-class Merging(RowList[int]):
-    """A list with a key that its key bar shows, declared after one that it does not show."""
+class MergeList(RowList[int]):
+    """A list with two keys. The key bar shows only the second key."""
 
     CONTEXT = "merges"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -81,7 +81,7 @@ class Merging(RowList[int]):
 
 
 async def test_palette_lists_commands_first_and_cursor_keys_last() -> None:
-    app = App(Merging(lambda number: Row(str(number)), key=lambda number: number))
+    app = ChooserApp(MergeList(lambda number: Row(str(number)), key=lambda number: number))
     async with app.run_test(size=(90, 40)) as pilot:
         await pilot.press(":")
         await pilot.pause()
@@ -93,13 +93,13 @@ async def test_palette_lists_commands_first_and_cursor_keys_last() -> None:
         moving = [title for group, title in found if group == "NAVIGATION"]
         assert moving == ["Down", "Up", "Top", "Bottom", "Half page down", "Half page up"]
         done = [title for group, title in found if group == "MERGES"]
-        assert done[0] == "Merge", "what the key bar shows"
+        assert done[0] == "Merge", "the commands of the key bar must come first"
         assert groups[-2] == "LISTS"
-        assert {"Archive", "Leave"} <= set(done), "a way back is no step"
+        assert {"Archive", "Leave"} <= set(done), "commands that go back are not cursor keys"
 
 
 async def test_palette_previews_a_theme_and_enter_keeps_it() -> None:
-    app = App(Page())
+    app = ChooserApp(ReviewPage())
     async with app.run_test(size=(90, 18)) as pilot:
         before = app.theme
         await pilot.press(":", *"light")
@@ -114,8 +114,8 @@ async def test_palette_previews_a_theme_and_enter_keeps_it() -> None:
 
 
 async def test_disabled_command_shows_its_reason_and_the_palette_stays() -> None:
-    page = Page()
-    app = App(page)
+    page = ReviewPage()
+    app = ChooserApp(page)
     async with app.run_test(size=(90, 18)) as pilot:
         await pilot.press("ctrl+p", *"mer", "enter")
         await pilot.pause()
@@ -127,8 +127,8 @@ async def test_disabled_command_shows_its_reason_and_the_palette_stays() -> None
 
 
 async def test_help_lists_commands_and_runs_them() -> None:
-    page = Page()
-    app = App(page)
+    page = ReviewPage()
+    app = ChooserApp(page)
     async with app.run_test(size=(90, 18)) as pilot:
         await pilot.press("?")
         await pilot.pause()
@@ -139,7 +139,7 @@ async def test_help_lists_commands_and_runs_them() -> None:
 
 
 async def test_palette_finds_a_command_by_its_key() -> None:
-    app = App(Merging(lambda number: Row(str(number)), key=lambda number: number))
+    app = ChooserApp(MergeList(lambda number: Row(str(number)), key=lambda number: number))
     async with app.run_test(size=(90, 18)) as pilot:
         for opened, typed, title in (("?", "j", "Down"), ("?", "A", "Archive"), (":", "G", "Bottom")):
             await pilot.press(opened, typed)
@@ -150,7 +150,7 @@ async def test_palette_finds_a_command_by_its_key() -> None:
 
 
 async def test_help_shows_the_full_text_of_a_truncated_row() -> None:
-    app = App(Page())
+    app = ChooserApp(ReviewPage())
     async with app.run_test(size=(50, 18)) as pilot:
         for opened in ("?", ":"):
             await pilot.press(opened, *"comment")
@@ -163,42 +163,42 @@ async def test_help_shows_the_full_text_of_a_truncated_row() -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20), (60, 12)])
-async def test_the_cursor_is_seen_to_the_end_of_a_long_list(size: tuple[int, int]) -> None:
-    app = App(Merging(lambda number: Row(str(number)), key=lambda number: number))
+async def test_cursor_stays_visible_to_the_end_of_a_long_list(size: tuple[int, int]) -> None:
+    app = ChooserApp(MergeList(lambda number: Row(str(number)), key=lambda number: number))
     async with app.run_test(size=size) as pilot:
         await pilot.press("?")
-        await at_rest(app)
-        helped = app.screen
-        assert isinstance(helped, HelpScreen)
+        await wait_idle(app)
+        help_screen = app.screen
+        assert isinstance(help_screen, HelpScreen)
         await pilot.press(*["pagedown"] * 20)
-        await at_rest(app)
-        assert helped.rows.cursor == len(helped.rows.items) - 1
+        await wait_idle(app)
+        assert help_screen.rows.cursor == len(help_screen.rows.items) - 1
         assert any("▌" in line and "Half page up" in line for line in lines(app))
 
 
 async def test_help_lists_commands_first_and_cursor_keys_last() -> None:
-    app = App(Merging(lambda number: Row(str(number)), key=lambda number: number))
+    app = ChooserApp(MergeList(lambda number: Row(str(number)), key=lambda number: number))
     async with app.run_test(size=(90, 40)):
         below = app.screen
-        helped = [(choice.group, choice.title) for choice in HelpScreen(below, lambda: None).choices()]
+        help_screen = [(choice.group, choice.title) for choice in HelpScreen(below, lambda: None).choices()]
         offered = [(choice.group, choice.title) for choice in PaletteScreen(below, ThemePicker(app)).choices()]
-        assert helped[0] == ("MERGES", "Merge")
-        assert helped[-6][0] == helped[-1][0] == "NAVIGATION"
-        assert [each for each in helped if each != ("ANYWHERE", "Commands")] == [
+        assert help_screen[0] == ("MERGES", "Merge")
+        assert help_screen[-6][0] == help_screen[-1][0] == "NAVIGATION"
+        assert [each for each in help_screen if each != ("ANYWHERE", "Commands")] == [
             each for each in offered if each[0] != "THEMES"
         ]
 
 
 async def test_picker_returns_the_chosen_value() -> None:
-    app = App(Page())
+    app = ChooserApp(ReviewPage())
     picked: list[str | None] = []
-    looked: list[str] = []
+    previewed: list[str] = []
     async with app.run_test(size=(70, 14)) as pilot:
-        await app.push_screen(Picker("Ask whom?", PEOPLE, on_preview=looked.append), picked.append)
+        await app.push_screen(Picker("Ask whom?", PEOPLE, on_preview=previewed.append), picked.append)
         await pilot.press("down", "up", "down", "enter")
         await pilot.pause()
         assert picked == ["tom"]
-        assert looked == ["ada", "tom", "ada", "tom"]
+        assert previewed == ["ada", "tom", "ada", "tom"]
         await app.push_screen(Picker("Ask whom?", PEOPLE), picked.append)
         await pilot.press(*"zm", "enter")
         await pilot.pause()
@@ -210,7 +210,7 @@ async def test_picker_returns_the_chosen_value() -> None:
 
 
 async def test_picker_without_choices_or_matches_says_so() -> None:
-    app = App(Page())
+    app = ChooserApp(ReviewPage())
     async with app.run_test(size=(70, 14)) as pilot:
         await app.push_screen(Picker("Ask whom?", PEOPLE))
         await pilot.press(*"nobody", "enter")
@@ -223,7 +223,7 @@ async def test_picker_without_choices_or_matches_says_so() -> None:
 
 
 async def test_picker_begins_at_the_current_value() -> None:
-    app = App(Page())
+    app = ChooserApp(ReviewPage())
     picked: list[str | None] = []
     async with app.run_test(size=(70, 14)) as pilot:
         await app.push_screen(Picker("Request a review from", PEOPLE, initial="zoe"), picked.append)
@@ -234,8 +234,8 @@ async def test_picker_begins_at_the_current_value() -> None:
         assert picked == ["tom"]
 
 
-async def test_a_click_picks() -> None:
-    app = App(Page())
+async def test_double_click_chooses_a_row() -> None:
+    app = ChooserApp(ReviewPage())
     picked: list[str | None] = []
     async with app.run_test(size=(70, 14)) as pilot:
         await app.push_screen(Picker("Ask whom?", PEOPLE), picked.append)
@@ -245,26 +245,28 @@ async def test_a_click_picks() -> None:
 
 
 async def test_ten_thousand_choices_are_filtered_without_drawing_all() -> None:
-    app = App(Page())
+    app = ChooserApp(ReviewPage())
     picked: list[int | None] = []
-    drawn: list[int] = []
+    rendered: list[int] = []
 
-    class Counting(Picker[int]):
-        def draw(self, found):  # type: ignore[no-untyped-def]  # as its base
-            drawn.append(found.number)
+    class CountingPicker(Picker[int]):
+        def draw(self, found):  # type: ignore[no-untyped-def]  # The base class has the types.
+            rendered.append(found.number)
             return super().draw(found)
 
     async with app.run_test(size=(70, 14)) as pilot:
-        await app.push_screen(Counting("Which?", [Choice(n, f"person {n}") for n in range(10_000)]), picked.append)
+        await app.push_screen(
+            CountingPicker("Which?", [Choice(n, f"person {n}") for n in range(10_000)]), picked.append
+        )
         await pilot.pause()
-        assert len(set(drawn)) < 20
+        assert len(set(rendered)) < 20
         await pilot.press(*"9876", "enter")
         await pilot.pause()
         assert picked == [9876]
 
 
 async def test_hostile_choices_are_shown_as_text() -> None:
-    app = App(Page())
+    app = ChooserApp(ReviewPage())
     async with app.run_test(size=(120, 30)) as pilot:
         choices = [
             Choice(text, text, detail=text, right=text, group=text, sign=text, disabled_reason=text) for text in HOSTILE
@@ -278,17 +280,17 @@ async def test_hostile_choices_are_shown_as_text() -> None:
 
 
 async def test_choices_loaded_while_a_picker_opens_are_offered() -> None:
-    class ReadAtOnce(Picker[str]):
+    class EagerPicker(Picker[str]):
         def select_initial(self) -> None:
             if self.is_loading:
                 assert not self.is_mounted
                 self.show_loaded("Who · read", PEOPLE)
 
-    app = App()
+    app = ChooserApp()
     async with app.run_test(size=(80, 24)):
-        picker = ReadAtOnce("Who", (), is_loading=True)
+        picker = EagerPicker("Who", (), is_loading=True)
         await app.push_screen(picker)
-        await at_rest(app)
+        await wait_idle(app)
         text = shown(app)
         assert "Ada Lovelace" in text
         assert "Loading choices" not in text

@@ -31,20 +31,20 @@ from octavo.tui.widgets.text_inputs import SecretInput
 from octavo.tui.widgets.tree import Tree
 from tests.tui.widgets.scratch import Scratch, lines
 
-OURS = (LineList, RowList, Tree, FilterInput, TextButton, SecretInput, ConfirmDialog, Composer, Chooser)
+CLASSES_WITH_KEYS = (LineList, RowList, Tree, FilterInput, TextButton, SecretInput, ConfirmDialog, Composer, Chooser)
 
 
 _CHANGE = Binding.Group("change")
 
 
-def _may_not_comment(app: Any, page: Page) -> str | None:
+def _why_no_comment(app: Any, page: PageWithCommands) -> str | None:
     return None if page.may_comment else "Commenting needs the comment role; you read only."
 
 
-PAGE: Commands[Page] = Commands(
+PAGE: Commands[PageWithCommands] = Commands(
     "page",
     (
-        Command("comment", "c,|", "Comment", "Write a comment here", run=lambda _, page: page.done.append("comment"), why_not=_may_not_comment),
+        Command("comment", "c,|", "Comment", "Write a comment here", run=lambda _, page: page.done.append("comment"), why_not=_why_no_comment),
         Command("next", "n", "Next", "Next change", run=lambda _, page: page.done.append("next"), group=_CHANGE),
         Command("previous", "N", "Previous", "Previous change", run=lambda _, page: page.done.append("previous"), group=_CHANGE),
         Command("resolve", "d", "Resolve", "Resolve the thread", run=lambda _, page: page.done.append("resolve"),
@@ -55,7 +55,7 @@ PAGE: Commands[Page] = Commands(
 )  # fmt: skip
 
 
-class Page(HasCommands, Widget, can_focus=True):
+class PageWithCommands(HasCommands, Widget, can_focus=True):
     CONTEXT = "page view"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PAGE,)
 
@@ -66,7 +66,7 @@ class Page(HasCommands, Widget, can_focus=True):
         self.done: list[str] = []
 
 
-class App(Scratch):
+class CommandApp(Scratch):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "elsewhere", "Elsewhere", tooltip="Something else", id="app.elsewhere"),
         Binding(
@@ -75,19 +75,19 @@ class App(Scratch):
         Binding("q", "leave", "Leave", tooltip="Leave this place", id="app.leave"),
     ]
 
-    went = False
+    ran_elsewhere = False
 
     def action_elsewhere(self) -> None:
-        self.went = True
+        self.ran_elsewhere = True
 
 
 async def test_key_of_a_disabled_command_only_shows_the_reason() -> None:
-    page = Page()
-    app = App(page)
+    page = PageWithCommands()
+    app = CommandApp(page)
     async with app.run_test() as pilot:
         await pilot.press("c")
         assert app.explained == ["Commenting needs the comment role; you read only."]
-        assert not app.went, "the same key further out is another command"
+        assert not app.ran_elsewhere, "the key must not run the command of the app"
         assert page.done == []
         page.may_comment = True
         await pilot.press("c", "n")
@@ -95,9 +95,9 @@ async def test_key_of_a_disabled_command_only_shows_the_reason() -> None:
         assert len(app.explained) == 1
 
 
-async def test_commands_are_read_off_the_bindings() -> None:
-    page = Page()
-    app = App(page)
+async def test_commands_come_from_the_bindings() -> None:
+    page = PageWithCommands()
+    app = CommandApp(page)
     async with app.run_test():
         commands = {command.id: command for command in active_commands(app.screen)}
         assert list(commands)[:4] == ["page.comment", "page.next", "page.previous", "page.resolve"]
@@ -110,20 +110,20 @@ async def test_commands_are_read_off_the_bindings() -> None:
         assert commands["page.next"].reason is None
         await commands["page.next"].run()
         assert page.done == ["next"]
-        assert "app.elsewhere" not in commands, "its key means something nearer"
+        assert "app.elsewhere" not in commands, "a nearer widget uses the same key"
         assert key_clashes(app.screen) == []
 
 
 async def test_key_bar_shows_likely_commands_first_and_help_last() -> None:
-    page = Page()
+    page = PageWithCommands()
     bar = KeyBar()
-    app = App(page, bar)
+    app = CommandApp(page, bar)
     async with app.run_test(size=(60, 5)) as pilot:
         await pilot.pause()
         assert lines(app)[-1] == " c comment  n/N change  q leave  ? help"
         for width, said in ((33, " c comment  n/N change  ? help"), (24, " c comment  ? help")):
             await pilot.resize_terminal(width, 5)
-            for _ in range(20):  # it is told its size in a message of its own
+            for _ in range(20):  # The key bar gets its new size in a separate message.
                 if lines(app)[-1] == said:
                     break
                 await pilot.pause()
@@ -133,31 +133,31 @@ async def test_key_bar_shows_likely_commands_first_and_help_last() -> None:
 
 
 async def test_key_bar_omits_inapplicable_and_keeps_forbidden_commands() -> None:
-    page = Page()
-    app = App(page)
+    page = PageWithCommands()
+    app = CommandApp(page)
     async with app.run_test() as pilot:
         assert "page.resolve" not in [command.id for command in key_bar(app.screen)]
         assert "page.resolve" in [command.id for command in active_commands(app.screen)]
         assert not next(each for each in key_bar(app.screen) if each.id == "page.comment").enabled
         await pilot.press("d")
-        assert page.done == ["resolve"], "the key itself is there"
+        assert page.done == ["resolve"], "the key must run the command that the key bar omits"
         page.has_thread = True
         assert "page.resolve" in [command.id for command in key_bar(app.screen)]
 
 
 async def test_keybar_ids_come_first_in_the_key_bar() -> None:
-    class Ordered(Page):
+    class PageWithKeyBarOrder(PageWithCommands):
         KEYBAR = ("app.leave", "page.next")
 
-    app = App(Ordered())
+    app = CommandApp(PageWithKeyBarOrder())
     async with app.run_test():
         assert [command.id for command in key_bar(app.screen)][:3] == ["app.leave", "page.next", "page.comment"]
 
 
-async def test_the_bar_follows_the_focus() -> None:
-    page = Page()
+async def test_key_bar_follows_the_focus() -> None:
+    page = PageWithCommands()
     listed: RowList[int] = RowList(lambda number: Row(str(number)), key=lambda number: number)
-    app = App(page, listed, KeyBar())
+    app = CommandApp(page, listed, KeyBar())
     async with app.run_test(size=(60, 8)) as pilot:
         listed.show([1, 2])
         listed.focus()
@@ -166,15 +166,15 @@ async def test_the_bar_follows_the_focus() -> None:
 
 
 async def test_key_map_assigns_other_keys() -> None:
-    page = Page(may_comment=True)
-    app = App(page)
+    page = PageWithCommands(may_comment=True)
+    app = CommandApp(page)
     async with app.run_test() as pilot:
-        keys, ignored = accepted_keys({"page.comment": "w,ctrl+o"}, [Page, App])
+        keys, ignored = accepted_keys({"page.comment": "w,ctrl+o"}, [PageWithCommands, CommandApp])
         assert ignored == []
         app.set_keymap(keys)
         await pilot.press("c")
         assert page.done == []
-        assert app.went
+        assert app.ran_elsewhere
         await pilot.press("w", "ctrl+o")
         assert page.done == ["comment", "comment"]
         comment = next(each for each in active_commands(app.screen) if each.id == "page.comment")
@@ -182,11 +182,11 @@ async def test_key_map_assigns_other_keys() -> None:
 
 
 async def test_invalid_entries_of_a_key_map_are_reported_and_ignored() -> None:
-    page = Page(may_comment=True)
-    app = App(page)
+    page = PageWithCommands(may_comment=True)
+    app = CommandApp(page)
     async with app.run_test() as pilot:
         keymap = {"page.comment": "j", "page.next": "ctrl+n"}
-        keys, ignored = accepted_keys(keymap, [Page, App])
+        keys, ignored = accepted_keys(keymap, [PageWithCommands, CommandApp])
         app.set_keymap(keys)
         assert ignored == [("page.comment", "cannot use j: page.down already uses this key.")]
         await pilot.press("c", "ctrl+n")
@@ -194,17 +194,20 @@ async def test_invalid_entries_of_a_key_map_are_reported_and_ignored() -> None:
 
 
 def test_binding_without_texts_is_reported() -> None:
-    class Bad(Widget):
+    class WidgetWithFaults(Widget):
         BINDINGS: ClassVar[list[BindingType]] = [
             Binding("a", "a", "A", id="bad.a"),
             Binding("a", "b", "B", tooltip="B", id="bad.b"),
         ]
 
-    assert binding_faults([Bad]) == ["Bad: a has no tooltip", "Bad: a runs both a and b"]
+    assert binding_faults([WidgetWithFaults]) == [
+        "WidgetWithFaults: a has no tooltip",
+        "WidgetWithFaults: a runs both a and b",
+    ]
 
 
 def test_every_binding_of_the_widgets_has_texts() -> None:
-    assert binding_faults(OURS) == []
+    assert binding_faults(CLASSES_WITH_KEYS) == []
 
 
 def test_keys_are_named_as_on_the_keyboard() -> None:
@@ -225,8 +228,8 @@ def test_keys_are_named_as_on_the_keyboard() -> None:
     assert [key_name(key) for key in keys] == ["?", "G", "ctrl+p", "esc", "↓", "/", "-", "=", "+", "[", "space", "f1"]
 
 
-def test_the_readme_shows_keys_by_place() -> None:
-    table = keys_as_markdown([Page, App])
+def test_table_of_keys_is_grouped_by_context() -> None:
+    table = keys_as_markdown([PageWithCommands, CommandApp])
     assert table.startswith(
         "### Page view\n\n| Keys | Action | Id |\n| --- | --- | --- |\n| `c` `\\|` | Write a comment here | page.comment |\n"
     )
@@ -244,7 +247,7 @@ class Thread:
     done: list[str] = field(default_factory=list)
 
 
-async def _answer(app: Any, thread: Thread) -> None:
+async def _reply(app: Any, thread: Thread) -> None:
     thread.done.append("reply")
 
 
@@ -260,7 +263,7 @@ THREAD: Commands[Thread] = Commands(
             why_not=lambda app, thread: None if thread.may_edit else "Your role does not let you resolve it.",
             title_now=lambda app, thread: "Reopen" if thread.done else None,
         ),
-        Command("reply", "c", "Reply", "Answer in the thread", run=_answer),
+        Command("reply", "c", "Reply", "Answer in the thread", run=_reply),
         Command(
             "spam",
             "s",
@@ -357,7 +360,7 @@ async def test_command_has_a_disabled_reason_and_a_dynamic_title() -> None:
         assert "thread.spam" in {command.id for command in active_commands(pilot.app.screen)}
 
 
-async def test_view_may_have_a_command_with_another_key() -> None:
+async def test_view_can_have_a_command_with_another_key() -> None:
     view = ThreadPage(Thread())
     async with Scratch(view).run_test() as pilot:
         view.focus()

@@ -6,11 +6,11 @@ import pytest
 from textual.content import Content
 from textual.events import Paste
 
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import Fact
 from octavo.tui.widgets.text_inputs import LineInput
 from octavo.tui.widgets.text_widgets import FactList
-from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown, until
+from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until, wait_idle
 
 FACTS = (
     Fact("ok", "merge rules", "5 of 5 (space rules: up to date, 1 approval)"),
@@ -20,20 +20,20 @@ FACTS = (
 )
 
 
-class Asking(Scratch):
+class ConfirmApp(Scratch):
     def __init__(self) -> None:
         super().__init__()
         self.answers: list[Confirmed | None] = []
 
-    async def ask(self, dialog: ConfirmDialog) -> ConfirmDialog:
+    async def open(self, dialog: ConfirmDialog) -> ConfirmDialog:
         await self.push_screen(dialog, self.answers.append)
         return dialog
 
 
-async def test_a_merge() -> None:
-    app = Asking()
+async def test_merge_dialog_matches_the_picture() -> None:
+    app = ConfirmApp()
     async with app.run_test(size=(90, 24)) as pilot:
-        await app.ask(
+        await app.open(
             ConfirmDialog(
                 "Merge #42 into Payments API?",
                 verb="Merge",
@@ -49,20 +49,21 @@ async def test_a_merge() -> None:
 
 async def test_facts_that_arrive_while_a_dialog_opens_are_visible() -> None:
     new = [Fact("care", "", "pages"), Fact("care", "", "requests"), Fact("care", "", "sites")]
-    turns, laid_out = 0, 0
-    while laid_out < 5:  # until they come when the dialog has long been shown
-        app = Asking()  # a new one each time: the styles of its first dialog come as that is shown
+    passes, laid_out = 0, 0
+    while laid_out < 5:  # The loop ends when the facts arrive long after the dialog is shown.
+        # Each round needs a new app, because the styles of a dialog are loaded when the first dialog is shown.
+        app = ConfirmApp()
         async with app.run_test(size=(90, 24)):
-            await at_rest(app)
+            await wait_idle(app)
             app.push_screen(dialog := ConfirmDialog("Delete?", verb="Delete", facts=[Fact("asking", "", "Looking")]))
-            for _ in range(turns):
+            for _ in range(passes):
                 await asyncio.sleep(0)
             laid_out += any(each.size.height for each in dialog.query(FactList))
             dialog.update(facts=new)
-            await at_rest(app)
-            assert "sites" in shown(app), f"{turns} turns of the loop after it was to be shown"
-        turns += 1
-    assert turns > laid_out
+            await wait_idle(app)
+            assert "sites" in shown(app), f"the facts are missing after {passes} passes of the event loop"
+        passes += 1
+    assert passes > laid_out
 
 
 @pytest.mark.parametrize(
@@ -79,19 +80,21 @@ async def test_facts_that_arrive_while_a_dialog_opens_are_visible() -> None:
         (["m"], []),
     ],
 )
-async def test_keys_answer_and_cancel_has_the_focus(keys: list[str], answers: list[Confirmed | None]) -> None:
-    app = Asking()
+async def test_keys_confirm_or_cancel_and_cancel_has_the_focus(
+    keys: list[str], answers: list[Confirmed | None]
+) -> None:
+    app = ConfirmApp()
     async with app.run_test() as pilot:
-        await app.ask(ConfirmDialog("Merge?", verb="Merge"))
+        await app.open(ConfirmDialog("Merge?", verb="Merge"))
         await pilot.press(*keys)
         await pilot.pause()
         assert app.answers == answers
 
 
-async def test_a_click_answers() -> None:
-    app = Asking()
+async def test_click_on_the_button_confirms() -> None:
+    app = ConfirmApp()
     async with app.run_test() as pilot:
-        await app.ask(ConfirmDialog("Merge?", verb="Merge"))
+        await app.open(ConfirmDialog("Merge?", verb="Merge"))
         await pilot.pause()
         await pilot.click("#yes")
         await pilot.pause()
@@ -99,10 +102,10 @@ async def test_a_click_answers() -> None:
 
 
 async def test_typed_word_confirms_instead_of_y() -> None:
-    app = Asking()
+    app = ConfirmApp()
     async with app.run_test() as pilot:
         why = "With conflicts the y key is off: type 42 to merge anyway."
-        await app.ask(ConfirmDialog("Merge?", verb="Merge", word="42", word_reason=why))
+        await app.open(ConfirmDialog("Merge?", verb="Merge", word="42", word_reason=why))
         await pilot.press("y", "enter")
         assert app.explained == [why]
         assert app.answers == []
@@ -112,14 +115,14 @@ async def test_typed_word_confirms_instead_of_y() -> None:
 
 
 async def test_facts_change_while_the_dialog_is_open() -> None:
-    app = Asking()
-    asked: list[str] = []
+    app = ConfirmApp()
+    checks: list[str] = []
     async with app.run_test() as pilot:
-        dialog = await app.ask(
-            ConfirmDialog("Merge?", verb="Merge", facts=FACTS[:1], check_again=lambda: asked.append("again"))
+        dialog = await app.open(
+            ConfirmDialog("Merge?", verb="Merge", facts=FACTS[:1], check_again=lambda: checks.append("again"))
         )
         await pilot.press("r")
-        assert asked == ["again"]
+        assert checks == ["again"]
         dialog.update(facts=FACTS, word="42", word_reason="Type 42.", foot="checked now")
         await pilot.pause()
         assert "conflicts" in shown(app)
@@ -135,11 +138,11 @@ async def test_facts_change_while_the_dialog_is_open() -> None:
         assert app.answers == [Confirmed()]
 
 
-async def test_a_line_to_fill_in_confirms_with_enter() -> None:
-    app = Asking()
+async def test_dialog_with_a_line_field_confirms_with_enter() -> None:
+    app = ConfirmApp()
     async with app.run_test() as pilot:
-        await app.ask(
-            ConfirmDialog("Rename", verb="Rename", field=Field("Subject", required_error="A subject, please."))
+        await app.open(
+            ConfirmDialog("Rename", verb="Rename", field=DialogField("Subject", required_error="A subject, please."))
         )
         await pilot.press("enter")
         assert app.explained == ["A subject, please."]
@@ -148,22 +151,22 @@ async def test_a_line_to_fill_in_confirms_with_enter() -> None:
         assert app.answers == [Confirmed("yes, no")]
 
 
-async def test_a_text_to_fill_in_confirms_with_ctrl_s() -> None:
-    app = Asking()
+async def test_dialog_with_a_text_field_confirms_with_ctrl_s() -> None:
+    app = ConfirmApp()
     async with app.run_test(size=(60, 14)) as pilot:
-        await app.ask(ConfirmDialog("Approve", verb="Approve", field=Field("Comment", lines=4), facts=FACTS * 3))
+        await app.open(ConfirmDialog("Approve", verb="Approve", field=DialogField("Comment", lines=4), facts=FACTS * 3))
         await pilot.press(*"yes", "enter", *"no")
-        assert "Approve  (ctrl+s)" in shown(app), "the buttons stay on a low screen, the facts scroll"
+        assert "Approve  (ctrl+s)" in shown(app), "on a low screen the buttons must stay visible, and the facts scroll"
         await pilot.press("ctrl+s")
         await pilot.pause()
         assert app.answers == [Confirmed("yes\nno")]
 
 
 async def test_hostile_facts_are_shown_as_text() -> None:
-    app = Asking()
+    app = ConfirmApp()
     async with app.run_test(size=(120, 40)) as pilot:
         for text in HOSTILE:
-            dialog = await app.ask(
+            dialog = await app.open(
                 ConfirmDialog(
                     text,
                     verb=text,
@@ -171,7 +174,7 @@ async def test_hostile_facts_are_shown_as_text() -> None:
                     intro=text,
                     facts=[Fact("ok", text, text)],
                     after=text,
-                    field=Field(text, text, placeholder=text),
+                    field=DialogField(text, text, placeholder=text),
                     word="x",
                     word_reason=text,
                     foot=text,
@@ -180,7 +183,7 @@ async def test_hostile_facts_are_shown_as_text() -> None:
             await pilot.pause()
             line = dialog.query_one("#typed", LineInput)
             line.post_message(Paste(text))
-            await until(pilot, lambda line=line: bool(line.value))  # type: ignore[misc]  # bound now
+            await until(pilot, lambda line=line: bool(line.value))  # type: ignore[misc]  # The lambda binds the current line.
             assert harmless(lines(app))
             if text == HOSTILE[0]:
                 assert shown(app).count(text) >= 9

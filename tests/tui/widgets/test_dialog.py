@@ -12,14 +12,14 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from octavo.tui.widgets.chooser import Choice, Picker
-from octavo.tui.widgets.confirm import ConfirmDialog, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, DialogField
 from octavo.tui.widgets.dialog import Dialog, DialogFrame
 from octavo.tui.widgets.notices import NoticeBoard, Notices
-from tests.tui.widgets.scratch import Scratch, at_rest, lines, shown, until
+from tests.tui.widgets.scratch import Scratch, lines, shown, until, wait_idle
 
 
-class Telling(Scratch):
-    """An app with notices."""
+class NoticeApp(Scratch):
+    """An app with notifications."""
 
     def __init__(self) -> None:
         super().__init__(Static())
@@ -32,14 +32,14 @@ class Telling(Scratch):
 
 DIALOGS: dict[str, Callable[[], Dialog[Any]]] = {
     "confirm": lambda: ConfirmDialog("Merge?", verb="Merge"),
-    "writing": lambda: ConfirmDialog("Approve?", verb="Approve", field=Field("Comment", lines=4)),
+    "writing": lambda: ConfirmDialog("Approve?", verb="Approve", field=DialogField("Comment", lines=4)),
     "picker": lambda: Picker("Theme", [Choice(name, name) for name in "abcdefghijklmnopqrst"]),
 }
 
 
 @pytest.mark.parametrize("kind", DIALOGS)
-async def test_notice_over_a_dialog_is_visible_and_hides_nothing(kind: str) -> None:
-    app = Telling()
+async def test_notification_over_a_dialog_is_visible_and_hides_nothing(kind: str) -> None:
+    app = NoticeApp()
     async with app.run_test(size=(100, 30)) as pilot:
         await app.push_screen(DIALOGS[kind]())
         app.notices.say("#7: Not merged. The server is away; try again later.", "failed")
@@ -49,24 +49,24 @@ async def test_notice_over_a_dialog_is_visible_and_hides_nothing(kind: str) -> N
         assert not notices.overlaps(app.screen.query_one(DialogFrame).region)
 
 
-async def test_notice_is_above_a_dialog_at_the_bottom() -> None:
-    class Sheet(Dialog[None]):
-        CSS = "Sheet { align: center bottom; DialogFrame { height: 20; } }"
+async def test_notification_is_above_a_dialog_at_the_bottom() -> None:
+    class BottomDialog(Dialog[None]):
+        CSS = "BottomDialog { align: center bottom; DialogFrame { height: 20; } }"
 
         def body(self) -> ComposeResult:
             yield DialogFrame()
 
-    app = Telling()
+    app = NoticeApp()
     async with app.run_test(size=(100, 30)):
-        await app.push_screen(Sheet())
+        await app.push_screen(BottomDialog())
         app.notices.say("The draft is kept.")
-        await at_rest(app)
+        await wait_idle(app)
         assert "The draft is kept." in lines(app)[0]
-        assert "╰" in lines(app)[-2], "the sheet stays where it is, above its keys"
+        assert "╰" in lines(app)[-2], "the dialog must keep its place above the key bar"
 
 
 async def test_keys_named_in_the_border_are_not_in_the_key_bar() -> None:
-    class Ordering(Dialog[None]):
+    class OrderDialog(Dialog[None]):
         BINDINGS: ClassVar[list[BindingType]] = [
             Binding("J", "later", "Later", tooltip="Later", id="ordering.later"),
             Binding("K", "earlier", "Earlier", tooltip="Earlier", id="ordering.earlier"),
@@ -85,18 +85,20 @@ async def test_keys_named_in_the_border_are_not_in_the_key_bar() -> None:
 
         def action_check(self) -> None: ...
 
-    app = Telling()
+    app = NoticeApp()
     async with app.run_test(size=(60, 12)):
-        await app.push_screen(Ordering())
-        await at_rest(app)
-        assert lines(app)[-1].strip() == "r check again  esc close", "how to leave is always there"
+        await app.push_screen(OrderDialog())
+        await wait_idle(app)
+        assert lines(app)[-1].strip() == "r check again  esc close", (
+            "the key that closes the dialog must stay in the key bar"
+        )
         app.screen.query_one(DialogFrame).set_border_texts("Order", "r check again")
-        await at_rest(app)
+        await wait_idle(app)
         assert lines(app)[-1].strip() == "J later  K earlier  esc close"
 
 
-async def test_undo_is_clicked_in_a_dialog() -> None:
-    app = Telling()
+async def test_click_on_a_notification_over_a_dialog_undoes() -> None:
+    app = NoticeApp()
     async with app.run_test(size=(100, 30)) as pilot:
         await app.push_screen(ConfirmDialog("Merge?", verb="Merge"))
         app.notices.say("Renamed", undo=True)
@@ -107,8 +109,8 @@ async def test_undo_is_clicked_in_a_dialog() -> None:
         assert app.undone == 1
 
 
-async def test_closed_dialog_gets_no_notices() -> None:
-    app = Telling()
+async def test_closed_dialog_gets_no_notifications() -> None:
+    app = NoticeApp()
     async with app.run_test(size=(100, 30)) as pilot:
         await app.push_screen(ConfirmDialog("Merge?", verb="Merge"))
         await until(pilot, lambda: len(app.notices.changed) == 1)
@@ -116,52 +118,52 @@ async def test_closed_dialog_gets_no_notices() -> None:
         await until(pilot, lambda: not app.notices.changed)
 
 
-class Layer(Dialog[None]):
-    """A dialog of which a line is left to see by those above it."""
+class OneLineDialog(Dialog[None]):
+    """A dialog that covers only one line."""
 
-    CSS = "Layer { align: left top; Static { width: auto; height: 1; } }"
+    CSS = "OneLineDialog { align: left top; Static { width: auto; height: 1; } }"
 
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
 
     def compose(self) -> ComposeResult:
-        said = Static(f"dialog {self.number}")
-        said.styles.margin = (self.number, 0, 0, 0)
-        yield said
+        text = Static(f"dialog {self.number}")
+        text.styles.margin = (self.number, 0, 0, 0)
+        yield text
 
 
 @asynccontextmanager
-async def three_dialogs() -> AsyncIterator[Telling]:
-    """Three dialogs over a screen, of which each leaves a line to see."""
+async def app_with_three_dialogs() -> AsyncIterator[NoticeApp]:
+    """Yield an app with three dialogs over a screen. One line of each dialog is visible."""
 
-    class Below(Screen[None]):
+    class LowestScreen(Screen[None]):
         def compose(self) -> ComposeResult:
             yield Static("below")
 
-    app = Telling()
+    app = NoticeApp()
     async with app.run_test(size=(30, 8)):
-        await app.push_screen(Below())
+        await app.push_screen(LowestScreen())
         for number in range(1, 4):
-            await app.push_screen(Layer(number))
-        await at_rest(app)
+            await app.push_screen(OneLineDialog(number))
+        await wait_idle(app)
         yield app
 
 
 @pytest.mark.parametrize("order", list(permutations(range(1, 4))))
 async def test_three_dialogs_are_painted_in_stack_order(order: Sequence[int]) -> None:
-    async with three_dialogs() as app:
+    async with app_with_three_dialogs() as app:
         for number in order:
             for screen in app.screen_stack[1:]:
                 screen.refresh()
             app.screen_stack[-number].get_style_at(29, 7)
-            await at_rest(app)
+            await wait_idle(app)
             assert shown(app).split("\n")[:4] == ["below", "dialog 1", "dialog 2", "dialog 3"]
 
 
 async def test_change_below_three_dialogs_is_painted() -> None:
-    async with three_dialogs() as app:
+    async with app_with_three_dialogs() as app:
         for number in range(4):
             app.screen_stack[1 + number].query_one(Static).update(f"changed {number}")
-            await at_rest(app)
+            await wait_idle(app)
             assert lines(app)[number].strip() == f"changed {number}"

@@ -1,4 +1,4 @@
-"""A tree as a flat list: slices omit the same nodes as a walk."""
+"""A tree as a flat list shows the same nodes as a recursive walk."""
 
 from __future__ import annotations
 
@@ -36,8 +36,12 @@ shapes: st.SearchStrategy[list[object]] = st.recursive(
 @given(shapes, st.data())
 def test_nothing_below_a_collapsed_node_is_shown(shape: list[object], data: st.DataObject) -> None:
     roots = _nodes(shape)
-    every = list(_walk(roots, frozenset()))
-    folded = frozenset(data.draw(st.sets(st.sampled_from([node.key for _, node in every])))) if every else frozenset()
+    all_nodes = list(_walk(roots, frozenset()))
+    folded = (
+        frozenset(data.draw(st.sets(st.sampled_from([node.key for _, node in all_nodes]))))
+        if all_nodes
+        else frozenset()
+    )
     shown, keys = FlatTree(roots).visible_nodes(lambda depth, node: node.key in folded)
     assert shown == list(_walk(roots, folded))
     assert keys == [node.key for _, node in shown]
@@ -46,34 +50,34 @@ def test_nothing_below_a_collapsed_node_is_shown(shape: list[object], data: st.D
 @given(shapes, st.sampled_from([("gui",), ("pay",), ("guide", "to"), ("x",), ("",)]))
 def test_matches_are_shown_with_their_ancestors(shape: list[object], words: tuple[str, ...]) -> None:
     roots = _nodes(shape)
-    every = list(_walk(roots, frozenset()))
-    outline = FlatTree(roots)
-    hits = outline.matching(words)
-    assert [every[place] for place in hits] == [
-        row for row in every if all(word in str(row[1].label).lower() for word in words)
+    all_nodes = list(_walk(roots, frozenset()))
+    tree = FlatTree(roots)
+    hits = tree.matching(words)
+    assert [all_nodes[place] for place in hits] == [
+        row for row in all_nodes if all(word in str(row[1].label).lower() for word in words)
     ]
-    assert outline.matching(words, outline.matching([words[0][:1]])) == hits
-    wanted = {node.key for place in hits for node in outline.path(every[place][1].key)}
-    assert outline.with_ancestors(hits)[0] == [row for row in every if row[1].key in wanted]
+    assert tree.matching(words, tree.matching([words[0][:1]])) == hits
+    wanted = {node.key for place in hits for node in tree.path(all_nodes[place][1].key)}
+    assert tree.with_ancestors(hits)[0] == [row for row in all_nodes if row[1].key in wanted]
 
 
 @given(shapes)
 def test_node_has_its_ancestors_and_descendants(shape: list[object]) -> None:
     roots = _nodes(shape)
-    outline = FlatTree(roots)
+    tree = FlatTree(roots)
     for _, node in _walk(roots, frozenset()):
-        path = outline.path(node.key)
+        path = tree.path(node.key)
         assert path[-1] is node
         assert all(child in parent.children for parent, child in pairwise(path))
-        assert outline.branches(node.key) == [each for _, each in _walk([node], frozenset()) if each.children]
-    assert outline.path("none") == ()
+        assert tree.branches(node.key) == [each for _, each in _walk([node], frozenset()) if each.children]
+    assert tree.path("none") == ()
 
 
 def test_page_is_found_by_path() -> None:
-    outline = FlatTree(
-        [TreeNode("g", "Guides", [TreeNode("q", "First steps", path="guides/quick-start")], path="guides")]
+    tree = FlatTree([TreeNode("g", "Guides", [TreeNode("q", "First steps", path="guides/quick-start")], path="guides")])
+    assert tree.matching(("quick",)) == [1]
+    assert tree.matching(("guides",)) == [0], "pages below a matching group must not match"
+    assert tree.matching(("guides/qu",)) == [1]
+    assert tree.matching(("guides/",), []) == [1], (
+        "a query with a slash must also match pages that did not match before"
     )
-    assert outline.matching(("quick",)) == [1]
-    assert outline.matching(("guides",)) == [0], "the pages below a group have its path, and are not meant"
-    assert outline.matching(("guides/qu",)) == [1]
-    assert outline.matching(("guides/",), []) == [1], "a slash finds more than the words before it did"

@@ -45,7 +45,7 @@ def test_empty_query_matches_everything() -> None:
     assert match("  ", "anything") is not None
 
 
-def test_letters_that_fold_to_several_are_matched_safely() -> None:
+def test_letters_that_fold_to_several_letters_are_matched_safely() -> None:
     found = match("ist", "İstanbul ŞEHRİ straße")
     assert found is None or all(0 <= place < 21 for place in found.indexes)
 
@@ -60,11 +60,11 @@ def test_matched_letters_are_highlighted() -> None:
 @pytest.mark.parametrize("stored", [0, 1])
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
 def test_letters_that_look_alike_match(pair: tuple[str, str], stored: int) -> None:
-    there, typed = pair[stored], pair[1 - stored]
-    text = f"İß {there} ßİ"
+    written, typed = pair[stored], pair[1 - stored]
+    text = f"İß {written} ßİ"
     found = match(typed, text)
     assert found is not None
-    start, end = text.index(there), text.index(there) + len(there)
+    start, end = text.index(written), text.index(written) + len(written)
     assert found.indexes
     assert all(start <= place < end for place in found.indexes)
-    assert match(there, f"{typed} more") is not None
+    assert match(written, f"{typed} more") is not None

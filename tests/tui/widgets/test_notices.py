@@ -12,7 +12,7 @@ from octavo.tui.widgets.notices import NoticeBoard, Notices
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from tests.idle_work import work_counted
-from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown, until
+from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until, wait_idle
 
 
 class Clock:
@@ -23,26 +23,26 @@ class Clock:
         return self.now
 
 
-class Telling(Scratch):
+class UndoRecorder(Scratch):
     def on_notices_undo_requested(self, message: Notices.UndoRequested) -> None:
         self.keep(message)
 
 
 class WithNotices(Scratch):
-    """An app that `Dialog` shows the notices of."""
+    """An app whose dialogs show its notifications."""
 
     def __init__(self, *widgets: Widget, board: NoticeBoard) -> None:
         super().__init__(*widgets)
         self.notices = board
 
     def undo(self) -> None:
-        """Nothing is undone here."""
+        """Do nothing, because the tests only read the message."""
 
 
-async def test_notices_show_success_and_failure() -> None:
+async def test_notifications_show_success_and_failure() -> None:
     clock = Clock()
     board = NoticeBoard(clock)
-    app = Telling(Static(), Notices(board))
+    app = UndoRecorder(Static(), Notices(board))
     async with app.run_test(size=(70, 12)) as pilot:
         board.say("5 threads resolved", undo=True, seconds=10)
         clock.now += 3
@@ -53,7 +53,7 @@ async def test_notices_show_success_and_failure() -> None:
         await check_picture("notices", app)
 
 
-async def test_at_most_two_notices_are_shown_and_a_repeated_one_restarts() -> None:
+async def test_two_notifications_are_shown_and_a_repeated_one_restarts() -> None:
     clock = Clock()
     board = NoticeBoard(clock)
     board.say("one", seconds=5)
@@ -68,10 +68,10 @@ async def test_at_most_two_notices_are_shown_and_a_repeated_one_restarts() -> No
     assert board.shown() == ()
 
 
-async def test_expired_notice_disappears() -> None:
+async def test_expired_notification_disappears() -> None:
     clock = Clock()
     board = NoticeBoard(clock)
-    app = Telling(Static(), Notices(board))
+    app = UndoRecorder(Static(), Notices(board))
     async with app.run_test(size=(70, 12)) as pilot:
         number = board.say("Renamed")
         await pilot.pause()
@@ -84,9 +84,9 @@ async def test_expired_notice_disappears() -> None:
         await until(pilot, lambda: "Approved" not in shown(app))
 
 
-async def test_every_screen_shows_the_same_board() -> None:
+async def test_all_apps_with_the_same_board_show_its_notifications() -> None:
     board = NoticeBoard(Clock())
-    first, second = Telling(Static(), Notices(board)), Telling(Static(), Notices(board))
+    first, second = UndoRecorder(Static(), Notices(board)), UndoRecorder(Static(), Notices(board))
     async with first.run_test(size=(70, 12)) as one:
         board.say("Approved")
         async with second.run_test(size=(70, 12)) as two:
@@ -95,29 +95,29 @@ async def test_every_screen_shows_the_same_board() -> None:
         assert len(board.changed) == 1
 
 
-async def test_notice_wraps_only_if_it_does_not_fit_without_the_bar() -> None:
+async def test_notification_wraps_only_if_it_does_not_fit_without_the_bar() -> None:
     board = NoticeBoard(Clock())
-    app = Telling(Static(), Notices(board))
+    app = UndoRecorder(Static(), Notices(board))
     async with app.run_test(size=(80, 24)) as pilot:
         board.say("11 threads resolved, 6 rows done", undo=True, seconds=5)
         await pilot.pause()
         assert "11 threads resolved, 6 rows done   u undo  5 s" in shown(app)
         await pilot.resize_terminal(40, 12)
-        await at_rest(app)
+        await wait_idle(app)
         assert "11 threads resolved, 6" in shown(app)
         assert "rows done   u undo  5 s" in shown(app)
         board.say(
             "Snoozed until something new happens, which may be a comment on it or on a page of it", undo=True, seconds=5
         )
-        await at_rest(app)
+        await wait_idle(app)
         assert "u undo  5 s" in shown(app)
-        assert "…" in shown(app), "it is said that there is more"
+        assert "…" in shown(app), "a shortened notification must end with an ellipsis"
 
 
-async def test_notice_does_not_cover_the_cursor() -> None:
+async def test_notification_does_not_cover_the_cursor() -> None:
     board = NoticeBoard(Clock())
     listed: RowList[int] = RowList(lambda number: Row(f"row {number}"), key=lambda number: number)
-    app = Telling(listed, Notices(board))
+    app = UndoRecorder(listed, Notices(board))
     async with app.run_test(size=(70, 12)) as pilot:
         listed.show(range(12))
         board.say("Renamed")
@@ -129,20 +129,20 @@ async def test_notice_does_not_cover_the_cursor() -> None:
         assert "row 8" in lines(app)[8]
 
 
-async def test_click_on_a_notice_undoes() -> None:
+async def test_click_on_a_notification_undoes() -> None:
     board = NoticeBoard(Clock())
-    app = Telling(Static(), Notices(board))
+    app = UndoRecorder(Static(), Notices(board))
     async with app.run_test(size=(70, 12)) as pilot:
         number = board.say("5 threads resolved", undo=True)
-        await at_rest(app)
+        await wait_idle(app)
         await pilot.click(Notices)
         await pilot.pause()
         assert [message.number for message in app.got_of(Notices.UndoRequested)] == [number]
 
 
-async def test_notice_without_animation_has_no_bar() -> None:
+async def test_notification_without_animation_has_no_bar() -> None:
     board = NoticeBoard(Clock())
-    app = Telling(Static(), Notices(board))
+    app = UndoRecorder(Static(), Notices(board))
     app.animation_level = "none"
     async with app.run_test(size=(70, 12)) as pilot:
         board.say("5 threads resolved", undo=True)
@@ -151,9 +151,9 @@ async def test_notice_without_animation_has_no_bar() -> None:
         assert "▓" not in shown(app)
 
 
-async def test_hostile_notice_is_shown_as_text() -> None:
+async def test_hostile_notification_is_shown_as_text() -> None:
     board = NoticeBoard(Clock())
-    app = Telling(Static(), Notices(board))
+    app = UndoRecorder(Static(), Notices(board))
     async with app.run_test(size=(90, 12)) as pilot:
         for text in HOSTILE:
             board.say(text, "care")
@@ -162,7 +162,7 @@ async def test_hostile_notice_is_shown_as_text() -> None:
             assert text != HOSTILE[0] or "! [@click=app.quit]x[/]" in shown(app)
 
 
-async def test_notices_hide_neither_tabs_nor_a_dialog_and_are_seen_once() -> None:
+async def test_notifications_hide_neither_tabs_nor_dialogs() -> None:
     board = NoticeBoard(Clock())
     listed: RowList[int] = RowList(lambda number: Row(f"row {number}"), key=lambda number: number)
     tabs = (Section("a", "All"), Section("b", "Mine"))
@@ -170,37 +170,37 @@ async def test_notices_hide_neither_tabs_nor_a_dialog_and_are_seen_once() -> Non
     async with app.run_test(size=(70, 12)) as pilot:
         listed.show(range(12))
         board.say("Renamed")
-        await at_rest(app)
+        await wait_idle(app)
         await pilot.press(*"G")
         board.say("Could not rename the page " + "because of its title " * 7, "failed")
-        await at_rest(app)
+        await wait_idle(app)
         assert "All" in lines(app)[0]
         assert "Mine" in lines(app)[0]
         assert shown(app).count("Renamed") == 1
         for height in (24, 12):
             await pilot.resize_terminal(70, height)
             app.push_screen(ConfirmDialog("Delete it?", verb="Delete", intro="\n".join(["It goes."] * 30)))
-            await at_rest(app)
+            await wait_idle(app)
             (notices,) = app.screen.query(Notices)
             (frame,) = app.screen.query(DialogFrame)
             assert notices.display
             assert not notices.region.intersection(frame.region)
             assert shown(app).count("Could not rename the page") == 1
             app.pop_screen()
-            await at_rest(app)
+            await wait_idle(app)
             assert shown(app).count("Could not rename the page") == 1
             assert shown(app).count("Renamed") == 1
 
 
 @pytest.mark.parametrize("size", [(100, 30), (40, 12), (20, 5), (10, 3)])
-async def test_unchanged_notices_are_neither_laid_out_nor_painted(size: tuple[int, int]) -> None:
+async def test_unchanged_notifications_are_neither_laid_out_nor_painted(size: tuple[int, int]) -> None:
     board = NoticeBoard(Clock())
     app = WithNotices(Static(), Notices(board), board=board)
     async with app.run_test(size=size):
         board.say("Could not rename the page " + "because of its title " * 7, "failed")
         board.say("5 threads resolved", undo=True)
         for _ in range(2):
-            await at_rest(app)
+            await wait_idle(app)
             await asyncio.sleep(1)
             with work_counted() as work:
                 await asyncio.sleep(3)
@@ -214,7 +214,7 @@ async def test_undo_countdown_is_painted_each_second_without_a_layout() -> None:
     async with app.run_test(size=(100, 30)):
         app.push_screen(ConfirmDialog("Merge?", verb="Merge"))
         board.say("5 threads resolved", undo=True, seconds=30)
-        await at_rest(app)
+        await wait_idle(app)
         await asyncio.sleep(1)
         with work_counted() as work:
             await asyncio.sleep(4)

@@ -12,14 +12,14 @@ from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
 from tests.tui.widgets.scratch import (
     HOSTILE,
     Scratch,
-    at,
-    at_rest,
     check_picture,
     harmless,
     lines,
+    selected_key,
     shown,
     strips,
     until,
+    wait_idle,
 )
 
 
@@ -31,7 +31,7 @@ class Thing:
     kind: str = "reply"
 
 
-def things(count: int, first: int = 0) -> list[Thing]:
+def make_things(count: int, first: int = 0) -> list[Thing]:
     return [Thing(number, f"thing {number}") for number in range(first, first + count)]
 
 
@@ -44,20 +44,20 @@ def row(thing: Thing) -> Row:
     )
 
 
-def rows(*, two_lines: bool = False, ticks: bool = False, grouped: bool = False) -> RowList[Thing]:
+def rows(*, two_lines: bool = False, selectable: bool = False, grouped: bool = False) -> RowList[Thing]:
     return RowList(
         row,
         key=lambda thing: thing.number,
         groups=(lambda thing: [RowHeading(thing.when)]) if grouped else None,
         search=lambda thing: thing.title,
         two_lines=two_lines,
-        selectable=ticks,
+        selectable=selectable,
         empty="Nothing needs you.",
         hint="3 change requests",
     )
 
 
-class Listening(Scratch):
+class MessageRecorder(Scratch):
     def on_line_list_highlighted(self, message: LineList.Highlighted) -> None:
         self.keep(message)
 
@@ -72,69 +72,69 @@ class Listening(Scratch):
 
 
 async def test_list_of_a_hundred_thousand_rows_draws_visible_rows_only() -> None:
-    drawn: list[int] = []
+    rendered: list[int] = []
 
-    def counting(thing: Thing) -> Row:
-        drawn.append(thing.number)
+    def count_and_render(thing: Thing) -> Row:
+        rendered.append(thing.number)
         return row(thing)
 
-    listed: RowList[Thing] = RowList(counting, key=lambda thing: thing.number)
-    app = Listening(listed)
+    row_list: RowList[Thing] = RowList(count_and_render, key=lambda thing: thing.number)
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 20)) as pilot:
-        listed.show(things(100_000))
+        row_list.show(make_things(100_000))
         await pilot.pause()
-        assert set(drawn) <= set(range(20))
-        drawn.clear()
+        assert set(rendered) <= set(range(20))
+        rendered.clear()
         await pilot.press("G")
         assert "thing 99999" in shown(app)
-        assert set(drawn) <= {0, *range(99_979, 100_000)}
-        drawn.clear()
+        assert set(rendered) <= {0, *range(99_979, 100_000)}
+        rendered.clear()
         await pilot.press("k")
-        assert set(drawn) <= {99_998, 99_999}, "a step draws two rows, not the screen"
+        assert set(rendered) <= {99_998, 99_999}, "a step of the cursor must render only two rows"
 
 
 async def test_cursor_stays_on_its_row_and_line_when_rows_appear_above() -> None:
-    listed = rows()
-    app = Listening(listed)
+    row_list = rows()
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 10)) as pilot:
-        listed.show(things(50, first=100))
+        row_list.show(make_things(50, first=100))
         await pilot.pause()
-        listed.go_to(130)
+        row_list.go_to(130)
         await pilot.pause()
         line = next(number for number, text in enumerate(lines(app)) if text.startswith("▌"))
-        listed.show([*things(7), *things(50, first=100)])
+        row_list.show([*make_things(7), *make_things(50, first=100)])
         await pilot.pause()
-        assert at(listed) == 130
+        assert selected_key(row_list) == 130
         assert lines(app)[line].startswith("▌")
         assert "thing 130" in lines(app)[line]
 
 
 async def test_removed_row_leaves_the_cursor_in_place() -> None:
-    listed = rows()
-    app = Listening(listed)
+    row_list = rows()
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 10)) as pilot:
-        listed.show(things(5))
+        row_list.show(make_things(5))
         await pilot.press("j", "j")
-        listed.show([thing for thing in things(5) if thing.number != 2])
-        assert at(listed) == 3
-        listed.show(things(5))
-        assert at(listed) == 3
+        row_list.show([thing for thing in make_things(5) if thing.number != 2])
+        assert selected_key(row_list) == 3
+        row_list.show(make_things(5))
+        assert selected_key(row_list) == 3
 
 
 async def test_list_posts_selected_and_chosen_rows() -> None:
-    listed = rows()
-    app = Listening(listed)
+    row_list = rows()
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 10)) as pilot:
-        listed.show(things(5))
+        row_list.show(make_things(5))
         await pilot.press("j", "down", "k", "enter")
         await pilot.pause()
         assert [message.key for message in app.got_of(LineList.Highlighted)] == [0, 1, 2, 1]
         assert [message.key for message in app.got_of(LineList.Opened)] == [1]
-        assert listed.item == Thing(1, "thing 1")
+        assert row_list.item == Thing(1, "thing 1")
 
 
 @pytest.mark.parametrize(
-    ("keys", "where"),
+    ("keys", "position"),
     [
         (["G"], 99),
         (["end"], 99),
@@ -146,20 +146,20 @@ async def test_list_posts_selected_and_chosen_rows() -> None:
         (["G", "j"], 99),
     ],
 )
-async def test_keys_move_the_cursor(keys: list[str], where: int) -> None:
-    listed = rows()
-    app = Listening(listed)
+async def test_keys_move_the_cursor(keys: list[str], position: int) -> None:
+    row_list = rows()
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 10)) as pilot:
-        listed.show(things(100))
+        row_list.show(make_things(100))
         await pilot.press(*keys)
-        assert at(listed) == where
+        assert selected_key(row_list) == position
 
 
-async def test_groups_and_two_lines() -> None:
-    listed = rows(two_lines=True, ticks=True, grouped=True)
-    app = Listening(listed)
+async def test_groups_and_two_line_rows_match_the_picture() -> None:
+    row_list = rows(two_lines=True, selectable=True, grouped=True)
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(64, 16)) as pilot:
-        listed.show(
+        row_list.show(
             [
                 Thing(1, "CR #42  Rotate webhook secrets", kind="review  8m"),
                 Thing(2, "设置 webhook 的重试策略，直到被撤销为止的全部规则说明", kind="thread  21m"),
@@ -171,27 +171,27 @@ async def test_groups_and_two_lines() -> None:
 
 
 async def test_first_heading_scrolls_into_view() -> None:
-    listed = rows(grouped=True)
-    app = Listening(listed)
+    row_list = rows(grouped=True)
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 6)) as pilot:
-        listed.show(things(30))
+        row_list.show(make_things(30))
         await pilot.press("G", *["k"] * 29)
-        assert at(listed) == 0
+        assert selected_key(row_list) == 0
         assert "TODAY" in shown(app)
 
 
 @pytest.mark.parametrize("height", [1, 2, 3, 4])
 async def test_small_list_does_not_scroll_at_a_new_layout(height: int) -> None:
-    listed = rows(two_lines=True, grouped=True)
-    app = Listening(listed)
+    row_list = rows(two_lines=True, grouped=True)
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, height)) as pilot:
-        listed.show(things(3))
+        row_list.show(make_things(3))
         await pilot.pause()
         offsets = []
         for _ in range(3):
-            listed.show(things(3))
+            row_list.show(make_things(3))
             await pilot.pause()
-            offsets.append(listed.scroll_offset.y)
+            offsets.append(row_list.scroll_offset.y)
         assert len(set(offsets)) == 1, offsets
         assert "thing 0" in shown(app)
 
@@ -202,16 +202,16 @@ async def test_columns_share_the_width_and_drop_when_narrow() -> None:
         Column("YOU MAY", 8, drop_order=2),
         Column("UPDATED", 7, right=True, drop_order=1),
     )
-    listed: RowList[Thing] = RowList(
+    row_list: RowList[Thing] = RowList(
         lambda thing: Row(cells=(thing.title, thing.kind, "3d")), key=lambda thing: thing.number, columns=columns
     )
-    app = Listening(listed)
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(50, 6)) as pilot:
-        listed.show([*things(9), Thing(10, "日本語のスペース名はとても長い場合があります")])
+        row_list.show([*make_things(9), Thing(10, "日本語のスペース名はとても長い場合があります")])
         await pilot.press("G")
         await check_picture("rows-columns", app)
         await pilot.resize_terminal(30, 6)
-        for _ in range(20):  # it is told its size in a message of its own
+        for _ in range(20):  # The list gets its new size in a separate message.
             if "YOU MAY" not in lines(app)[0]:
                 break
             await pilot.pause()
@@ -219,209 +219,211 @@ async def test_columns_share_the_width_and_drop_when_narrow() -> None:
         assert "UPDATED" in lines(app)[0]
 
 
-async def test_ticks() -> None:
-    listed = rows(ticks=True)
-    app = Listening(listed)
+async def test_rows_can_be_selected_singly_and_all_together() -> None:
+    row_list = rows(selectable=True)
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 10)) as pilot:
-        listed.show(things(5))
+        row_list.show(make_things(5))
         await pilot.press("x", "x")
-        assert listed.selection.keys == {0, 1}
-        assert at(listed) == 2
-        listed.set_filter("thing 3")
+        assert row_list.selection.keys == {0, 1}
+        assert selected_key(row_list) == 2
+        row_list.set_filter("thing 3")
         await pilot.press("*")
-        assert listed.selection.keys == {0, 1, 3}
-        listed.set_filter("")
+        assert row_list.selection.keys == {0, 1, 3}
+        row_list.set_filter("")
         await pilot.press("*")
-        assert listed.selection.keys == {0, 1, 2, 3, 4}
-        listed.show(things(3))
-        assert listed.selection.keys == {0, 1, 2}, "what is not there any more is not ticked"
+        assert row_list.selection.keys == {0, 1, 2, 3, 4}
+        row_list.show(make_things(3))
+        assert row_list.selection.keys == {0, 1, 2}, "removed rows must be removed from the selection"
         await pilot.press("*")
-        assert listed.selection.keys == frozenset()
-        assert len(app.got_of(RowList.SelectionChanged)) == 6, "it was told of each time"
+        assert row_list.selection.keys == frozenset()
+        assert len(app.got_of(RowList.SelectionChanged)) == 6, "each change of the selection must send a message"
 
 
 async def test_range_is_selected_and_esc_clears_filter_then_selection() -> None:
-    listed = rows(ticks=True)
-    app = Listening(listed)
+    row_list = rows(selectable=True)
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 10)) as pilot:
-        listed.show(things(6))
+        row_list.show(make_things(6))
         await pilot.press("G", "k", "v", "k", "k", "v")
-        assert listed.selection.keys == {2, 3, 4}
+        assert row_list.selection.keys == {2, 3, 4}
         await pilot.press("g", "v")
-        assert listed.selection.keys == {0, 2, 3, 4}
-        assert [each.number for each in listed.selection.items] == [0, 2, 3, 4]
-        listed.set_filter("thing 3")
-        assert [each.number for each in listed.selection.items] == [3], "what the filter hides is not acted on"
+        assert row_list.selection.keys == {0, 2, 3, 4}
+        assert [each.number for each in row_list.selection.items] == [0, 2, 3, 4]
+        row_list.set_filter("thing 3")
+        assert [each.number for each in row_list.selection.items] == [3], (
+            "hidden rows must not be in the selection that commands use"
+        )
         await pilot.press("escape")
-        assert listed.query_text == ""
-        assert listed.selection.keys == {0, 2, 3, 4}
+        assert row_list.query_text == ""
+        assert row_list.selection.keys == {0, 2, 3, 4}
         await pilot.press("escape", "G", "v")
-        assert listed.selection.keys == {5}, "a range that was begun is forgotten with the ticks"
+        assert row_list.selection.keys == {5}, "escape must also end the selection of a range"
 
 
 async def test_partial_list_says_so_and_requests_more_once() -> None:
-    listed = rows()
-    app = Listening(listed)
+    row_list = rows()
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 8)) as pilot:
-        listed.show(things(30), total=812)
-        await at_rest(app)
+        row_list.show(make_things(30), total=812)
+        await wait_idle(app)
         assert lines(app)[-1] == "  30 of 812 loaded   G load more"
-        assert listed.counts.summary == "30 of 812 loaded"
-        assert listed.counts.summary_of("thing") == "30 of 812 things loaded"
+        assert row_list.counts.summary == "30 of 812 loaded"
+        assert row_list.counts.summary_of("thing") == "30 of 812 things loaded"
         assert not app.got_of(LineList.MoreRequested)
         await pilot.press("G", "k", "j")
-        await at_rest(app)
+        await wait_idle(app)
         assert len(app.got_of(LineList.MoreRequested)) == 1
         assert "thing 29" in lines(app)[-2]
-        listed.show(things(60), total=60)
-        await at_rest(app)
-        assert listed.counts.summary == "60 of 60"
-        assert listed.counts.summary_of("thing") == "60 things"
+        row_list.show(make_things(60), total=60)
+        await wait_idle(app)
+        assert row_list.counts.summary == "60 of 60"
+        assert row_list.counts.summary_of("thing") == "60 things"
         assert "loaded" not in shown(app)
 
 
 async def test_first_load_shows_placeholders_then_the_rows() -> None:
-    listed = rows()
-    app = Listening(listed)
+    row_list = rows()
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 10)) as pilot:
-        listed.state.wait_for("the comments of Mobile SDK", cancel="esc stops")
+        row_list.state.wait_for("the comments of Mobile SDK", cancel="esc stops")
         await pilot.pause()
-        assert "Nothing needs you" not in shown(app), "waiting is not being empty"
+        assert "Nothing needs you" not in shown(app), "a list that loads must not be called empty"
         await until(pilot, lambda: "░░░" in shown(app))
         await until(pilot, lambda: "Loading the comments of Mobile SDK…" in shown(app))
-        listed.show(things(2))
+        row_list.show(make_things(2))
         await pilot.pause()
         assert "░" not in shown(app)
-        listed.state.wait_for("the comments of Mobile SDK")
+        row_list.state.wait_for("the comments of Mobile SDK")
         await pilot.pause()
-        assert "thing 1" in shown(app), "what was there stays while it is asked for again"
+        assert "thing 1" in shown(app), "the rows must stay while they are loaded again"
 
 
-async def test_a_failed_load_is_no_empty_list() -> None:
-    listed = rows()
-    app = Listening(listed)
+async def test_failed_load_is_not_shown_as_an_empty_list() -> None:
+    row_list = rows()
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 8)) as pilot:
-        listed.state.fail("Could not load comments of Mobile SDK", "503 from the server, 12 s ago")
+        row_list.state.fail("Could not load comments of Mobile SDK", "503 from the server, 12 s ago")
         await pilot.pause()
         await check_picture("rows-failed", app)
-        listed.show(things(20))
-        listed.state.fail("Could not load comments of Mobile SDK", "503 from the server")
+        row_list.show(make_things(20))
+        row_list.state.fail("Could not load comments of Mobile SDK", "503 from the server")
         await pilot.press("G")
         await check_picture("rows-failed-below", app)
-        listed.show(things(20))
+        row_list.show(make_things(20))
         await pilot.pause()
         assert "✗" not in shown(app)
 
 
 async def test_empty_list_says_why_and_what_to_do() -> None:
-    listed = rows()
-    app = Listening(listed)
+    row_list = rows()
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 5)) as pilot:
-        listed.show([])
+        row_list.show([])
         await pilot.press("enter")
         assert lines(app)[1:3] == ["  Nothing needs you.", "  3 change requests"]
         assert app.explained == ["You cannot open this item."]
 
 
-async def test_the_filter_line() -> None:
-    listed = rows()
-    app = Listening(listed)
+async def test_filter_shows_matches_and_restores_the_cursor() -> None:
+    row_list = rows()
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 8)) as pilot:
-        listed.show(things(31))
+        row_list.show(make_things(31))
         await pilot.press("j", "j", "/", *"thing 1")
         await pilot.pause()
         assert lines(app)[0].startswith(" / thing 1")
         assert lines(app)[0].endswith("12 of 31 shown")
-        assert at(listed) == 1
+        assert selected_key(row_list) == 1
         await pilot.press(*"23")
         await pilot.pause()
         assert "  0 of 31 match “thing 123”." in lines(app)
         await pilot.press("escape")
         await pilot.pause()
-        assert at(listed) == 2, "the cursor is back where it was"
+        assert selected_key(row_list) == 2, "escape must restore the cursor"
         await pilot.press("escape")
         await pilot.pause()
-        assert listed.has_focus
+        assert row_list.has_focus
         assert not lines(app)[0].startswith(" /")
         await pilot.press("/", *"29", "enter")
-        assert listed.has_focus
+        assert row_list.has_focus
         await pilot.press("escape")
         await pilot.pause()
-        assert at(listed) == 29, "enter kept it"
+        assert selected_key(row_list) == 29, "enter must keep the new position"
         assert not lines(app)[0].startswith(" /")
         await pilot.press("/", *"nothing", "enter", "escape")
         await pilot.pause()
-        assert at(listed) == 29, "there was nothing to go to"
+        assert selected_key(row_list) == 29, "without a match, the cursor must stay"
 
 
 async def test_fast_typing_in_a_filter_keeps_its_order() -> None:
-    listed = rows()
-    app = Listening(listed)
+    row_list = rows()
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 8)) as pilot:
-        listed.show(things(31))
+        row_list.show(make_things(31))
         await pilot.press("/")
         line = app.query_one(FilterInput)
-        for letter in "thing 12":  # without a turn of the loop between
+        for letter in "thing 12":  # The event loop does not run between the letters.
             line.insert_text_at_cursor(letter)
         await pilot.pause()
-        assert (line.value, listed.query_text) == ("thing 12", "thing 12")
+        assert (line.value, row_list.query_text) == ("thing 12", "thing 12")
 
 
 async def test_filter_texts_are_prepared_before_typing() -> None:
-    asked: list[int] = []
+    requested: list[int] = []
 
-    def words(thing: Thing) -> str:
-        asked.append(thing.number)
+    def search_text(thing: Thing) -> str:
+        requested.append(thing.number)
         return thing.title
 
-    listed = RowList(row, key=lambda thing: thing.number, search=words)
-    app = Listening(listed)
+    row_list = RowList(row, key=lambda thing: thing.number, search=search_text)
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 8)) as pilot:
-        listed.show(things(2000))
-        assert not asked, "nobody looks for anything"
+        row_list.show(make_things(2000))
+        assert not requested, "search texts must not be computed before a search"
         await pilot.press("/")
-        await until(pilot, lambda: len(asked) == 2000)
+        await until(pilot, lambda: len(requested) == 2000)
         await pilot.press(*"thing 19", "enter")
-        assert asked == list(range(2000))
-        assert listed.counts.summary == "139 of 2000 shown"
-        listed.show(shown_again := [*listed.items, Thing(7000, "thing 1950")])
-        assert (asked[2000:], len(listed.items)) == ([7000], len(shown_again))
-        listed.search_texts.discard()
-        listed.apply_filter()
-        assert len(asked) == 2001 + len(shown_again)
+        assert requested == list(range(2000))
+        assert row_list.counts.summary == "139 of 2000 shown"
+        row_list.show(shown_again := [*row_list.items, Thing(7000, "thing 1950")])
+        assert (requested[2000:], len(row_list.items)) == ([7000], len(shown_again))
+        row_list.search_texts.discard()
+        row_list.apply_filter()
+        assert len(requested) == 2001 + len(shown_again)
 
 
 async def test_click_selects_a_row_and_second_click_opens() -> None:
-    listed = rows(two_lines=True)
-    app = Listening(listed)
+    row_list = rows(two_lines=True)
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 10)) as pilot:
-        listed.show(things(9))
+        row_list.show(make_things(9))
         await pilot.pause()
         await pilot.click(RowList, offset=(5, 5))
-        assert at(listed) == 2
+        assert selected_key(row_list) == 2
         assert not app.got_of(LineList.Opened)
         await pilot.click(RowList, offset=(5, 5), times=2)
         await pilot.pause()
         assert [message.key for message in app.got_of(LineList.Opened)] == [2]
 
 
-async def test_the_wheel_scrolls_and_leaves_the_cursor() -> None:
-    listed = rows()
-    app = Listening(listed)
+async def test_wheel_scrolls_without_moving_the_cursor() -> None:
+    row_list = rows()
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 10)) as pilot:
-        listed.show(things(99))
+        row_list.show(make_things(99))
         await pilot.pause()
-        listed.post_message(MouseScrollDown(listed, 5, 5, 0, 1, 0, False, False, False))
+        row_list.post_message(MouseScrollDown(row_list, 5, 5, 0, 1, 0, False, False, False))
         await pilot.pause()
-        assert listed.scroll_offset.y > 0
-        assert at(listed) == 0
+        assert row_list.scroll_offset.y > 0
+        assert selected_key(row_list) == 0
 
 
-async def test_the_cursor_is_a_bar_on_a_soft_ground_and_no_inversion() -> None:
-    listed = rows()
-    app = Listening(listed)
+async def test_cursor_is_a_bar_with_a_background_and_not_inverted() -> None:
+    row_list = rows()
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 10)) as pilot:
-        listed.show(things(9))
+        row_list.show(make_things(9))
         await pilot.pause()
 
         def text_style(line: int) -> tuple[object, object, bool]:
@@ -429,19 +431,19 @@ async def test_the_cursor_is_a_bar_on_a_soft_ground_and_no_inversion() -> None:
             assert segment.style is not None
             return segment.style.color, segment.style.bgcolor, bool(segment.style.reverse)
 
-        on, off = text_style(0), text_style(1)
-        assert on[0] == off[0]
-        assert on[1] != off[1]
-        assert not on[2]
+        selected, other = text_style(0), text_style(1)
+        assert selected[0] == other[0]
+        assert selected[1] != other[1]
+        assert not selected[2]
         app.set_focus(None)
         await pilot.pause()
         blurred = text_style(0)
         assert lines(app)[0].startswith("▌")
-        assert blurred[1] not in (on[1], off[1])
+        assert blurred[1] not in (selected[1], other[1])
 
 
 async def test_hostile_rows_are_shown_as_text() -> None:
-    listed: RowList[str] = RowList(
+    row_list: RowList[str] = RowList(
         lambda text: Row(text=text, right=text, second_line=Content(text), sign="●"),
         key=lambda text: text,
         groups=lambda text: [RowHeading(text, text)],
@@ -449,49 +451,49 @@ async def test_hostile_rows_are_shown_as_text() -> None:
         empty=HOSTILE[0],
         hint=HOSTILE[3],
     )
-    app = Listening(listed)
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(100, 45)) as pilot:
-        listed.show(HOSTILE)
+        row_list.show(HOSTILE)
         await pilot.pause()
         assert shown(app).count("[@click=app.quit]x[/]") == 5
         assert harmless(lines(app))
-        listed.show(())
+        row_list.show(())
         await pilot.pause()
         assert "[@click=app.quit]x[/]" in shown(app)
         assert harmless(lines(app))
-        listed.state.fail(HOSTILE[0], HOSTILE[3])
+        row_list.state.fail(HOSTILE[0], HOSTILE[3])
         await pilot.pause()
         assert "✗ [@click=app.quit]x[/]" in shown(app)
         assert harmless(lines(app))
-        listed.show(HOSTILE)
-        listed.set_filter("[@click=app.quit]x[/] no")
+        row_list.show(HOSTILE)
+        row_list.set_filter("[@click=app.quit]x[/] no")
         await pilot.pause()
         assert "[@click=app.quit]x[/]" in shown(app)
 
 
-@pytest.mark.parametrize("words", ["", "thing"])
-async def test_cursor_moves_to_the_next_row_when_many_disappear(words: str) -> None:
-    listed = rows()
-    app = Listening(listed)
+@pytest.mark.parametrize("search_text", ["", "thing"])
+async def test_cursor_moves_to_the_next_row_when_many_disappear(search_text: str) -> None:
+    row_list = rows()
+    app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 10)) as pilot:
-        listed.show(things(30))
-        listed.set_filter(words)
-        listed.go_to(12)
+        row_list.show(make_things(30))
+        row_list.set_filter(search_text)
+        row_list.go_to(12)
         await pilot.pause()
-        listed.show([thing for thing in things(30) if not 5 <= thing.number <= 12])
-        assert at(listed) == 13, "not eight rows further down"
-        listed.show([thing for thing in things(30) if thing.number < 5])
-        assert at(listed) == 4, "nothing is left below"
-        listed.show(things(30))
-        assert at(listed) == 4
+        row_list.show([thing for thing in make_things(30) if not 5 <= thing.number <= 12])
+        assert selected_key(row_list) == 13, "the cursor must select the next remaining row"
+        row_list.show([thing for thing in make_things(30) if thing.number < 5])
+        assert selected_key(row_list) == 4, "without a next row, the cursor must select the last row"
+        row_list.show(make_things(30))
+        assert selected_key(row_list) == 4
 
 
 async def test_list_one_cell_wide_shows_its_message() -> None:
-    words = "The server sent it in a form that nobody here knows of, and does so again and again."
-    empty = RowList(row, key=lambda thing: thing.number, empty=words)
+    search_text = "The server sent it in a form that nobody here knows of, and does so again and again."
+    empty = RowList(row, key=lambda thing: thing.number, empty=search_text)
     app = Scratch(empty)
     async with app.run_test(size=(40, 20)) as pilot:
         for width, height in ((1, 6), (2, 6), (1, 1), (3, 9), (40, 20)):
             await pilot.resize_terminal(width, height)
-            await at_rest(app)
+            await wait_idle(app)
         assert "The server sent" in shown(app)

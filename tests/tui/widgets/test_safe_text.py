@@ -18,7 +18,7 @@ def test_line_has_its_width_and_is_sanitized(left: str, right: str, width: int) 
 
 
 @given(st.text(max_size=60), st.integers(1, 40), st.booleans())
-def test_fitting_is_by_cells(text: str, width: int, right: bool) -> None:
+def test_fitted_text_has_its_width_in_cells(text: str, width: int, right: bool) -> None:
     assert fit(safe(text), width, right=right).cell_length == width
 
 
@@ -35,11 +35,11 @@ def test_safe_content_keeps_its_styles() -> None:
     assert safe_lines(content) is content
 
 
-def test_markup_is_no_markup() -> None:
+def test_markup_is_shown_as_text() -> None:
     assert safe("[bold]x[/] [@click=app.quit]y[/]").plain == "[bold]x[/] [@click=app.quit]y[/]"
 
 
-def test_the_right_end_is_not_cut() -> None:
+def test_text_at_the_right_is_not_truncated() -> None:
     assert spread(Content("a long title that is cut"), Content("8m"), 16).plain == "a long title… 8m"
     assert spread(Content("短い題名です"), Content("8m"), 12).plain == "短い題名… 8m"
 
@@ -53,7 +53,7 @@ def test_empty_parts_leave_no_gap() -> None:
     assert join_texts(["Payments API", "", "Ada L."]).plain == "Payments API · Ada L."
 
 
-async def test_facts_wrap_below_themselves() -> None:
+async def test_wrapped_facts_are_indented() -> None:
     facts = FactList(
         [Fact("ok", "one", "short"), Fact("care", "a label", "a text that is longer than the line it is on")]
     )

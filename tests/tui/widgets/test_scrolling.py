@@ -1,4 +1,5 @@
-"""Scrolling leaves no garbage: a frame is freed when the next is painted. The scroll bar looks as in Textual."""
+"""Scrolling creates no garbage: the strips of a frame are freed when the next frame is painted. The scroll bar looks
+as in Textual."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from tests.tui.widgets.scratch import until
 
 
 async def test_frames_are_freed_without_garbage_collection() -> None:
-    """Strips that remember themselves are found only by looking: hundreds a second while one scrolls."""
+    """Strips that refer to themselves are freed only by a garbage collection. Scrolling creates hundreds of strips
+    in a second."""
     text = "\n\n".join(f"Paragraph {number} of the page." for number in range(400))
     app = PaneApp(PageView())
     async with app.run_test(size=(100, 30)) as pilot:
@@ -26,7 +28,7 @@ async def test_frames_are_freed_without_garbage_collection() -> None:
             await pilot.pause()
         app.pane.focus()
         gc.collect()
-        gc.freeze()  # what is there already, which is much in a run of the suite, is not looked through again
+        gc.freeze()  # Objects that exist already, which are many in a run of the suite, are not collected again.
         gc.disable()
         try:
             for _ in range(6):
@@ -55,10 +57,10 @@ async def test_scroll_bar_looks_as_in_textual(color: str) -> None:
             app.pane.scroll_to(y=y, animate=False, immediate=True, force=True)
             await pilot.pause()
             for crop in (Region(0, 0, 1, 20), Region(0, 4, 1, 3)):
-                drawn = bar.render_lines(crop)
+                painted = bar.render_lines(crop)
                 bar._styles_cache.clear()
                 bar.refresh()
-                assert [list(strip) for strip in drawn] == [list(strip) for strip in Widget.render_lines(bar, crop)]
+                assert [list(strip) for strip in painted] == [list(strip) for strip in Widget.render_lines(bar, crop)]
 
 
 async def test_click_beside_the_thumb_scrolls_a_page() -> None:

@@ -40,7 +40,7 @@ async def test_token_is_extracted_from_pasted_text(pasted: str) -> None:
         assert "19 characters" in shown(app)
 
 
-async def test_a_key_is_neither_shown_nor_copied() -> None:
+async def test_token_is_neither_shown_nor_copied() -> None:
     field = SecretInput()
     app = Scratch(field, SecretCount(field))
     async with app.run_test() as pilot:
@@ -50,7 +50,7 @@ async def test_a_key_is_neither_shown_nor_copied() -> None:
         await pilot.press("ctrl+c", "ctrl+x", "super+c")
         await pilot.pause()
         assert app.clipboard == ""
-        assert field.value == KEY, "cut takes nothing away"
+        assert field.value == KEY, "cut must not remove the key"
         assert KEY[:6] not in shown(app)
         assert "•" * len(KEY) in shown(app)
         assert KEY[:6] not in app.export_screenshot()
@@ -80,6 +80,6 @@ async def test_token_input_is_refused_while_keys_are_logged(
         assert "is logged" in shown(app)
 
 
-def test_developer_tools_write_keys_down() -> None:
+def test_token_is_refused_while_developer_tools_log_keys() -> None:
     assert why_no_token({}, frozenset({"devtools"})) is not None
     assert why_no_token({"TEXTUAL": ""}, frozenset({"headless"})) is None

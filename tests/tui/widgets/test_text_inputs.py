@@ -1,4 +1,4 @@
-"""Pasted text, from the terminal or the clipboard of Octavo, is adapted to the field."""
+"""Pasted text, from the terminal or from the clipboard of Octavo, is adapted to its field."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.text_inputs import MAX_INPUT_LENGTH, LineInput, SecretInput, TextEditor
-from tests.tui.widgets.scratch import Scratch, at_rest, harmless, shown
+from tests.tui.widgets.scratch import Scratch, harmless, shown, wait_idle
 
 PASTED = "one \u202e\x1b[31m\ntwo"
 
@@ -30,10 +30,10 @@ async def test_pasted_text_is_adapted_to_the_field(kind: type[LineInput | TextEd
         else:
             field.post_message(Paste(PASTED))
         await pilot.pause()
-        said = field.value.split("\n") if isinstance(field, LineInput) else field.text.split("\n")
-        assert harmless(said)
-        assert len(said) == (1 if isinstance(field, LineInput) else 2)
-        assert said[0].startswith("one")
+        pasted_lines = field.value.split("\n") if isinstance(field, LineInput) else field.text.split("\n")
+        assert harmless(pasted_lines)
+        assert len(pasted_lines) == (1 if isinstance(field, LineInput) else 2)
+        assert pasted_lines[0].startswith("one")
         await pilot.press("x")
         assert (field.value if isinstance(field, LineInput) else field.text).endswith("x")
 
@@ -68,7 +68,7 @@ async def test_paste_of_a_megabyte_is_truncated_to_the_limit(kind: type[Input], 
 
 @pytest.mark.parametrize("make", [LineInput, FilterInput, SecretInput, TextEditor])
 @pytest.mark.parametrize("has_bar", [False, True])
-async def test_a_field_is_drawn_in_every_width(
+async def test_input_field_can_be_painted_at_every_width(
     make: Callable[..., LineInput | FilterInput | SecretInput | TextEditor], has_bar: bool
 ) -> None:
     field = make(placeholder="Say why 日本", id="field")
@@ -82,6 +82,6 @@ async def test_a_field_is_drawn_in_every_width(
             for written in ("", "word 日本"):
                 field.clear()
                 app.post_message(Paste(written))
-                await at_rest(app)
+                await wait_idle(app)
                 assert app._exception is None, width
         assert shown(app).strip()

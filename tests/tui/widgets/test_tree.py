@@ -4,7 +4,7 @@ from textual.content import Content
 
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.tree import FlatTree, Tree, TreeNode
-from tests.tui.widgets.scratch import HOSTILE, Scratch, at, check_picture, harmless, lines, shown
+from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, selected_key, shown
 
 SPACE = (
     TreeNode(
@@ -42,7 +42,7 @@ SPACE = (
 )
 
 
-class Listening(Scratch):
+class MessageRecorder(Scratch):
     def on_line_list_highlighted(self, message: LineList.Highlighted) -> None:
         self.keep(message)
 
@@ -50,9 +50,9 @@ class Listening(Scratch):
         self.keep(message)
 
 
-async def test_a_space() -> None:
+async def test_tree_of_a_space_matches_the_picture() -> None:
     tree = Tree()
-    app = Listening(tree)
+    app = MessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         tree.go_to("retry")
@@ -61,61 +61,61 @@ async def test_a_space() -> None:
 
 
 async def test_tree_of_many_nodes_draws_visible_nodes_only() -> None:
-    drawn: list[int] = []
+    rendered: list[int] = []
 
-    class Counting(Tree):
+    class CountingTree(Tree):
         def draw_item(self, index: int, width: int) -> list[Content]:
-            drawn.append(index)
+            rendered.append(index)
             return super().draw_item(index, width)
 
-    tree = Counting()
-    app = Listening(tree)
+    tree = CountingTree()
+    app = MessageRecorder(tree)
     async with app.run_test(size=(40, 20)) as pilot:
         tree.show([TreeNode(a, f"group {a}", [TreeNode((a, b), f"page {b}") for b in range(99)]) for a in range(1000)])
         await pilot.pause()
-        assert set(drawn) <= set(range(20))
-        drawn.clear()
+        assert set(rendered) <= set(range(20))
+        rendered.clear()
         await pilot.press("G")
         assert "page 98" in shown(app)
-        assert set(drawn) <= {0, *range(99_979, 100_000)}
+        assert set(rendered) <= {0, *range(99_979, 100_000)}
 
 
-async def test_keys_fold_and_unfold() -> None:
+async def test_keys_collapse_and_expand_nodes() -> None:
     tree = Tree()
-    app = Listening(tree)
+    app = MessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         tree.go_to("retry")
         await pilot.press("h")
-        assert at(tree) == "hooks"
+        assert selected_key(tree) == "hooks"
         await pilot.press("left")
         assert "Retries  " not in shown(app)
         assert "▸ Webhooks" in shown(app)
         await pilot.press("l")
         assert "▾ Webhooks" in shown(app)
         await pilot.press("right")
-        assert at(tree) == "sign"
+        assert selected_key(tree) == "sign"
         await pilot.press("h", "h", "h", "-")
         assert "▸ Guides" in shown(app)
         assert "Webhooks" not in shown(app)
         await pilot.press("l", "j", "j")
-        assert "▸ Webhooks" in shown(app), "what was below was folded as well"
+        assert "▸ Webhooks" in shown(app), "nodes below a collapsed node must be collapsed too"
         await pilot.press("k", "k", "=")
         assert "Retries  " in shown(app)
         assert not any(tree.folds.folded_by_user.values())
 
 
-async def test_folds_and_cursor_outlive_a_reload() -> None:
+async def test_collapsed_nodes_and_cursor_are_kept_after_a_reload() -> None:
     tree = Tree()
-    app = Listening(tree)
+    app = MessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         tree.go_to("hooks")
         await pilot.press("h", "j")
-        assert at(tree) == "refunds"
+        assert selected_key(tree) == "refunds"
         tree.show([TreeNode("new", "A new page"), *SPACE])
         await pilot.pause()
-        assert at(tree) == "refunds"
+        assert selected_key(tree) == "refunds"
         assert "▸ Webhooks" in shown(app)
         kept = tree.folds.folded_by_user
         again = Tree()
@@ -126,7 +126,7 @@ async def test_folds_and_cursor_outlive_a_reload() -> None:
 
 async def test_tree_begins_collapsed_at_a_depth_and_expands_to_a_node() -> None:
     tree = Tree(fold_depth=1)
-    app = Listening(tree)
+    app = MessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         await pilot.pause()
@@ -134,14 +134,14 @@ async def test_tree_begins_collapsed_at_a_depth_and_expands_to_a_node() -> None:
         assert "▸ Webhooks" in shown(app)
         assert tree.select_hidden("local")
         await pilot.pause()
-        assert at(tree) == "local"
+        assert selected_key(tree) == "local"
         assert [node.key for node in tree.path("local")] == ["guides", "hooks", "local"]
         assert not tree.select_hidden("nowhere")
 
 
-async def test_a_group_folds_and_a_page_opens_on_enter() -> None:
+async def test_enter_collapses_a_group_and_opens_a_page() -> None:
     tree = Tree()
-    app = Listening(tree)
+    app = MessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         await pilot.press("enter")
@@ -169,41 +169,41 @@ async def test_tree_scrolls_to_the_cursor() -> None:
         assert tree.key == "a"
 
 
-async def test_the_cursor_passes_sections_by() -> None:
+async def test_cursor_skips_sections() -> None:
     tree = Tree()
-    app = Listening(tree)
+    app = MessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         tree.go_to("glossary")
         await pilot.press("j")
-        assert at(tree) == "note"
+        assert selected_key(tree) == "note"
         await pilot.press("k")
-        assert at(tree) == "glossary"
+        assert selected_key(tree) == "glossary"
 
 
 async def test_filter_keeps_ancestors_and_selects_the_first_match() -> None:
     tree = Tree(fold_depth=1)
-    app = Listening(tree)
+    app = MessageRecorder(tree)
     async with app.run_test(size=(40, 24)) as pilot:
         tree.show(SPACE)
         await pilot.press("/", *"retri")
         await pilot.pause()
         await check_picture("tree-filter", app)
-        assert at(tree) == "retry"
+        assert selected_key(tree) == "retry"
         await pilot.press("enter", "escape")
         await pilot.pause()
-        assert at(tree) == "retry", "what was found stays, with what is above it unfolded"
+        assert selected_key(tree) == "retry", "the match must stay selected, with its ancestors expanded"
         assert "▸ API reference" not in shown(app)
         await pilot.press("/", *"nothing like it")
         await pilot.pause()
         assert "0 of 16 match" in shown(app)
         tree.select_hidden("glossary")
-        assert (at(tree), tree.query_text) == ("glossary", ""), "what is revealed is seen"
+        assert (selected_key(tree), tree.query_text) == ("glossary", ""), "the selected node must be visible"
 
 
-async def test_a_click_on_the_mark_folds() -> None:
+async def test_click_on_the_arrow_collapses_the_node() -> None:
     tree = Tree()
-    app = Listening(tree)
+    app = MessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         await pilot.pause()
@@ -215,12 +215,12 @@ async def test_a_click_on_the_mark_folds() -> None:
         assert [message.key for message in app.got_of(LineList.Opened)] == ["hooks"]
 
 
-async def test_a_deep_tree_is_no_recursion() -> None:
+async def test_deeply_nested_tree_causes_no_recursion_error() -> None:
     node = TreeNode("leaf", "leaf")
     for depth in range(3000):
         node = TreeNode(depth, f"level {depth}", (node,))
     tree = Tree()
-    app = Listening(tree)
+    app = MessageRecorder(tree)
     async with app.run_test(size=(32, 8)) as pilot:
         tree.show([node])
         assert tree.select_hidden("leaf")
@@ -230,7 +230,7 @@ async def test_a_deep_tree_is_no_recursion() -> None:
 
 async def test_hostile_titles_are_shown_as_text() -> None:
     tree = Tree()
-    app = Listening(tree)
+    app = MessageRecorder(tree)
     async with app.run_test(size=(90, 30)) as pilot:
         tree.show([TreeNode(text, text, kind=text, sign="[b]", right=text) for text in HOSTILE])
         await pilot.pause()
@@ -240,7 +240,7 @@ async def test_hostile_titles_are_shown_as_text() -> None:
 
 async def test_typed_filter_is_visible_in_a_narrow_tree() -> None:
     tree = Tree()
-    app = Listening(tree)
+    app = MessageRecorder(tree)
     async with app.run_test(size=(27, 12)) as pilot:
         tree.show(SPACE)
         await pilot.press("/", *"retri")

@@ -42,7 +42,8 @@ def _sign_in(app: Shell, _: object) -> None:
 
 
 def sign_in_after_rejection(app: Shell) -> None:
-    """Show the sign-in screen, because the server rejects the API key. Only say so while the user is typing."""
+    """Show the sign-in screen, because the server rejects the API key. While the user is typing, show a
+    notification instead."""
     account = app.session.account
     if account is None:
         return

@@ -61,7 +61,7 @@ _MOST_NAMED = 5
 
 
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
-    if reasons := [why for each in view.selected if (why := app.session.outbox.other_account_reason(each))]:
+    if reasons := list(filter(None, map(app.session.outbox.other_account_reason, view.selected))):
         return f"{reasons[0]} Press X to discard the change and keep its text as a draft."
     if view.offline_space is not None and not view.selected:
         return "Offline spaces are updated automatically. Press X to remove this offline copy."
@@ -125,7 +125,7 @@ class ActivityScreen(Dialog[None]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
 
     _files: tuple[UnsentFile, ...] = ()
-    """Drafts from editors that were not sent, as found at the last look in the folder."""
+    """Drafts from editors that were not sent, as of the last time the folder was read."""
 
     @property
     def shell(self) -> Shell:
@@ -159,13 +159,13 @@ class ActivityScreen(Dialog[None]):
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
-        self._look_for_files()
+        self._load_files()
         self.rows.focus()
 
     def on_screen_resume(self) -> None:
-        self._look_for_files()
+        self._load_files()
 
-    def _look_for_files(self) -> None:
+    def _load_files(self) -> None:
         if self.shell.has_session:
             self._files = editor_files.unsent_files(self.shell)
             self._show()
@@ -178,11 +178,11 @@ class ActivityScreen(Dialog[None]):
         lines: list[Line] = [(entry.id, entry) for entry in entries]
         lines += [(f"setting {at}", InvalidSetting(each)) for at, each in enumerate(self.shell.settings_errors)]
         lines += [(file.path.name, file) for file in self._files]
-        lines += [(f"kept {kept.id}", kept) for kept in session.offline.all]
+        lines += [(f"kept {space.id}", space) for space in session.offline.all]
         requests = list(session.activity())
         lines += [(f"{len(requests) - at} {each.moment.timestamp()}", each) for at, each in enumerate(requests, 1)]
         self.rows.show(lines)
-        self._say_why()
+        self._show_details()
 
     def _draw(self, line: Line) -> Row:
         item = line[1]
@@ -230,12 +230,12 @@ class ActivityScreen(Dialog[None]):
         about = f"{short_quote(entry.facts.text)} on {entry.context}" if starts_thread else entry.context
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
-    def _why(self, entry: OutboxEntry) -> str:
-        """Return why a change is not sent yet, as a sentence. Empty if nothing delays it."""
-        return self.shell.session.outbox.other_account_reason(entry) or entry.reason or self._waits_for(entry)
+    def _delay_reason(self, entry: OutboxEntry) -> str:
+        """Return the reason why a change is not sent yet, as a sentence. Empty if nothing delays it."""
+        return self.shell.session.outbox.other_account_reason(entry) or entry.reason or self._awaited_step(entry)
 
-    def _waits_for(self, entry: OutboxEntry) -> str:
-        """Return what a change waits for, as a sentence: another change, or the server."""
+    def _awaited_step(self, entry: OutboxEntry) -> str:
+        """Return the reason why a queued change waits, as a sentence: another change, or the server. Empty if it does not wait."""
         outbox = self.shell.session.outbox
         first = blocked_by(entry, outbox.entries) if entry.state == "queued" else None
         if first is None:
@@ -246,11 +246,11 @@ class ActivityScreen(Dialog[None]):
     @property
     def selected(self) -> list[OutboxEntry]:
         """The selected changes, else the change in the current row."""
-        ticked = [
+        selected = [
             item for key, item in self.rows.items if key in self.rows.selection.keys and isinstance(item, OutboxEntry)
         ]
         item = self.rows.item[1] if self.rows.item else None
-        return ticked or ([item] if isinstance(item, OutboxEntry) else [])
+        return selected or ([item] if isinstance(item, OutboxEntry) else [])
 
     @property
     def file(self) -> UnsentFile | None:
@@ -265,7 +265,7 @@ class ActivityScreen(Dialog[None]):
         return item if isinstance(item, OfflineSpace) else None
 
     @on(LineList.Opened)
-    def _open_in_editor(self) -> None:
+    def _on_row_opened(self) -> None:
         if (file := self.file) is not None:
             self.dismiss(None)
             self.app.call_later(editor_files.open_in_editor, self.shell, file)
@@ -274,7 +274,7 @@ class ActivityScreen(Dialog[None]):
 
     @on(RowList.SelectionChanged)
     @on(LineList.Highlighted)
-    def _say_why(self) -> None:
+    def _show_details(self) -> None:
         item = self.rows.item[1] if self.rows.item else None
         text = ""
         match item:
@@ -283,7 +283,7 @@ class ActivityScreen(Dialog[None]):
                 text = " ".join(
                     filter(
                         None,
-                        (self._why(item), f"{about[:1].upper()}{about[1:]}." if about else ""),
+                        (self._delay_reason(item), f"{about[:1].upper()}{about[1:]}." if about else ""),
                     )
                 )
             case UnsentFile() | InvalidSetting():
@@ -302,21 +302,21 @@ class ActivityScreen(Dialog[None]):
 
     def retry(self) -> None:
         """Send the selected changes again."""
-        self._do("send", "again", self.selected, self.shell.session.outbox.retry)
+        self._run_step("send", "again", self.selected, self.shell.session.outbox.retry)
 
     def discard(self) -> None:
-        """ConfirmDialog and discard the selected changes, the editor draft, or the offline copy in the current row."""
+        """Discard the selected changes, the editor draft, or the offline copy in the current row, after a confirmation."""
         if chosen := self.selected:
             self._ask_to_discard(chosen)
         elif (file := self.file) is not None:
             editor_files.confirm_and_delete(self.shell, file)
-        elif (kept := self.offline_space) is not None:
-            offline_copies.confirm_remove(self.shell, kept)
+        elif (space := self.offline_space) is not None:
+            offline_copies.confirm_remove(self.shell, space)
 
     def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
         def discard(answer: Confirmed | None) -> None:
             if answer is not None:
-                self._do("discard", "", chosen, self.shell.session.outbox.discard)
+                self._run_step("discard", "", chosen, self.shell.session.outbox.discard)
 
         several = len(chosen) > 1
         named = "\n".join(f"{each.action}  {self._context_of(each)}".rstrip() for each in chosen[:_MOST_NAMED])
@@ -327,20 +327,23 @@ class ActivityScreen(Dialog[None]):
             after += " If a change has already reached the server, it may still take effect."
         self.app.push_screen(ConfirmDialog(title, verb="Discard", intro=named + more, after=after), discard)
 
-    def _do(self, verb: str, how: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[None]]) -> None:
-        """Run `step` for each change. Stops at the first change that cannot be saved; the changes before it stay done."""
+    def _run_step(
+        self, verb: str, adverb: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[None]]
+    ) -> None:
+        """Call `step` with the id of each change, until a result cannot be saved. `verb` and `adverb` name the step in the
+        error message."""
         app = self.shell
         self.rows.selection.clear()
 
-        async def done() -> None:
+        async def run() -> None:
             for entry in chosen:
                 try:
                     await step(entry.id)
                 except NotSaved as error:
-                    app.say(f"Could not {f'{verb} “{entry.action}” {how}'.rstrip()}: {error}", tone="failed")
+                    app.say(f"Could not {f'{verb} “{entry.action}” {adverb}'.rstrip()}: {error}", tone="failed")
                     return
 
-        app.background(done())
+        app.background(run())
 
 
 def _heading(item: OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity) -> str:

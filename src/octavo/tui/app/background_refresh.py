@@ -11,7 +11,6 @@ from octavo.settings import in_words
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
-    from textual.app import App
     from textual.timer import Timer
 
     from octavo.api.operation import Operation
@@ -80,13 +79,12 @@ CHECK_INTERVAL = 5.0
 class BackgroundRefresh:
     """Periodic refreshes of the current session."""
 
-    def __init__(self, app: Shell, terminal: App[int], *, check_interval: float | None) -> None:
-        """`terminal` knows whether the terminal has the focus. `check_interval` is in seconds. None: `refresh_if_due`
-        is called only from outside."""
+    def __init__(self, app: Shell, *, check_interval: float | None) -> None:
+        """`check_interval` is in seconds. If it is None, only the caller calls `refresh_if_due`."""
         self.poller: Poller | None = None
         """Decides when to refresh and which operations. None before the first check."""
         self._session: Session | None = None
-        self._app, self._terminal, self._interval = app, terminal, check_interval
+        self._app, self._interval = app, check_interval
         self._timer: Timer | None = None
         self._is_reading_files = False
         self._hooks: EventHooks | None = None
@@ -98,14 +96,14 @@ class BackgroundRefresh:
         settings = self._app.settings
         if settings.hooks or settings.notify != "off":
             if self._hooks is None:
-                self._hooks = _new_event_hooks(self._app, self._terminal)
-                self._app.workspace.inbox.changed.subscribe(self._terminal, self._hooks.on_inbox_changed)
+                self._hooks = _new_event_hooks(self._app)
+                self._app.workspace.inbox.changed.subscribe(self._app, self._hooks.on_inbox_changed)
             self._hooks.follow()
             self._app.workspace.inbox.start()
         if self._is_hidden:
             session.live.syncer.on_terminal_hidden()
         if self._timer is None and self._interval is not None:
-            self._timer = self._terminal.set_interval(self._interval, self.refresh_if_due)
+            self._timer = self._app.set_interval(self._interval, self.refresh_if_due)
 
     def end(self) -> None:
         """Stop, because the session ends."""
@@ -135,7 +133,7 @@ class BackgroundRefresh:
             self.refresh_if_due()
 
     def refresh_if_due(self) -> None:
-        """Refresh if it is time to."""
+        """Refresh the visible data and the files of an open folder if a refresh is due."""
         if self._session is None or self._app.is_ending:
             return
         if self.poller is None:
@@ -149,7 +147,7 @@ class BackgroundRefresh:
             self._app.background(self._read_files(self._session, self._session.reload_files))
 
     async def _read_files(self, session: Session, read: Callable[[], Awaitable[bool]]) -> None:
-        """Read the changed files of an open folder. `read` returns whether there were any."""
+        """Read the changed files of an open folder. `read` returns True if there were any."""
         self._is_reading_files = True
         try:
             is_changed = await read()
@@ -173,7 +171,7 @@ class BackgroundRefresh:
 
     @property
     def _is_hidden(self) -> bool:
-        return not self._terminal.app_focus and self._hooks is None
+        return not self._app.app_focus and self._hooks is None
 
     def _visible_ops(self) -> Sequence[Operation[Any]]:
         return self._app.workspace.connection.visible_operations

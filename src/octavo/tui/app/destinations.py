@@ -61,7 +61,7 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
     """Return the tables of Sites and Admin, and the commands that are not active on `screen`."""
     known = {command.id for command in active_commands(screen)}
     keys = _keys(app)
-    found = [*_app_commands(app, known), *_table_choices(app, keys)]
+    entries = [*_app_commands(app, known), *_table_choices(app, keys)]
     shown: set[tuple[str, str]] = set()
     """The help up to the first comma, and the keys of each entry. Commands with the same values share one entry."""
     for owner, mode, opener in _COMMAND_OWNERS:
@@ -75,8 +75,8 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
             if (entry := (command.help.partition(",")[0], right)) not in shown:
                 shown.add(entry)
                 words = SYNONYMS.get(id, "")
-                found.append(Choice(go, command.title, command.help, right, context, synonyms=words, view=mode))
-    return found
+                entries.append(Choice(go, command.title, command.help, right, context, synonyms=words, view=mode))
+    return entries
 
 
 def _app_commands(app: Shell, known: set[str]) -> Iterator[Choice[PaletteValue]]:
@@ -89,10 +89,10 @@ def _app_commands(app: Shell, known: set[str]) -> Iterator[Choice[PaletteValue]]
 
 def _keys(app: Shell) -> dict[str, str]:
     """Return the first key of each command for display, by command id. Empty if a command has no key."""
-    chosen = keymap_of(app)
+    keymap = keymap_of(app)
     owners: tuple[type[HasCommands], ...] = (type(app), *(owner for owner, _, _ in _COMMAND_OWNERS))
     commands = {id: command for owner in owners for id, (_, command) in owner._commands_by_id.items()}
-    keys = {id: (chosen.get(id) or command.keys).split(",")[0] for id, command in commands.items()}
+    keys = {id: (keymap.get(id) or command.keys).split(",")[0] for id, command in commands.items()}
     return {id: key and key_name(key) for id, key in keys.items()}
 
 

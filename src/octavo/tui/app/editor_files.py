@@ -59,7 +59,7 @@ class UnsentFile:
 
     @property
     def sentence(self) -> str:
-        """Why the text was not used, and which keys open or delete the file."""
+        """Reason why the text was not used, and which keys open or delete the file."""
         result = read_back(self.path)
         why = self.note.why or (result.sentence if isinstance(result, NotEdited) else _LEFT)
         return f"{why} Press enter to open the draft in your editor, or X to delete the file {self.path}."
@@ -67,17 +67,17 @@ class UnsentFile:
 
 def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
     """Return the unsent files of this session, the newest first."""
-    found = []
+    files = []
     for path in (*_folder(app).glob("*.md"), *_folder(app).glob("*.yaml")):
         note = read_note(path)
         if note is None:
             kind = path.name.partition("-")[0].partition(".")[0]
             if kind == "page":
-                continue  # The name of the file says to which page it belongs, and the page uses the draft.
+                continue  # The file is named after its page, which uses the draft.
             note = FileNote(_NAMES.get(kind, "A draft"), "", app.session.state.namespace)
         if note.of == app.session.state.namespace and not _is_open(note.process) and path.is_file():
-            found.append(UnsentFile(path, note, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
-    return tuple(sorted(found, key=lambda each: each.saved_at, reverse=True))
+            files.append(UnsentFile(path, note, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
+    return tuple(sorted(files, key=lambda each: each.saved_at, reverse=True))
 
 
 def open_in_editor(app: Shell, file: UnsentFile) -> None:
@@ -119,23 +119,12 @@ async def recover_drafts(app: Shell) -> None:
     """Save the unsent files as drafts, except those of pages, and notify the user of files that could not be used."""
     unused = []
     for file in unsent_files(app):
-        is_of_page = file.note.place.startswith("page ")
         result = read_back(file.path)
-        if isinstance(result, Edited) and not file.note.why and is_of_page and not file.is_draft:
-            continue  # The page reads the file when it is edited again.
-        if isinstance(result, Edited) and not file.note.why and file.note.place:
-            try:
-                if file.is_draft:
-                    DialogDraft(app, file.note.place).save_newer(result.text, file.saved_at)
-                else:
-                    _save_draft(app, file.note, result.text)
-            except NotSaved as error:
-                app.say(str(error), tone="failed")
-                continue
-            delete_file(file.path)
-            _show_draft(app, file.note)
-        else:
+        if not isinstance(result, Edited) or file.note.why or not file.note.place:
             unused.append(file)
+        elif file.is_draft or not file.note.place.startswith("page "):
+            _recover_draft(app, file, result.text)
+        # The page reads its file when it is edited again.
     if len(unused) == 1:
         app.say(f"Your draft “{unused[0].note.title}” was not sent. Press ! to open it.", tone="care", seconds=SECONDS)
     elif unused:
@@ -144,8 +133,22 @@ async def recover_drafts(app: Shell) -> None:
         )
 
 
+def _recover_draft(app: Shell, file: UnsentFile, text: str) -> None:
+    """Save the text of a file as a draft, delete the file, and show the draft."""
+    try:
+        if file.is_draft:
+            DialogDraft(app, file.note.place).save_newer(text, file.saved_at)
+        else:
+            _save_draft(app, file.note, text)
+    except NotSaved as error:
+        app.say(str(error), tone="failed")
+        return
+    delete_file(file.path)
+    _show_draft(app, file.note)
+
+
 def write_unsaved(session: Session, state_folder: Path) -> str:
-    """Write the drafts that could not be saved to files, and return a sentence that says where the files are.
+    """Write the drafts that could not be saved to files, and return a sentence with the number and folder of the files.
 
     The next start recovers files in the state folder. Other drafts are in the folder for temporary files.
     """
@@ -170,7 +173,7 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 
 
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
-    """Save a text as the draft of its thread, page or form, after a newer draft that is there. Raises NotSaved."""
+    """Save a text as the draft of its thread, page or form, after a newer draft if there is one. Raises NotSaved."""
     if note.place.startswith("page "):
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).text).save_now(text)
         return

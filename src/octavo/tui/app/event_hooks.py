@@ -20,8 +20,6 @@ from octavo.tui.terminal.limited_programs import ProgramFailed, program_environm
 from octavo.tui.terminal.textual_internals import write_to_terminal
 
 if TYPE_CHECKING:
-    from textual.app import App
-
     from octavo.settings.hooks import Hook
     from octavo.tui.core.shell import Shell
 
@@ -35,8 +33,8 @@ _HOUR = timedelta(hours=1)
 class EventHooks:
     """Runs hooks one at a time, and shows notifications while the terminal has no focus."""
 
-    def __init__(self, app: Shell, terminal: App[int]) -> None:
-        self._app, self._terminal = app, terminal
+    def __init__(self, app: Shell) -> None:
+        self._app = app
         self._detector = InboxEventDetector()
         self._turn = asyncio.Lock()
         self._runs: deque[datetime] = deque(maxlen=MOST_AN_HOUR)
@@ -72,11 +70,11 @@ class EventHooks:
                     self._app.background(self._run(hook, event))
 
     def _notify(self, event: InboxEvent) -> None:
-        if self._terminal.app_focus:
+        if self._app.app_focus:
             return
         sequence = notification(event.text, self._app.settings.notify, os.environ)
         if sequence and self._is_allowed(self._notified):
-            write_to_terminal(self._terminal, sequence)
+            write_to_terminal(self._app, sequence)
 
     def _is_allowed(self, times: deque[datetime]) -> bool:
         """Count one more run, unless there were too many in the last hour."""

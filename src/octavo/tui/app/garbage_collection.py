@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import Context
 from functools import _lru_cache_wrapper, cache
+from types import ModuleType
 from typing import Any
 from weakref import WeakSet
 
@@ -162,16 +163,18 @@ def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
     `gc.get_objects` is not used: this runs in a thread, and CPython raises SystemError if another thread is building a
     tuple meanwhile.
     """
-    found: dict[int, _lru_cache_wrapper[Any]] = {}
-    for name, module in tuple(sys.modules.items()):
-        if name.startswith(prefixes):
-            for member in tuple(vars(module).values()):
-                parts = tuple(vars(member).values()) if isinstance(member, type) else (member,)
-                for part in parts:
-                    function = getattr(part, "__func__", getattr(part, "fget", part))
-                    if isinstance(function, _lru_cache_wrapper) and function.__module__.startswith(prefixes):
-                        found[id(function)] = function
-    yield from found.values()
+    modules = [module for name, module in tuple(sys.modules.items()) if name.startswith(prefixes)]
+    functions = {id(function): function for module in modules for function in _functions(module)}
+    for function in functions.values():
+        if isinstance(function, _lru_cache_wrapper) and function.__module__.startswith(prefixes):
+            yield function
+
+
+def _functions(module: ModuleType) -> Iterator[Any]:
+    """Yield the functions, methods and getters of properties in a module, and its other values."""
+    for member in tuple(vars(module).values()):
+        for part in tuple(vars(member).values()) if isinstance(member, type) else (member,):
+            yield getattr(part, "__func__", getattr(part, "fget", part))
 
 
 class _Workers(WorkerManager):

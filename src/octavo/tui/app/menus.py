@@ -111,13 +111,13 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
             self._show()
 
     def choices(self) -> list[Choice[Organization]]:
-        here = self.shell.workspace.organization
+        current = self.shell.workspace.organization
         return [
             Choice(
                 each,
                 each.title,
                 detail=" · ".join(filter(None, (self._roles.get(each.id), self._counts(each)))),
-                right="current" if here is not None and here.id == each.id else "",
+                right="current" if current is not None and current.id == each.id else "",
                 sign="◆",
             )
             for each in self._organizations
@@ -129,9 +129,9 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
     def _show(self) -> None:
         if not is_whole(self):
             return
-        nowhere = self.shell.workspace.no_organization_reason
-        self._empty = f"{nowhere[0]}." if nowhere is not None else "Loading organizations…"
-        self.rows.state.hint = nowhere[1] if nowhere is not None else ""
+        reason = self.shell.workspace.no_organization_reason
+        self._empty = f"{reason[0]}." if reason is not None else "Loading organizations…"
+        self.rows.state.hint = reason[1] if reason is not None else ""
         self.show_choices(self.choices())
 
 

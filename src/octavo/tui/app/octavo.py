@@ -203,7 +203,7 @@ class Octavo(Shell):
         )
         if not settings.motion:
             self.animation_level = "none"
-        self.background_refresh = BackgroundRefresh(self, self, check_interval=check_interval)
+        self.background_refresh = BackgroundRefresh(self, check_interval=check_interval)
         self._quitting = False
         self._find_first_route = find_first_route
         self.picture = picture
@@ -214,9 +214,9 @@ class Octavo(Shell):
         self.stylesheet = internals.new_stylesheet(self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
-        chosen = super().get_driver_class()
-        if chosen.__name__ != "LinuxDriver":
-            return chosen
+        default = super().get_driver_class()
+        if default.__name__ != "LinuxDriver":
+            return default
         driver: type[Driver] = load("octavo.tui.terminal.driver:TerminalDriver")
         return driver
 
@@ -427,7 +427,7 @@ class Octavo(Shell):
         _ask_about_unsaved(self, quit_without_drafts)
 
     async def on_unmount(self) -> None:
-        # The terminal is restored by now: closing the databases may take a moment.
+        # The terminal is already restored, because closing the databases may take a moment.
         if self._quitting:
             await self._end_session()
 

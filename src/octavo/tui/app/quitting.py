@@ -117,13 +117,13 @@ class UnsavedDrafts(ConfirmDialog):
         super().__init__(
             "Quit and discard unsaved drafts?",
             verb="Quit and discard drafts",
-            intro=self._why,
+            intro=self._problem,
             facts=self._named_drafts,
             foot="c copy · w write to a file",
         )
 
     @property
-    def _why(self) -> str:
+    def _problem(self) -> str:
         return f"Not saved yet: {self._shell.session.drafts.unsaved_reason}. Octavo will keep trying."
 
     @property
@@ -140,7 +140,7 @@ class UnsavedDrafts(ConfirmDialog):
         """Remove the drafts that have been saved."""
         self._drafts = self._shell.session.drafts.unsaved()
         if self._drafts:
-            self.update(intro=self._why, facts=self._named_drafts)
+            self.update(intro=self._problem, facts=self._named_drafts)
         else:
             self.update(intro="All drafts are saved now.", facts=(), verb="Quit", foot="")
 

@@ -1,7 +1,7 @@
-"""Which screen shows which route, and how to go there. Start at `go`.
+"""The screen of each route, and the navigation to it. Start at `go`.
 
-Screens are named and not imported, because each view takes a tenth of a second to load. `tests/test_layers.py` counts the
-names as imports.
+Screens are imported when they are shown, because each view takes a tenth of a second to load. `tests/test_layers.py` counts
+their names as imports.
 """
 
 from __future__ import annotations
@@ -91,9 +91,11 @@ def _to_page(shell: Shell, route: ToPage) -> None:
         if shell.session.kind == "folder":
             shell.say("This link points outside this folder.", tone="care")
             return
-        where = shell.workspace.organization.title if shell.workspace.organization is not None else "this organization"
+        organization = (
+            shell.workspace.organization.title if shell.workspace.organization is not None else "this organization"
+        )
         shell.say(
-            f"Could not find the space {route.space} in {where}. It may have been deleted, or you may not have access.",
+            f"Could not find the space {route.space} in {organization}. It may have been deleted, or you may not have access.",
             tone="care",
         )
         return
@@ -186,7 +188,7 @@ class ShowsThreads(Protocol):
 class ShowsPages(Protocol):
     """A screen with the pages of a space or of a change request."""
 
-    def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
+    def go_to_block(self, at: Discussion, page: str | None, node: str) -> bool:
         """Go to a block of a page. Return False if the screen shows another space or change request."""
 
 
@@ -202,7 +204,7 @@ async def _to_thread(shell: Shell, route: ToThread) -> None:
         if shell.is_ending or _select_thread(shell, route) or route.view == "inbox":
             return
     current = shell.screen
-    if isinstance(current, ShowsPages) and current.go_to_place(route.at, route.page, route.node):
+    if isinstance(current, ShowsPages) and current.go_to_block(route.at, route.page, route.node):
         return
     if isinstance(route.at, ChangeRequestRef):
         go(shell, ToChangeRequest(route.at, thread=route.thread))

@@ -110,27 +110,27 @@ class SignInScreen(HasCommands, Screen[None]):
     def on_mount(self) -> None:
         self.run_worker(self._show_storage())
         if self.shell.sign_in_methods.reason:
-            self._say(("care", self.shell.sign_in_methods.reason))
+            self._show_facts(("care", self.shell.sign_in_methods.reason))
         self.query_one("#start", TextButton).display = False
         self.query_one("#key", SecretInput).focus()
 
     @on(Input.Submitted, "#key")
     @on(TextButton.Pressed, "#check")
-    def _check(self) -> None:
+    def _on_key_submitted(self) -> None:
         secret = self.query_one("#key", SecretInput).secret
         if secret is None:
-            self._say(("care", "Paste an API key first, or try the demo."))
+            self._show_facts(("care", "Paste an API key first, or try the demo."))
             return
-        self._say(("asking", "Checking the API key…"))
+        self._show_facts(("asking", "Checking the API key…"))
         self.shell.background(self._sign_in(secret.get_secret_value()))
 
     async def _sign_in(self, key: str) -> None:
         try:
             self._signed_in = await self.shell.sign_in_methods.sign_in(key)
         except (ApiError, ValueError) as error:
-            self._say(("care", str(error)))
+            self._show_facts(("care", str(error)))
             return
-        self._say(*self._signed_in.facts)
+        self._show_facts(*self._signed_in.facts)
         if is_being_removed(self):
             return
         self.query_one("#check", TextButton).key = ""
@@ -139,23 +139,23 @@ class SignInScreen(HasCommands, Screen[None]):
         start.focus()
 
     @on(TextButton.Pressed, "#start")
-    def _start(self) -> None:
+    def _on_start_pressed(self) -> None:
         if self._signed_in is not None:
             self.shell.may_ask_for_key = True
             self.shell.background(self.shell.show_session(self._signed_in.session, "inbox"))
 
     @on(TextButton.Pressed, "#demo")
-    def _demo_pressed(self) -> None:
+    def _on_demo_pressed(self) -> None:
         self.try_demo()
 
     def try_demo(self) -> None:
         """Open the demo."""
-        self._say(("asking", "Preparing the demo…"))
+        self._show_facts(("asking", "Preparing the demo…"))
         self.shell.background(self._enter(self.shell.sign_in_methods.open_demo))
 
     @on(TextButton.Pressed, "#open")
     @on(Input.Submitted, "#folder")
-    def _folder_submitted(self) -> None:
+    def _on_folder_submitted(self) -> None:
         self.open_folder()
 
     def open_folder(self) -> None:
@@ -171,11 +171,11 @@ class SignInScreen(HasCommands, Screen[None]):
         try:
             session = await open_session()
         except (ApiError, ValueError, OSError) as error:
-            self._say(("care", in_words(error)))
+            self._show_facts(("care", in_words(error)))
             return
         await self.shell.show_session(session, "")
 
-    def _say(self, *facts: tuple[str, str]) -> None:
+    def _show_facts(self, *facts: tuple[str, str]) -> None:
         if is_being_removed(self):
             return
         marks = {"ok": ("✓ ", "$success"), "care": ("! ", "$warning"), "asking": ("… ", "$octavo-muted")}

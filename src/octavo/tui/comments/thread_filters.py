@@ -14,6 +14,7 @@ from octavo.api.comments import Comment
 from octavo.api.folding import FoldedText, fold
 from octavo.api.places import Discussion
 from octavo.data.comment_text import mentions, plain_text
+from octavo.tui.core.list_view import ListFilter
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.short_texts import long_age, plural
 
@@ -64,11 +65,9 @@ class Thread:
 
 
 @dataclass(frozen=True)
-class ThreadFilter:
+class ThreadFilter(ListFilter):
     """A filter of threads. Only one filter of each `kind` applies at a time."""
 
-    kind: str
-    name: str
     matches: Callable[[Thread], bool] = field(compare=False)
 
 

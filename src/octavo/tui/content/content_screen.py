@@ -30,12 +30,13 @@ from octavo.tui.core.routes import ToPage
 from octavo.tui.core.tree_rows import adjacent_page
 from octavo.tui.core.view import View
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing
-from octavo.tui.reader.line_painter import CopiesWhenReady
-from octavo.tui.reader.link_opening import copy_url, follow_link
+from octavo.tui.reader.link_opening import PageRequested, copy_url, follow_link
 from octavo.tui.reader.link_titles import reload_link_titles, show_new_specifications
 from octavo.tui.reader.page_loading import PageLoaded
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.text_selection import CopiesWhenReady, TextCopied
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
@@ -146,9 +147,9 @@ class SpaceList:
             open_space.show_status()
         elif self.wanted_route is None and self._opens_last_space:
             last = open_space.shell.session.state.get_fact("space")
-            found = workspace.space(str(last)) if last else None
-            if found or snapshot.value.items:
-                open_space.show_space((found or snapshot.value.items[0]).id)
+            last_space = workspace.space(str(last)) if last else None
+            if last_space or snapshot.value.items:
+                open_space.show_space((last_space or snapshot.value.items[0]).id)
         self.open_wanted()
 
     @property
@@ -162,7 +163,7 @@ class SpaceList:
             self.show()
 
     def open_wanted(self) -> None:
-        """Open the page another view asked for, as soon as its space is loaded."""
+        """Open the page that another view requested, as soon as its space is loaded."""
         wanted_route = self.wanted_route
         if wanted_route is not None and self._open_space.shell.workspace.space(wanted_route.space) is not None:
             self.wanted_route = None
@@ -275,7 +276,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     def on_screen_resume(self) -> None:
         self.open_space.show_unsent()
-        show_new_specifications(self.open_space)
+        show_new_specifications(self.open_space.shown_page)
 
     def _show_drafts(self) -> None:
         if self.is_current:  # otherwise `on_screen_resume` shows them
@@ -297,13 +298,13 @@ class ContentScreen(View, CopiesWhenReady):
     # Location
 
     @property
-    def here(self) -> VisitedPage | None:
+    def current_visit(self) -> VisitedPage | None:
         return self.open_space.visited_page
 
-    def show_again(self, visit: VisitedPage) -> None:
-        self.open_space.show_again(visit)
+    def restore_visit(self, visit: VisitedPage) -> None:
+        self.open_space.restore_visit(visit)
 
-    def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
+    def go_to_block(self, at: Discussion, page: str | None, node: str) -> bool:
         threads = self.open_space.threads
         if threads.discussion != at or page != (threads.visible_page or ("",))[0]:
             return False
@@ -322,7 +323,7 @@ class ContentScreen(View, CopiesWhenReady):
             or self.view.typing_keys
             or self.view.contents.shows_source
         )
-        return self.here is not None and self.view.key == self.open_space.key and not is_covered
+        return self.current_visit is not None and self.view.key == self.open_space.key and not is_covered
 
     # Targets of the keys
 
@@ -341,22 +342,22 @@ class ContentScreen(View, CopiesWhenReady):
     # Messages
 
     @on(LineList.Opened, "#spaces")
-    def _on_space_chosen(self, message: LineList.Opened) -> None:
+    def _on_space_opened(self, message: LineList.Opened) -> None:
         self.open_space.show_space(str(message.key))
 
     @on(LineList.Opened, "#pages")
-    def _on_page_chosen(self, message: LineList.Opened) -> None:
+    def _on_page_opened(self, message: LineList.Opened) -> None:
         self.open_space.open_page(str(message.key))
         self.view.focus()
 
     @on(LineList.Opened, "#outline")
-    def _on_heading_chosen(self, message: LineList.Opened) -> None:
+    def _on_heading_opened(self, message: LineList.Opened) -> None:
         self.open_space.side_panel.outline.set_filter("")
         self.view.navigation.go_to_anchor(str(message.key))
         self.view.focus()
 
     @on(LineList.Opened, "#threads")
-    def _on_thread_chosen(self, message: LineList.Opened) -> None:
+    def _on_thread_opened(self, message: LineList.Opened) -> None:
         if self.has_class("-tiny"):
             self.remove_class("-aside")  # The side panel covers the page here, and the thread opens on the page.
             self.view.focus()
@@ -372,13 +373,13 @@ class ContentScreen(View, CopiesWhenReady):
     def _on_pane_focused(self) -> None:
         self.open_space.show_status()
 
-    @on(PageView.Moved)
+    @on(PaneMoved)
     def _on_moved(self) -> None:
         self.open_space.show_status()
         self.open_space.history.save_soon()
 
     @on(Reader.CommentRequested)
-    def _on_block_chosen(self) -> None:
+    def _on_comment_requested(self) -> None:
         self.page_discussion.comment()
 
     @on(Reader.ThreadRequested)
@@ -389,9 +390,9 @@ class ContentScreen(View, CopiesWhenReady):
     def _on_row_requested(self, message: PageView.TableRowRequested) -> None:
         _open_row(self.app, message)
 
-    @on(Reader.Copied)
-    def _on_copied(self, message: Reader.Copied) -> None:
-        self.shell.say(f"Copied the {message.what}.")
+    @on(TextCopied)
+    def _on_copied(self, message: TextCopied) -> None:
+        self.shell.say(f"Copied the {message.content_kind}.")
 
     @on(PageLoaded)
     def _on_page_loaded(self) -> None:
@@ -401,17 +402,22 @@ class ContentScreen(View, CopiesWhenReady):
 
     @on(LinkFollowed)
     def _on_link_followed(self, message: LinkFollowed) -> None:
-        follow_link(self.open_space, message)
+        follow_link(self.open_space.shown_page, message)
+
+    @on(PageRequested)
+    def _on_page_requested(self, message: PageRequested) -> None:
+        self.open_space.open_page(message.page, anchor=message.anchor)
+        self.open_space.pages_tree.select_hidden(message.page)
 
     @on(CopyUrlRequested)
-    def _copy_url(self, message: CopyUrlRequested) -> None:
-        copy_url(self.open_space, message)
+    def _on_copy_url_requested(self, message: CopyUrlRequested) -> None:
+        copy_url(self.open_space.shown_page, message)
 
     # Navigation
 
     def refresh_data(self) -> None:
         super().refresh_data()
-        reload_link_titles(self.open_space)
+        reload_link_titles(self.open_space.shown_page)
 
     def go_up(self) -> bool:
         if self.open_space.side_panel.has_focus_within:
@@ -431,5 +437,5 @@ class ContentScreen(View, CopiesWhenReady):
         (self.view if has_focus_in_panel else self.open_space.side_panel.outline).focus()
 
     @on(Reader.NextPageRequested)
-    def _open_next_page(self) -> None:
+    def _on_next_page_requested(self) -> None:
         self.open_space.open_neighbor(1, from_top=True)

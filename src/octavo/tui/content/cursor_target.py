@@ -40,7 +40,7 @@ class CursorTarget:
         self.editor_drafts: frozenset[str] = frozenset()
         """Ids of the pages with an unsent draft from the external editor."""
         self._row_kind: tuple[str, bool] | None = None
-        """Kind of the row that was selected when the key bar was updated, and whether it was the row of the open page."""
+        """Kind of the row that was selected when the key bar was updated, and True if it was the row of the open page."""
 
     @property
     def row(self) -> TreeNode | None:
@@ -77,8 +77,8 @@ class CursorTarget:
     def models(self) -> Sequence[Model]:
         """The target page and its space, as far as they are loaded."""
         pages, page = self._panes.pages, self.page
-        found = pages.find(page[0]) if pages is not None and page is not None else None
-        return [each for each in (found, self.space) if each is not None]
+        page_model = pages.find(page[0]) if pages is not None and page is not None else None
+        return [each for each in (page_model, self.space) if each is not None]
 
     # Used by `EditablePages`
 
@@ -106,7 +106,7 @@ class CursorTarget:
         return self._panes.visible_block if is_visible else None
 
     def why_no_page(self) -> str | None:
-        """Return why page keys do not apply: a space or collection is selected. None if they apply."""
+        """Return the reason why page keys do not apply: a space or collection is selected. None if they apply."""
         row = self.row
         if row is None or self._panes.nav.has_focus_on != "spaces":
             return None
@@ -129,7 +129,7 @@ class CursorTarget:
     # Reasons why keys do not apply
 
     def why_no_page_text(self, missing: str) -> str | None:
-        """Return why the selected row is not a page with text. None if it is. `missing` names what a key needs, such as
+        """Return the reason why the selected row is not a page with text. None if it is. `missing` names what a key needs, such as
         "backlinks"."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
@@ -137,7 +137,7 @@ class CursorTarget:
         return f"“{row.label}” is a {kind} and has no {missing}."
 
     def why_no_block(self) -> str | None:
-        """Return why keys for a block of the open page do not apply: another row of a tree is selected. None if they
+        """Return the reason why keys for a block of the open page do not apply: another row of a tree is selected. None if they
         apply."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None:
             return why
@@ -147,13 +147,13 @@ class CursorTarget:
         open_note = (
             f"{f'“{page.title}”' if page.title else 'another page'} is open" if page is not None else "no page is open"
         )
-        here = f"“{row.label}” is selected, but {open_note}."
+        sentence = f"“{row.label}” is selected, but {open_note}."
         if row.kind == "page":
-            return f"{here} To open the selected page, press enter. To comment on the whole selected page, press C."
-        return f"{here} Press tab to go to the open page." if page is not None else here
+            return f"{sentence} To open the selected page, press enter. To comment on the whole selected page, press C."
+        return f"{sentence} Press tab to go to the open page." if page is not None else sentence
 
     def why_no_space(self) -> str | None:
-        """Return why the selected row is not a space and not in a space. None if it is."""
+        """Return the reason why the selected row is not a space and not in a space. None if it is."""
         row = self.row
         if self._panes.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
             return f"“{row.label}” is a collection. Select a space in the collection first."
@@ -171,7 +171,8 @@ class CursorTarget:
             self._screen.refresh_bindings()
 
     def row_url(self) -> str:
-        """Return the URL of the selected row. If there is no URL, say so and return an empty string."""
+        """Return the URL of the selected row. If there is no URL, show a notification and return an empty
+        string."""
         row, pages, app = self.row, self._panes.pages, self._panes.shell
         is_space, url = self._panes.nav.has_focus_on == "spaces", ""
         if row is not None and is_space:
@@ -315,7 +316,7 @@ PAGE: Commands[CursorTarget] = Commands(
     "page",
     (
         Command("backlinks", "B", "Backlinks", "Show the pages that link to this page",
-                run=lambda app, target: _open_links(app, target, "here"), why_not=_why_no_backlinks, shown=False),
+                run=lambda app, target: _open_links(app, target, "backlinks"), why_not=_why_no_backlinks, shown=False),
         Command("history", "H", "Version history", "Show the version history of this page",
                 run=_open_history, why_not=lambda app, target: _why_no_page(app, target, "version history"), shown=False),
         Command("export", "ctrl+e", "Export", "Export the page or space as Markdown or PDF", run=_export, why_not=_why_no_space, shown=False),

@@ -34,15 +34,15 @@ from octavo.tui.widgets.short_texts import join_texts, plural
 from octavo.tui.widgets.text_widgets import ChangingText
 
 
-def _why_no_address(app: Shell, file: File) -> str | None:
+def _why_no_url(app: Shell, file: File) -> str | None:
     return None if file.download_url else f"The server did not return a link to {file.name or 'this file'}."
 
 
 FILE: Commands[File] = Commands(
     "file",
     (
-        Command("save", "w", "Download", "Save the file to disk", run=save_file, why_not=_why_no_address),
-        Command("copy", "y", "Copy link", "Copy a link to the file", why_not=_why_no_address,
+        Command("save", "w", "Download", "Save the file to disk", run=save_file, why_not=_why_no_url),
+        Command("copy", "y", "Copy link", "Copy a link to the file", why_not=_why_no_url,
                 run=lambda app, file: copy_text(app, file.download_url or "", f"Copied the link to {file.name or 'the file'}.")),
     ),
     no_target="Select a file first.",
@@ -147,7 +147,7 @@ class FilesScreen(ListView[File]):
                 "kind": lambda file: (file_kind(file).lower(), fold(file.name)),
                 "used": lambda file: (use_counts[file.id], fold(file.name)),
             }
-            self.rows.show_page(snapshot.value, sorted(snapshot.value.items, key=orders[self.list_order]))
+            self.show_list_page(snapshot.value, sorted(snapshot.value.items, key=orders[self.list_order]))
         self.show_response(snapshot, "Files", f"the files in {self.space.title}")
         self._draw_details()
         self._show_status()

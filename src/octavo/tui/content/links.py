@@ -34,16 +34,16 @@ from octavo.tui.widgets.text_widgets import ChangingText
 NAMES = {
     "broken": "Broken",
     "in-app": "GitBook app links",
-    "inside": "Internal",
-    "outside": "External",
-    "here": "Backlinks",
+    "internal": "Internal",
+    "external": "External",
+    "backlinks": "Backlinks",
 }
 _SIGNS = {
     "broken": ("✗", "$error"),
     "in-app": ("!", "$warning"),
-    "inside": ("→", "$primary"),
-    "outside": ("↗", "$octavo-muted"),
-    "here": ("←", "$primary"),
+    "internal": ("→", "$primary"),
+    "external": ("↗", "$octavo-muted"),
+    "backlinks": ("←", "$primary"),
 }
 _KINDS = {"reusable-content": "reusable content", "openapi": "OpenAPI specification", "user": "member"}
 
@@ -84,14 +84,14 @@ def page_title(location: Location) -> str:
 
 def page_trails(tree: PageTree) -> dict[str, str]:
     """Return the titles of the ancestors of each page, from the root, joined by ›. Empty for pages at the root."""
-    found: dict[str, str] = {}
-    waiting = [(page, "") for page in tree.pages]
-    while waiting:
-        page, above = waiting.pop()
-        found[page.id] = above
+    trails: dict[str, str] = {}
+    unvisited = [(page, "") for page in tree.pages]
+    while unvisited:
+        page, trail = unvisited.pop()
+        trails[page.id] = trail
         title = page.title or "Untitled"
-        waiting += [(each, f"{above} › {title}" if above else title) for each in page.pages]
-    return found
+        unvisited += [(child, f"{trail} › {title}" if trail else title) for child in page.pages]
+    return trails
 
 
 def open_location(app: Shell, space_id: str, location: Location) -> None:
@@ -116,7 +116,7 @@ LINK: Commands[LinkLocation] = Commands(
     "link",
     (
         Command("copy", "y", "Copy link", "Copy the URL of the link", why_not=_why_no_url,
-                run=lambda app, each: copy_text(app, each.url, "Copied the link.")),
+                run=lambda app, item: copy_text(app, item.url, "Copied the link.")),
     ),
     no_target="Select a link first.",
     find=lambda view: view.rows.item,
@@ -156,14 +156,14 @@ class LinksScreen(ListView[LinkLocation]):
     def body(self) -> Iterable[Widget]:
         rows: RowList[LinkLocation] = RowList(
             self._draw,
-            key=lambda each: each.key,
-            search=lambda each: f"{each.target} {each.url} {each.kind} {page_title(each.location)}",
-            groups=lambda each: [RowHeading(page_title(each.location), self._page_trails.get(self._page_of(each), ""))],
+            key=lambda item: item.key,
+            search=lambda item: f"{item.target} {item.url} {item.kind} {page_title(item.location)}",
+            groups=lambda item: [RowHeading(page_title(item.location), self._page_trails.get(self._page_of(item), ""))],
             empty="No links of this kind in this space.",
             hint="Press [ or ] to switch tabs.",
             id="links",
         )
-        names = {key: name for key, name in NAMES.items() if key != "here" or self.page is not None}
+        names = {key: name for key, name in NAMES.items() if key != "backlinks" or self.page is not None}
         sections = tuple(Section(key, name) for key, name in names.items())
         detail = Vertical(ChangingText("", id="about"), id="detail")
         yield from self.list_with_preview(rows, detail, sections=sections, initial_tab=self._first_section)
@@ -173,14 +173,14 @@ class LinksScreen(ListView[LinkLocation]):
         self.subscriptions.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._show_links)
         if self.page is not None:
             op = links.ListToPage(at=self.space.ref, page_id=self.page[0], limit=200)
-            self.subscriptions.follow_whole("here", op, self._show_here)
+            self.subscriptions.follow_whole("backlinks", op, self._show_backlinks)
         self.rows.focus()
 
     # Loaded data
 
     def _show_links(self, snapshot: Snapshot[ListPage[Link]]) -> None:
         self._links = snapshot
-        for section in ("broken", "in-app", "inside", "outside"):
+        for section in ("broken", "in-app", "internal", "external"):
             self._locations[section] = []
         for link in snapshot.value.items if snapshot.value else ():
             target = link.target_reference or Location()
@@ -193,11 +193,11 @@ class LinksScreen(ListView[LinkLocation]):
             ]
         self.redraw_list()
 
-    def _show_here(self, snapshot: Snapshot[ListPage[Location]]) -> None:
+    def _show_backlinks(self, snapshot: Snapshot[ListPage[Location]]) -> None:
         self._backlinks = snapshot
         target = self.page[1] if self.page else ""
-        self._locations["here"] = [
-            LinkLocation(each, "here", target, "page") for each in (snapshot.value.items if snapshot.value else ())
+        self._locations["backlinks"] = [
+            LinkLocation(each, "backlinks", target, "page") for each in (snapshot.value.items if snapshot.value else ())
         ]
         self.redraw_list()
 
@@ -214,12 +214,12 @@ class LinksScreen(ListView[LinkLocation]):
             for each in self.sections.sections
         )
         snapshot: Snapshot[ListPage[Link]] | Snapshot[ListPage[Location]]
-        snapshot = self._backlinks if section == "here" else self._links
+        snapshot = self._backlinks if section == "backlinks" else self._links
         order = {page.id: number for number, page in enumerate(self._tree.walk())} if self._tree is not None else {}
-        places = {each.key: each for each in self._locations.get(section, ())}
+        items = {item.key: item for item in self._locations.get(section, ())}
         if snapshot.value is not None:
             self.rows.state.empty = _EMPTY[section]
-            self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
+            self.rows.show(sorted(items.values(), key=lambda item: order.get(self._page_of(item), len(order))))
             self.rows.state.show_unreadable(snapshot.value.unreadable)
         self.show_response(snapshot, "Links", f"the links in {self.space.title}")
         self._draw_details()
@@ -228,8 +228,8 @@ class LinksScreen(ListView[LinkLocation]):
     @on(LineList.FilterChanged, "#links")
     def _show_status(self) -> None:
         section = self.sections.current
-        name = f"links to {self.page[1]}" if section == "here" and self.page else NAMES[section]
-        value = self._backlinks.value if section == "here" else self._links.value
+        name = f"links to {self.page[1]}" if section == "backlinks" and self.page else NAMES[section]
+        value = self._backlinks.value if section == "backlinks" else self._links.value
         more = " · more links on the server" if value is not None and value.next else ""
         self.show_location(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
 
@@ -258,13 +258,13 @@ class LinksScreen(ListView[LinkLocation]):
         ]
         lines = [
             Content.assemble((f"{sign} ", style), (item.target or item.url or "no target", "bold")),
-            Content.styled(self.why(item), style if item.section == "broken" else "$octavo-muted"),
+            Content.styled(self._describe_state(item), style if item.section == "broken" else "$octavo-muted"),
             Content(""),
         ]
         if item.url and item.target and item.url != item.target:
             lines += [Content(item.url), Content("")]
         lines += [Content.styled("LOCATION", "bold $octavo-muted"), Content(" › ".join(path))]
-        if item.section != "here" and len(same_target) > 1:
+        if item.section != "backlinks" and len(same_target) > 1:
             pages = len({self._page_of(other) for other in same_target})
             lines.append(Content.styled(f"used {len(same_target)} times on {plural(pages, 'page')}", "$octavo-muted"))
         lines += [
@@ -285,22 +285,22 @@ class LinksScreen(ListView[LinkLocation]):
     def _target(item: LinkLocation) -> tuple[str, str, str]:
         return item.kind, item.target, item.url
 
-    def why(self, item: LinkLocation) -> str:
-        """Return the state of a link, in a sentence."""
+    def _describe_state(self, item: LinkLocation) -> str:
+        """Return the state of a link as a sentence."""
         match item.section:
             case "broken" if item.is_embedded:
                 return "Broken: the content that this page embeds does not exist."
             case "broken":
-                found = LinkTargets(self._link_context, self._page_of(item)).resolve(item.url)
-                reason = found.reason if isinstance(found, BrokenLink) else "The target does not exist."
+                target = LinkTargets(self._link_context, self._page_of(item)).resolve(item.url)
+                reason = target.reason if isinstance(target, BrokenLink) else "The target does not exist."
                 return f"Broken: {as_clause(reason)}."
             case "in-app":
                 return "This link contains a GitBook app URL. Link directly to the page or space instead, so that the link still works if the URL changes."
-            case "outside" if item.url.startswith("mailto:"):
+            case "external" if item.url.startswith("mailto:"):
                 return "This link opens a new email."
-            case "outside":
+            case "external":
                 return "This link goes to an external site."
-            case "here":
+            case "backlinks":
                 return f"This link goes to {item.target or 'this page'}."
             case _:
                 return f"This link works: the {item.kind or 'page'} exists."
@@ -308,11 +308,11 @@ class LinksScreen(ListView[LinkLocation]):
     # Messages and actions
 
     @on(LineList.Highlighted, "#links")
-    def _on_selected(self) -> None:
+    def _on_link_selected(self) -> None:
         self._draw_details()
 
     @on(SectionTabs.Switched)
-    def _on_section_chosen(self) -> None:
+    def _on_tab_switched(self) -> None:
         self.redraw_list()
         self.rows.go_to_first()
 
@@ -325,25 +325,25 @@ class LinksScreen(ListView[LinkLocation]):
 _EMPTY = {
     "broken": "No broken links in this space.",
     "in-app": "No links to the GitBook app in this space.",
-    "inside": "No internal links in this space.",
-    "outside": "No external links in this space.",
-    "here": "No other page links to this page.",
+    "internal": "No internal links in this space.",
+    "external": "No external links in this space.",
+    "backlinks": "No other page links to this page.",
 }
 
 
 def _section_of(link: Link, target: Location) -> str:
     if link.status in ("broken", "in-app"):
         return link.status
-    return "outside" if target.kind == "url" else "inside"
+    return "external" if target.kind == "url" else "internal"
 
 
-def _target_title(target: Location, here: str) -> str:
-    """Return the title of the target of a link in the space `here`. Empty for a URL."""
-    part = target.internal_location.anchor if target.internal_location else None
-    titled = target.page or target.collection or target.reusable_content
-    if titled is not None:
-        space = f"{target.space.title} › " if target.space is not None and target.space.id != here else ""
-        return f"{space}{titled.title or 'Untitled'}" + (f" #{part}" if part else "")
+def _target_title(target: Location, space_id: str) -> str:
+    """Return the title of the target of a link, preceded by its space if that is not `space_id`. Empty for a URL."""
+    anchor = target.internal_location.anchor if target.internal_location else None
+    item = target.page or target.collection or target.reusable_content
+    if item is not None:
+        space = f"{target.space.title} › " if target.space is not None and target.space.id != space_id else ""
+        return f"{space}{item.title or 'Untitled'}" + (f" #{anchor}" if anchor else "")
     if target.file is not None:
         return target.file.name
     if target.openapi_spec is not None:

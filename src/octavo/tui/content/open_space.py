@@ -54,7 +54,7 @@ class OpenSpace(SpacePanes):
         """The index of unsent drafts when the page tree was drawn."""
 
     def show_tree_of(self, tree_name: TreeName) -> None:
-        """Show the tree of spaces or of pages. The focus stays in the trees if it is there."""
+        """Show the tree of spaces or of pages. If a tree has the focus, the shown tree gets it."""
         focus = self._screen.focused is None or self.nav.has_focus_on is not None
         self.nav.show_tree(tree_name, self.space, focus=focus)
 
@@ -72,7 +72,7 @@ class OpenSpace(SpacePanes):
         if current_id is not None and current_id.page != to_page:
             self.shell.history.record(is_opened=False)
 
-    def show_again(self, visit: VisitedPage) -> None:
+    def restore_visit(self, visit: VisitedPage) -> None:
         """Open a visited page at its reading position."""
         if self.space is not None and visit.space == self.space.id:
             self.open_page(visit.page, remember=False, position=visit.position)
@@ -148,7 +148,7 @@ class OpenSpace(SpacePanes):
         self.pages = snapshot.value
         self.draw_pages()
         self.target.refresh_drafts()
-        set_link_targets(self)
+        set_link_targets(self.shown_page)
         if self.page is None:
             wanted = self._page_to_open()
             if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
@@ -162,7 +162,7 @@ class OpenSpace(SpacePanes):
         self.threads.draw()
 
     def find_page(self, name: str) -> Page | None:
-        """Return the page with this id or path. If there is none, say so and return None."""
+        """Return the page with this id or path. If there is none, show a notification and return None."""
         page = self.pages.find_by_name(name) if self.pages is not None else None
         if page is None and self.space is not None:
             space_title = self.space.title or "this space"
@@ -228,7 +228,7 @@ class OpenSpace(SpacePanes):
         from_top: bool = False,
     ) -> None:
         """Open a page of this space at `anchor`, at `position`, or at the saved reading position unless `from_top`. If
-        no heading has an anchor that starts with `#`, say so."""
+        `anchor` starts with `#` and no heading has it, show a notification."""
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)
@@ -236,7 +236,8 @@ class OpenSpace(SpacePanes):
             self.shell.say("This page is no longer in the space.", tone="care")
             return
         if page.type == "link":
-            follow_link_page(self, page)
+            if (target := follow_link_page(self.shown_page, page)) is not None:
+                self.open_page(target.page, anchor=target.anchor)
             return
         if page.type != "document":
             return
@@ -274,7 +275,7 @@ class OpenSpace(SpacePanes):
         self._note_error("page", snapshot)
         if snapshot.value is not None:
             self.page = snapshot.value
-            set_link_targets(self)
+            set_link_targets(self.shown_page)
             self.view.navigation.is_latest = not snapshot.loading
             show_page(self.view, snapshot.value, self.key)
             self.threads.draw()

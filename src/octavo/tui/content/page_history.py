@@ -33,6 +33,8 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_dialogs import open_row
 from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.text_selection import TextCopied
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
@@ -89,16 +91,16 @@ class PageVersion:
 
 
 class PageRevisionFinder:
-    """Walks back from the current revision of a space. `found` has the revisions that changed the page, newest
-    first."""
+    """Finds the revisions that changed a page, by following the parents of the current revision of its space."""
 
     def __init__(self, live: Live, space: Space, page_id: str) -> None:
         self._live, self._space, self._page = live, space, page_id
         self._next: RevisionRef | None = None
         self._is_started = False
         self._checked_ids: set[str] = set()
-        """Ids of the checked revisions. The walk ends if the parents form a circle."""
-        self.found: list[PageVersion] = []
+        """Ids of the checked revisions. The search ends if a parent was already checked."""
+        self.page_versions: list[PageVersion] = []
+        """Revisions that changed the page, newest first."""
         self.checked_count = 0
         """Number of checked revisions of the space."""
 
@@ -118,20 +120,20 @@ class PageRevisionFinder:
                 return
             at = self._next
             try:
-                # Not cached: a revision holds the whole page tree, of which little is used.
+                # Not cached: a revision contains the whole page tree, and only a small part is needed.
                 revision, changed = await asyncio.gather(
                     self._live.send(content.Get(at=at)),
                     self._live.cached_or_fetch(content.ListChanges(at=at, limit=1000)),
                 )
-            except NotFound:  # You may not see revisions before this revision.
+            except NotFound:  # You do not have access to older revisions.
                 self._next = None
                 return
             self.checked_count += 1
             version = self._version(revision, changed)
             if version is not None and revision.id not in self._checked_ids:
-                self.found.append(version)
+                self.page_versions.append(version)
             self._checked_ids |= {at.revision_id, revision.id}
-            created_page = any(change.type == "page_created" for change in self._of_page(changed))
+            created_page = any(change.type == "page_created" for change in self._changes_of_page(changed))
             parent = revision.parents[0] if revision.parents and not created_page else ""
             self._next = self._ref(parent) if parent and parent not in self._checked_ids else None
             yield version
@@ -139,11 +141,11 @@ class PageRevisionFinder:
     def _ref(self, revision: str) -> RevisionRef:
         return RevisionRef(space_id=self._space.id, revision_id=revision)
 
-    def _of_page(self, changed: Changes) -> list[Change]:
+    def _changes_of_page(self, changed: Changes) -> list[Change]:
         return [change for change in changed.changes if change.page is not None and change.page.id == self._page]
 
     def _version(self, revision: Revision, changed: Changes) -> PageVersion | None:
-        changes = self._of_page(changed)
+        changes = self._changes_of_page(changed)
         if not changes and not changed.more:
             return None
         is_new = revision.type == "edits" and any(change.type == "page_created" for change in changes)
@@ -290,9 +292,9 @@ class PageHistoryScreen(View):
         self._show_status()
         try:
             async for _ in finder.versions():
-                self.rows.show(tuple(finder.found))
+                self.rows.show(tuple(finder.page_versions))
                 self._show_status()
-            self.rows.show(tuple(finder.found))
+            self.rows.show(tuple(finder.page_versions))
         except ApiError as error:
             self.rows.state.fail("Could not load the version history", str(error))
         finally:
@@ -304,7 +306,9 @@ class PageHistoryScreen(View):
         finder = self._finder
         checked_label = ""
         if finder is not None and finder.checked_count:
-            checked_label = f"changed in {len(finder.found)} of {plural(finder.checked_count, 'checked revision')}"
+            checked_label = (
+                f"changed in {len(finder.page_versions)} of {plural(finder.checked_count, 'checked revision')}"
+            )
         more = "" if finder is None or self._is_loading or finder.is_at_end else "press m to load older revisions"
         is_complete = finder is None or finder.is_at_end
         checked = "" if finder is None or is_complete else f" in the last {plural(finder.checked_count, 'revision')}"
@@ -332,7 +336,7 @@ class PageHistoryScreen(View):
     # The page in the selected revision
 
     @on(LineList.Highlighted, "#versions")
-    def _on_selected(self) -> None:
+    def _on_version_selected(self) -> None:
         if self._timer is not None:
             self._timer.stop()
         self._draw_banner()
@@ -402,21 +406,20 @@ class PageHistoryScreen(View):
                 banner_text = Content.assemble(("OLD REVISION ", "bold $warning"), details)
         banner.update(banner_text)
 
-    @on(PageView.Moved)
-    @on(DiffView.Moved)
+    @on(PaneMoved)
     def _on_moved(self) -> None:
         self._show_status()
 
     @on(LineList.Opened, "#versions")
-    def _focus_page(self) -> None:
+    def _on_version_opened(self) -> None:
         self.view.focus()
 
     @on(LinkFollowed)
-    def _link_followed(self, message: LinkFollowed) -> None:
+    def _on_link_followed(self, message: LinkFollowed) -> None:
         view = self.query_one("#page", PageView)
         if message.kind == "page":
             self.shell.say(_NO_LINK, tone="care")
-        elif not link_opening.open_part(self.shell, view, message, self._link_followed):
+        elif not link_opening.open_part(self.shell, view, message, self._on_link_followed):
             self._follow(view, message)
 
     def _follow(self, view: PageView, message: LinkFollowed) -> None:
@@ -434,13 +437,13 @@ class PageHistoryScreen(View):
                 revisions = [version.at, self.space.ref if self._compared_with == "now" else version.before]
                 pages = [get_page_to_read(place, self.page_id) for place in revisions if place is not None]
                 sources = view.contents.deferred
-                shown = link_opening.show_reusable_content(self.shell, target, pages, sources, self._link_followed)
+                shown = link_opening.show_reusable_content(self.shell, target, pages, sources, self._on_link_followed)
                 self.shell.background(shown)
             case target:
-                link_opening.open_target(self.shell, target, href=message.href, text=message.words, at=self.space.ref)
+                link_opening.open_target(self.shell, target, href=message.href, text=message.text, at=self.space.ref)
 
     @on(CopyUrlRequested)
-    def _copy_url(self, message: CopyUrlRequested) -> None:
+    def _on_copy_url_requested(self, message: CopyUrlRequested) -> None:
         targets = self.query_one("#page", PageView).contents.deferred.targets
         target = targets.resolve(message.href) if targets is not None and message.kind != "page" else None
         if isinstance(target, links.UrlLink):
@@ -449,16 +452,16 @@ class PageHistoryScreen(View):
             self.shell.say(_NO_LINK, tone="care")
 
     @on(Reader.NextPageRequested)
-    def _go_to_older(self) -> None:
+    def _on_next_page_requested(self) -> None:
         self.rows.move(1)
 
     @on(PageView.TableRowRequested)
-    def _row_wanted(self, message: PageView.TableRowRequested) -> None:
+    def _on_row_requested(self, message: PageView.TableRowRequested) -> None:
         open_row(self.app, message)
 
-    @on(Reader.Copied)
-    def _copied(self, message: Reader.Copied) -> None:
-        self.shell.say(f"Copied the {message.what}.")
+    @on(TextCopied)
+    def _on_copied(self, message: TextCopied) -> None:
+        self.shell.say(f"Copied the {message.content_kind}.")
 
     # Actions
 
@@ -476,7 +479,7 @@ class PageHistoryScreen(View):
         return self._finder is not None and not self._finder.is_at_end
 
     def why_no_older(self) -> str | None:
-        """Return why older revisions cannot be loaded now. None if they can."""
+        """Return the reason why older revisions cannot be loaded now. None if they can."""
         if self._is_loading:
             return "Older revisions are already loading."
         if self._finder is not None and self._finder.is_at_end:

@@ -7,11 +7,10 @@ its pages come first, in the server's order.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -22,7 +21,7 @@ from textual.widgets import Input, Static
 from octavo.api import comments, search, urls
 from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.errors import ApiError, Unreachable
-from octavo.api.folding import Range, fold
+from octavo.api.folding import Range
 from octavo.api.operation import ListPage
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
@@ -30,9 +29,20 @@ from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.searchable import mentioned_urls, with_titles
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
-from octavo.data.search_index import IndexedCounts, PageName
+from octavo.data.search_index import IndexedCounts
 from octavo.data.search_text import SearchTerms
-from octavo.documents import anchors, links
+from octavo.documents import links
+from octavo.tui.content.search_results import (
+    EXCERPT_LENGTH,
+    PageTitles,
+    SearchResult,
+    change_request_results,
+    link_results,
+    page_results,
+    server_page_results,
+    space_results,
+    thread_results,
+)
 from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.external_links import confirm_link, missing_link_reason
 from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToThread
@@ -57,10 +67,6 @@ MAX_THREADS, MAX_CHANGE_REQUESTS, MAX_SPACES = 8, 8, 5
 """The most results of each kind that are shown."""
 MAX_LOCAL = 60
 """The most results from the search index of this machine."""
-MAX_PATH = 32
-"""The most characters of a path, which is shown for pages with equal titles."""
-EXCERPT_LENGTH = 160
-"""The most characters of the text around a match."""
 _KIND_HEADINGS = {
     "page": "PAGES",
     "thread": "THREADS",
@@ -68,57 +74,6 @@ _KIND_HEADINGS = {
     "space": "SPACES",
     "collection": "COLLECTIONS",
 }
-_PART_NAMES = {"reply": "in a reply", "quote": "in the quoted text"}
-"""Names of the parts of a thread that matched, other than its first comment."""
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """A search result."""
-
-    kind: Literal["page", "thread", "change request", "space", "collection"]
-    space: str
-    id: str
-    title: str
-    location: str
-    excerpt: str = ""
-    anchor: str = ""
-    detail: str = ""
-    url: str = ""
-    marks: tuple[Range, ...] = ()
-    """Ranges of the searched words in `excerpt`."""
-    page: str = ""
-    """The title of a page, without the title of its section."""
-    path: str = ""
-    """The path of a page in its space."""
-    indexed: search_index.Hit | None = None
-    """The result of the index of this machine. None for a result of the server."""
-
-    @property
-    def key(self) -> str:
-        part = (
-            f"{self.indexed.place} {self.indexed.snippet}" if self.indexed is not None and self.kind == "thread" else ""
-        )
-        return f"{self.kind} {self.space} {self.id} {self.anchor}{part}"
-
-
-class PageTitles:
-    """Finds pages of a space by the links in search results, to show their titles."""
-
-    def __init__(self, space: str, pages: Iterable[PageName]) -> None:
-        self._pages = {page.id: page for page in pages}
-        paths = ((page.id, page.path.rstrip("/"), page.file or None) for page in self._pages.values())
-        self._places = links.SpaceIndex(links.ids_by_path(paths), frozenset(self._pages), None, space)
-
-    def title(self, page: str) -> str | None:
-        """Return the title of the page with an id or at a path. None if there is no such page."""
-        found = self._pages.get(page) or self._pages.get(self._places.page(page.strip("/")) or "")
-        return found.title if found is not None else None
-
-    def target(self, address: str, page: str) -> links.Target:
-        """Return the target of the link `address` on the page with an id."""
-        here = self._pages.get(page)
-        return links.resolve(address, (here.file or here.path) if here is not None else "", self._places)
 
 
 def _why_no_link(app: Shell, view: SearchScreen) -> str | None:
@@ -316,12 +271,12 @@ class SearchScreen(Dialog[None]):
     async def _with_titles(self, hit: search_index.Hit) -> search_index.Hit:
         """Return a hit whose snippet has the titles of mentioned pages instead of links."""
         titles: dict[str, str | None] = {}
-        for address in mentioned_urls(hit.snippet):
-            match (await self._page_titles(hit.space)).target(address, hit.id):
+        for url in mentioned_urls(hit.snippet):
+            match (await self._page_titles(hit.space)).target(url, hit.id):
                 case links.PageLink(page=page):
-                    titles[address] = (await self._page_titles(hit.space)).title(page)
+                    titles[url] = (await self._page_titles(hit.space)).title(page)
                 case links.SpaceLink(space=space, page=page) if page:
-                    titles[address] = (await self._page_titles(space)).title(page)
+                    titles[url] = (await self._page_titles(space)).title(page)
         snippet, marks = with_titles(hit.snippet, titles.get, hit.marks)
         return replace(hit, snippet=snippet, marks=marks)
 
@@ -341,10 +296,10 @@ class SearchScreen(Dialog[None]):
 
     def _search_server(self) -> None:
         text = self._asked_text = self.search_text
-        address = urls.GetContent(url=text) if text.startswith(("https://", "http://")) else None
+        link = urls.GetContent(url=text) if text.startswith(("https://", "http://")) else None
         self._link_content = Snapshot()
-        self._subscriptions.follow("address", address, self._show_link_content)
-        if not text or address is not None:
+        self._subscriptions.follow("link", link, self._show_link_content)
+        if not text or link is not None:
             self._subscriptions.follow("pages", None)
             self._subscriptions.follow("pages of a space", None)
             self._pages, self._space_pages = Snapshot(), Snapshot()
@@ -379,32 +334,8 @@ class SearchScreen(Dialog[None]):
             self._show_note("")
             self._show_scope()
             return
-        terms = SearchTerms(self.search_text)
-        pages, threads, changes, spaces = (
-            self._find_pages(terms), self._find_threads(), self._find_change_requests(), self._find_spaces(),
-        )  # fmt: skip
-        results = [
-            *self._link_results(),
-            *pages,
-            *threads[:MAX_THREADS],
-            *changes[:MAX_CHANGE_REQUESTS],
-            *spaces[:MAX_SPACES],
-        ]
-        self._shown_counts = {
-            "thread": f"{MAX_THREADS} of {len(threads)}" if len(threads) > MAX_THREADS else "",
-            "change request": f"{MAX_CHANGE_REQUESTS} of {len(changes)}" if len(changes) > MAX_CHANGE_REQUESTS else "",
-            "space": f"{MAX_SPACES} of {len(spaces)}" if len(spaces) > MAX_SPACES else "",
-        }
-        # These loaded lists are searched for change requests and spaces.
-        snapshots: list[Snapshot[Any]] = [
-            self._pages,
-            self._space_pages,
-            self._link_content,
-            self.shell.workspace.spaces,
-            *self._change_requests.values(),
-        ]
-        if self._organization is None:
-            snapshots.append(self._organizations)
+        results = self._find_results()
+        snapshots = self._snapshots
         error = next((each.error for each in snapshots if each.error is not None), None)
         server_error = self._pages.error or self._space_pages.error
         has_no_organization = self._organization is None and not self._organizations.loading
@@ -414,11 +345,7 @@ class SearchScreen(Dialog[None]):
         has_more = any(getattr(each.value, "next", None) is not None for each in snapshots)
         scope_note = " in the content loaded so far. The server has more content" if has_more else ""
         scope_note = " on this computer" if server_error is not None or has_no_organization else scope_note
-        self.rows.state.empty = (
-            "Searching…" if loading or self._is_searching else f"No results for “{self.search_text[:60]}”{scope_note}."
-        )
-        other = "use fewer words" if " " in self.search_text else "try another word"
-        self.rows.state.hint = "" if loading or self._is_searching else f"Check the spelling, or {other}."
+        self._show_empty_state(scope_note, is_searching=loading or self._is_searching)
         self.rows.show(results)
         if not loading:
             self.rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
@@ -430,133 +357,78 @@ class SearchScreen(Dialog[None]):
         self._show_note(self._offline_note(server_error) if server_error is not None and not loading else "")
         self._show_scope(f"{plural(len(results), 'result')}{' so far' if loading else ''}" if results else "")
 
+    def _find_results(self) -> list[SearchResult]:
+        """Return the results of all kinds, and set the counts of kinds with too many results."""
+        text, hits, workspace = self.search_text, self._local_hits, self.shell.workspace
+        requests = [each for known in self._change_requests.values() if known.value for each in known.value.items]
+        threads = thread_results(hits, self._space_title)
+        changes = change_request_results(text, requests, hits)
+        spaces = space_results(text, workspace.spaces.value.items if workspace.spaces.value else ())
+        found = (
+            ("thread", threads, MAX_THREADS),
+            ("change request", changes, MAX_CHANGE_REQUESTS),
+            ("space", spaces, MAX_SPACES),
+        )
+        self._shown_counts = {
+            kind: f"{limit} of {len(results)}" if len(results) > limit else "" for kind, results, limit in found
+        }
+        return [
+            *link_results(self._link_content.value),
+            *page_results(self._server_page_results(SearchTerms(text)), hits, self._space_title),
+            *(result for _, results, limit in found for result in results[:limit]),
+        ]
+
+    def _server_page_results(self, terms: SearchTerms) -> list[SearchResult]:
+        results: list[SearchResult] = []
+        for space in self._pages.value.items if self._pages.value else ():
+            for page in space.pages:
+                results += server_page_results(page, space.id, space.title, terms)
+        if self._only_space is not None:
+            space_id = self._only_space.space_id
+            for page in self._space_pages.value.items if self._space_pages.value else ():
+                results += server_page_results(page, space_id, self._space_title(space_id), terms)
+        return results
+
+    @property
+    def _snapshots(self) -> list[Snapshot[Any]]:
+        """The responses from which the results are made."""
+        snapshots: list[Snapshot[Any]] = [
+            self._pages,
+            self._space_pages,
+            self._link_content,
+            self.shell.workspace.spaces,
+            *self._change_requests.values(),
+        ]
+        return [*snapshots, self._organizations] if self._organization is None else snapshots
+
+    def _show_empty_state(self, scope_note: str, *, is_searching: bool) -> None:
+        state, advice = self.rows.state, "use fewer words" if " " in self.search_text else "try another word"
+        state.empty = "Searching…" if is_searching else f"No results for “{self.search_text[:60]}”{scope_note}."
+        state.hint = "" if is_searching else f"Check the spelling, or {advice}."
+
     def _offline_note(self, error: ApiError) -> str:
-        """Return why the server was not searched, and what was searched instead."""
+        """Return the reason why the server was not searched, and the local content that was searched instead."""
         notice = self.shell.session.search_index.notice
         known = self._local_counts
         counts = ((known.pages, "page", ""), (known.threads, "thread", ""), (known.replies, "reply", "replies"))
         note = ", ".join(plural(count, one, many) for count, one, many in counts if count)
-        here = (
+        searched = (
             notice.removesuffix(".")
             or (f"searched only local copies ({note}, last updated {long_age(known.latest)})" if note else "")
             or "there is nothing to search on this computer yet"
         )
         if isinstance(error, Unreachable):
-            return f"Offline: {as_clause(here)}."
-        return f"{here[:1].upper()}{here[1:]}. {error}"
+            return f"Offline: {as_clause(searched)}."
+        return f"{searched[:1].upper()}{searched[1:]}. {error}"
 
     def _show_note(self, text: str) -> None:
         note = self.query_one("#note", ChangingText)
         note.update(Content.styled(text, "$octavo-note"))
         note.display = bool(text)
 
-    def _link_results(self) -> list[SearchResult]:
-        found_ids = self._link_content.value
-        if found_ids is None:
-            return []
-        if found_ids.collection is not None:
-            return [SearchResult("collection", "", found_ids.collection.id, found_ids.collection.title, "collection")]
-        if found_ids.space is None:
-            return []
-        space, change, page = found_ids.space, found_ids.change_request, found_ids.page
-        if change is not None:
-            return [
-                SearchResult("change request", space.id, change.id, f"#{change.number}  {change.title}", space.title)
-            ]
-        if page is not None:
-            return [SearchResult("page", space.id, page.id, page.title, space.title)]
-        return [SearchResult("space", space.id, space.id, space.title, "space")]
-
-    def _find_pages(self, terms: SearchTerms) -> list[SearchResult]:
-        """Return the pages found by the server in its order, then other pages found on this machine."""
-        results: list[SearchResult] = []
-        for space in self._pages.value.items if self._pages.value else ():
-            for page in space.pages:
-                results += _page_results(page, space.id, space.title, terms)
-        if self._only_space is not None:
-            known = self.shell.workspace.space(self._only_space.space_id)
-            for page in self._space_pages.value.items if self._space_pages.value else ():
-                results += _page_results(page, self._only_space.space_id, known.title if known else "", terms)
-        found_ids = {(hit.space, hit.id) for hit in results}
-        results += [
-            SearchResult(
-                "page",
-                each.space,
-                each.id,
-                f"{each.title} › {each.path[-1]}" if each.path else each.title,
-                self._space_title(each.space),
-                each.snippet,
-                _anchor(each),
-                marks=each.marks,
-                page=each.title,
-                path=each.page_path.strip("/"),
-                indexed=each,
-            )
-            for each in self._local_hits
-            if each.kind == "page" and (each.space, each.id) not in found_ids
-        ]
-        ids_by_title: dict[tuple[str, str], set[str]] = {}
-        for hit in results:
-            ids_by_title.setdefault((hit.page, hit.location), set()).add(hit.id)
-        return [
-            replace(hit, location=" · ".join(filter(None, (_path_end(hit.path), hit.location))))
-            if len(ids_by_title[hit.page, hit.location]) > 1
-            else hit
-            for hit in results
-        ]
-
-    def _find_threads(self) -> list[SearchResult]:
-        results = []
-        for each in self._local_hits:
-            if each.kind == "thread":
-                about = each.title or ("a change request" if each.change_request else "the whole space")
-                location = " · ".join(
-                    filter(None, (_PART_NAMES.get(each.part, ""), "resolved" if each.about == "resolved" else ""))
-                )
-                title = f"{each.author} on {about}" if each.part != "reply" else f"{each.author} in a thread on {about}"
-                results.append(
-                    SearchResult("thread", each.space, each.id, title, self._space_title(each.space), each.snippet, marks=each.marks,
-                        detail=" · ".join(filter(None, (location, short_age(each.at)))), indexed=each)
-                )  # fmt: skip
-        return results
-
     def _space_title(self, space: str) -> str:
         known = self.shell.workspace.space(space)
         return known.title if known is not None else ""
-
-    def _find_change_requests(self) -> list[SearchResult]:
-        """Return the change requests whose titles match, then those whose descriptions match."""
-        text = fold(self.search_text).split()
-        found = [each for known in self._change_requests.values() if known.value for each in known.value.items]
-        results = [
-            SearchResult(
-                "change request",
-                each.space or "",
-                each.id,
-                f"#{each.number}  {each.title}",
-                f"{each.status} · {each.created_by.name if each.created_by else ''}",
-                detail=short_age(each.updated_at),
-                url=each.urls.app or "",
-            )
-            for each in found
-            if each.space and all(word in fold(f"#{each.number} {each.title}") for word in text)
-        ]
-        found_ids = {hit.id for hit in results}
-        return results + [
-            SearchResult("change request", each.space, each.id, f"#{each.number}  {each.title}", "", each.snippet, marks=each.marks,
-                detail=f"{each.about} · {short_age(each.at)}", indexed=each)
-            for each in self._local_hits
-            if each.kind == "change request" and each.id not in found_ids
-        ]  # fmt: skip
-
-    def _find_spaces(self) -> list[SearchResult]:
-        text = fold(self.search_text).split()
-        spaces = self.shell.workspace.spaces.value.items if self.shell.workspace.spaces.value else ()
-        return [
-            SearchResult("space", each.id, each.id, each.title, "space", url=each.urls.app or "")
-            for each in spaces
-            if all(word in fold(each.title) for word in text)
-        ]
 
     def _row_of(self, hit: SearchResult) -> Row:
         right = hit.detail or (hit.location if hit.kind == "page" else "")
@@ -614,37 +486,8 @@ class SearchScreen(Dialog[None]):
         shell.go(ToThread(hit.place, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
 
     @on(LineList.Opened)
-    def _on_chosen(self) -> None:
+    def _on_result_opened(self) -> None:
         self.open()
-
-
-def _page_results(page: search.PageHit, space: str, title: str, terms: SearchTerms) -> list[SearchResult]:
-    """Return a page as search results: one for each of its first three matching sections, else one for the page."""
-    make_result = partial(
-        SearchResult, "page", space, page.id, url=page.urls.app or "", page=page.title, path=page.path
-    )
-    sections = page.sections[:3]
-    if not sections:
-        text, marks = terms.excerpt(page.description or "", EXCERPT_LENGTH)
-        return [make_result(page.title, title, text, marks=marks)]
-    results = []
-    for each in sections:
-        text, marks = terms.excerpt(each.body, EXCERPT_LENGTH)
-        found_ids = page.title if not each.title or each.title == page.title else f"{page.title} › {each.title}"
-        results.append(make_result(found_ids, title, text, each.path.partition("#")[2], marks=marks))
-    return results
-
-
-def _path_end(path: str) -> str:
-    """Return the end of a long path: the end says more than the beginning."""
-    return path if len(path) <= MAX_PATH else f"…{path[1 - MAX_PATH :]}"
-
-
-def _anchor(hit: search_index.Hit) -> str:
-    """Return the anchor of the heading above a result."""
-    if not hit.path or hit.anchor:
-        return hit.anchor
-    return anchors.slug(hit.path[-1]) + (f"-{hit.nth}" if hit.nth else "")
 
 
 def _highlight(text: str, marks: tuple[Range, ...]) -> Content:

@@ -29,7 +29,7 @@ from octavo.tui.resources.resource_commands import text_to_type
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.chooser import Choice, Picker
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import Fact, plural
 
 if TYPE_CHECKING:
@@ -114,10 +114,10 @@ def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: Sp
         ),
         f"Moved {title_of(item)} back.",
     )
-    doing, op = f"move {title_of(item)}", space_target.move_operation(item, position)
+    action, op = f"move {title_of(item)}", space_target.move_operation(item, position)
     cache_edit = _list_operation(target, item), lambda page: space_target.list_after_move(page, item, position)
-    sending = send_plain(app.session.live, op, f"Could not {doing}", cache_edit)
-    app.writes.send(doing, sending, message=message, make_undo=lambda _: undo, is_visible=True)
+    sending = send_plain(app.session.live, op, f"Could not {action}", cache_edit)
+    app.writes.send(action, sending, message=message, make_undo=lambda _: undo, is_visible=True)
 
 
 def _list_operation(target: SpaceTarget, item: Space | Collection) -> Operation[Any]:
@@ -140,8 +140,8 @@ def delete(app: Shell, target: SpaceTarget) -> None:
         return
     resource: Resource[Any] = MANAGED_SPACES if isinstance(item, Space) else COLLECTIONS
     at = OrganizationRef(organization_id=target.organization.id)
-    known, live, name = {"at": at}, app.session.live, title_of(item)
-    undo = resource_forms.undo_of_deletion(live, resource, known, (item,))
+    arguments, live, name = {"at": at}, app.session.live, title_of(item)
+    undo = resource_forms.undo_of_deletion(live, resource, arguments, (item,))
     typed = text_to_type("delete", resource, (item,))
 
     def on_decided(response: Confirmed | None) -> None:
@@ -149,7 +149,7 @@ def delete(app: Shell, target: SpaceTarget) -> None:
             return
         app.writes.send(
             f"delete {name}",
-            resource_forms.delete_items(live, resource, known, (item,)),
+            resource_forms.delete_items(live, resource, arguments, (item,)),
             message=f"Deleted {name}.",
             make_undo=None if undo is None else lambda _: undo,
             on_success=lambda _: _after_deletion(app, target, item),
@@ -162,28 +162,33 @@ def delete(app: Shell, target: SpaceTarget) -> None:
         if undo is not None
         else "You cannot undo this."
     )
-    begin = _known_facts(target, item)
+    known_facts = _known_facts(target, item)
     dialog = ConfirmDialog(
         f"Delete the {kind_of(item)} {name}?",
         verb="Delete",
         intro=consequence,
-        facts=[*begin, Fact("asking", "", "Checking pages and sites…")] if isinstance(item, Space) else begin,
+        facts=[*known_facts, Fact("asking", "", "Checking pages and sites…")]
+        if isinstance(item, Space)
+        else known_facts,
         word=typed,
         word_reason=f"Type {typed} to confirm.",
     )
     app.push_screen(dialog, on_decided)
     if isinstance(item, Space):
-        app.background(_show_effects(live, at, item, begin, dialog))
+        app.background(_show_effects(live, at, item, known_facts, dialog))
 
 
 def _known_facts(target: SpaceTarget, item: SpaceOrCollection) -> list[Fact]:
     if isinstance(item, Space):
         return [Fact("care", "", sentence) for sentence in MANAGED_SPACES.delete_effects(item)]
     space_count = sum(each.parent == item.id for each in target.spaces)
-    folders = sum(each.parent == item.id for each in target.collections)
+    collection_count = sum(each.parent == item.id for each in target.collections)
     contents = " and ".join(
         sentence
-        for number, sentence in ((space_count, plural(space_count, "space")), (folders, plural(folders, "collection")))
+        for number, sentence in (
+            (space_count, plural(space_count, "space")),
+            (collection_count, plural(collection_count, "collection")),
+        )
         if number
     )
     destination = next(
@@ -242,20 +247,20 @@ def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) ->
     target.on_removed(item.id)
 
 
-# The trash. The API has no list of deleted spaces: Octavo remembers those deleted on this machine.
+# The trash. The API has no list of deleted spaces, so Octavo remembers the spaces that were deleted on this computer.
 
 
 def remember_space(app: Shell, organization: str, space: Space) -> None:
-    """Remember a space that was deleted on this machine."""
+    """Remember a space that was deleted on this computer."""
     other_spaces = [each for each in _remembered_spaces(app) if each["id"] != space.id]
     entry = {"id": space.id, "title": space.title, "organization": organization, "at": short_texts.clock().isoformat()}
     app.session.state.set_fact("deleted spaces", [entry, *other_spaces][:MAX_REMEMBERED])
 
 
 def _remembered_spaces(app: Shell) -> list[dict[str, str]]:
-    found = app.session.state.get_fact("deleted spaces")
+    stored = app.session.state.get_fact("deleted spaces")
     return [
-        each for each in (found if isinstance(found, list) else ())
+        each for each in (stored if isinstance(stored, list) else ())
         if isinstance(each, dict) and all(isinstance(each.get(name), str) for name in ("id", "title", "organization", "at"))
     ]  # fmt: skip
 
@@ -267,11 +272,11 @@ def show_trash(app: Shell, target: SpaceTarget) -> None:
 
 async def _show_trash(app: Shell, target: SpaceTarget) -> None:
     live, no_writes = app.session.live, app.session.read_only
-    names = [each["id"] for each in _remembered_spaces(app) if each["organization"] == target.organization.id]
+    remembered = [each for each in _remembered_spaces(app) if each["organization"] == target.organization.id]
     with show_progress(app, "Loading the trash…"):
-        found = await asyncio.gather(*(_find_deleted(live, name) for name in names))
+        deleted = await asyncio.gather(*(_find_deleted(live, each["id"]) for each in remembered))
     choices: list[Choice[str]] = []
-    for space in found:
+    for space in deleted:
         if space is None or space.deleted_at is None:
             continue
         time_left = space.deleted_at + TRASH_DAYS - short_texts.clock()
@@ -288,28 +293,28 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
         )
     hint = "for spaces deleted outside Octavo or on another computer"
     choices.append(Choice("", "Restore by ID", detail=hint, disabled_reason=no_writes))
-    titles = {space.id: title_of(space) for space in found if space is not None}
+    titles = {space.id: title_of(space) for space in deleted if space is not None}
 
-    def on_chosen(name: str | None) -> None:
-        if name:
-            restore(app, target, name, titles[name])
-        elif name is not None:
+    def on_chosen(space_id: str | None) -> None:
+        if space_id:
+            restore(app, target, space_id, titles[space_id])
+        elif space_id is not None:
             _ask_id(app, target)
 
     app.push_screen(Picker("Trash", choices), on_chosen)
 
 
-async def _find_deleted(live: Live, name: str) -> Space | None:
+async def _find_deleted(live: Live, space_id: str) -> Space | None:
     """Return a deleted space. None if the server no longer knows it."""
     try:
-        return await live.send(spaces.Get(at=SpaceRef(space_id=name)))
+        return await live.send(spaces.Get(at=SpaceRef(space_id=space_id)))
     except ApiError:
         return None
 
 
 def _ask_id(app: Shell, target: SpaceTarget) -> None:
     draft = DialogDraft(app, "deleted space to restore")
-    field = Field(
+    field = DialogField(
         "Space ID",
         draft.text,
         required_error="Enter the ID of a space.",
@@ -326,9 +331,9 @@ def _ask_id(app: Shell, target: SpaceTarget) -> None:
     app.push_screen(ConfirmDialog("Restore a deleted space?", verb="Restore", intro=intro, field=field), on_decided)
 
 
-def restore(app: Shell, target: SpaceTarget, name: str, title: str) -> None:
+def restore(app: Shell, target: SpaceTarget, space_id: str, title: str) -> None:
     """Restore a deleted space."""
-    live, at = app.session.live, SpaceRef(space_id=name)
+    live, at = app.session.live, SpaceRef(space_id=space_id)
     undo = DirectUndo(
         f"delete {title} again",
         partial(send_plain, live, spaces.Delete(at=at), f"Could not undo the restoration of {title}"),
@@ -339,5 +344,5 @@ def restore(app: Shell, target: SpaceTarget, name: str, title: str) -> None:
         send_plain(live, spaces.Restore(at=at), f"Could not restore {title}"),
         message=f"Restored {title}.",
         make_undo=lambda _: undo,
-        on_success=lambda _: target.on_created(name),
+        on_success=lambda _: target.on_created(space_id),
     )

@@ -11,6 +11,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.content.navigation import Navigation
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.core.view import View
+from octavo.tui.reader.link_titles import ShownPage
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.widgets.tree import Tree
 
@@ -52,6 +53,11 @@ class SpacePanes:
     def key(self) -> str:
         """The key of the open page in the page view."""
         return f"{self.space.id} {self.page.id}" if self.space is not None and self.page is not None else ""
+
+    @property
+    def shown_page(self) -> ShownPage:
+        """The open page, with everything that its links need."""
+        return ShownPage(self.shell, self.view, self.space, self.pages, self.page)
 
     @property
     def shows_open_page(self) -> bool:

@@ -23,11 +23,12 @@ T = TypeVar("T", Space, Collection)
 
 @dataclass(frozen=True)
 class SpacePosition:
-    """A position: the collection (None is the top level), and the neighbor of the same kind. The end, if no neighbor is
-    given."""
+    """A position in a collection, before or after an item of the same kind. Without `before` and `after`, the end."""
 
     parent: str | None
+    """Id of the collection. None for the top level."""
     before: str = ""
+    """Id of the next item. Empty if the position is given by `after`."""
     after: str = ""
 
 
@@ -104,19 +105,19 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
     """Return the collections that can contain an item, in tree order, each with its depth. A collection cannot contain
-    itself, and no descendant of it can."""
-    found: list[tuple[Collection, int]] = []
+    itself, and neither can its descendants."""
+    parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 
     def add_children(parent: str | None, depth: int) -> None:
         for each in collections:
             parent_id = each.parent if each.parent in ids else None
             if parent_id == parent and each.id != item.id:
-                found.append((each, depth))
+                parents.append((each, depth))
                 add_children(each.id, depth + 1)
 
     add_children(None, 0)
-    return found
+    return parents
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class SpaceTarget:
         return next((each for each in self.collections if each.id == selected.parent), None)
 
     def why_not(self, action: str) -> str | None:
-        """Return why your role does not let you do `action` with the selected space or collection. None if it does."""
+        """Return the reason why your role does not let you do `action` with the selected space or collection. None if it does."""
         if self.selected is None:
             return "No space is selected. Press ctrl+n to create a space."
         return why_no_permission(
@@ -150,18 +151,18 @@ class SpaceTarget:
         )
 
     def why_not_create(self) -> str | None:
-        """Return why no space or collection can be created here. None if it can."""
+        """Return the reason why no space or collection can be created here. None if it can."""
         at_top = self.why_not_add_to(None)
         return at_top and self.why_not_add_to(self.collection)
 
     def why_not_duplicate(self) -> str | None:
-        """Return why the selected space cannot be duplicated in its collection. None if it can."""
+        """Return the reason why the selected space cannot be duplicated in its collection. None if it can."""
         if self.selected is not None and self.selected.parent and self.collection is None:
-            return None  # The collection is not loaded: the server decides.
+            return None  # The collection is not loaded, so the server decides.
         return self.why_not_add_to(self.collection)
 
     def why_not_add_to(self, collection: Collection | None) -> str | None:
-        """Return why nothing can be added to a collection, or with None to the top level. None if it can."""
+        """Return the reason why nothing can be added to a collection, or with None to the top level. None if it can."""
         if collection is None:
             return why_no_permission(
                 (self.organization,), "create_content", "create spaces or collections at the top level", "organization"

@@ -81,23 +81,25 @@ class SpaceThreads:
         page = self._panes.page
         if page is None or not self._panes.shows_open_page:
             return ()
-        found = self._drafts_by_block(page.id, self._anchors.by_likely_block(self.known_threads))
-        return [each for key in dict.fromkeys(part.key for part in block.walk()) for each in found.get(key, ())]
+        drafts_by_block = self._drafts_by_block(page.id, self._anchors.by_likely_block(self.known_threads))
+        return [
+            each for key in dict.fromkeys(part.key for part in block.walk()) for each in drafts_by_block.get(key, ())
+        ]
 
     def _drafts_by_block(
         self, page: str, threads_by_block: Mapping[str, Sequence[Comment]]
     ) -> dict[str, list[UnsentText]]:
         """Return your unsent drafts on a page by the key of their block."""
         drafts = self.drafts_by_page().get(page, ())
-        found = by_block(drafts)
+        drafts_by_block = by_block(drafts)
         if any(each.thread for each in drafts):
             threads = {
                 thread.id: key for key, threads_of_block in threads_by_block.items() for thread in threads_of_block
             }
             for each in drafts:
                 if each.thread in threads:
-                    found.setdefault(threads[each.thread], []).append(each)
-        return found
+                    drafts_by_block.setdefault(threads[each.thread], []).append(each)
+        return drafts_by_block
 
     # Threads of the open page
 

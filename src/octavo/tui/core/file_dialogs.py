@@ -22,7 +22,7 @@ from octavo.data.writes import uploads
 from octavo.data.writes.uploads import NotSendable
 from octavo.tui.core.item_labels import format_size
 from octavo.tui.widgets.chooser import Choice, Picker
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: st
     name = safe_name(export.file_name)
     initial = path_text or short_path(_initial_folder(app) / name)
     label = "Save to a new folder" if export.files else "Save to a file or folder"
-    field = Field(label, initial, required_error="Enter a path.", is_path=True)
+    field = DialogField(label, initial, required_error="Enter a path.", is_path=True)
 
     def decided(result: Confirmed | None) -> None:
         if result is not None:
@@ -206,7 +206,7 @@ async def _save(app: Shell, export: Export, path_text: str, report: Report, *, r
         if export.files is not None:
             size = plural(await save_folder(path, export.files(report)), "file")
         else:
-            assert export.content is not None, "an export needs either data or files"
+            assert export.content is not None, "An export has either content or files"
             size = format_size(await save(path, export.content(), replace=replace))
     except FileExists as error:
         if export.files is None:
@@ -257,7 +257,9 @@ def ask_for_file(
         if result is not None:
             app.background(_check_upload(app, title, kind, on_path, result.text))
 
-    field = Field("Path (press tab to complete)", initial, required_error="Enter the path to a file.", is_path=True)
+    field = DialogField(
+        "Path (press tab to complete)", initial, required_error="Enter the path to a file.", is_path=True
+    )
     hint = _UPLOAD_HINTS.get(kind, "")
     app.push_screen(
         ConfirmDialog(f"{title}: choose a file", verb="Choose", intro=hint, after=problem, field=field), decided

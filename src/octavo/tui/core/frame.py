@@ -31,8 +31,8 @@ _LAYOUTS = (
     (False, True, 8),
     (False, True, 0),
 )
-"""Layouts of the top bar, widest first: whether all tabs are named, whether tabs have no gaps between them, and how
-many letters of the organization are shown."""
+"""Layouts of the top bar, widest first. The first value is True if all tabs have names, the second is True if there are no
+gaps between tabs, and the third is the number of letters of the organization."""
 
 _ACCOUNT_LAYOUTS = ((True, False, 24), (True, False, 14), (True, False, 8))
 """Layouts of the top bar that include the account, in the format of `_LAYOUTS`. They are tried first."""

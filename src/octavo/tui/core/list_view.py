@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
+from octavo.api.operation import ListPage
 from octavo.data.live import Snapshot
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View
@@ -22,14 +24,12 @@ from octavo.tui.widgets.short_texts import as_clause
 T = TypeVar("T")
 
 
-class ListFilter(Protocol):
+@dataclass(frozen=True)
+class ListFilter:
     """A filter of a list, such as an author. At most one filter of each kind is active."""
 
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
+    kind: str
+    name: str
 
 
 N = TypeVar("N", bound=ListFilter)
@@ -153,6 +153,18 @@ class ListView(View, Generic[T]):
             self.rows.state.wait_for(waits_for)
         if snapshot.error is not None:
             self.rows.state.fail(f"Could not load {as_clause(items_name)}", str(snapshot.error))
+
+    def show_list_page(self, page: ListPage[Any], items: Sequence[T]) -> None:
+        """Show `items`, which were loaded as `page` or made from it. If `page` is not the whole list, show that too."""
+        loaded = len(page.items) + page.unreadable
+        is_counted = page.next is not None and (page.count or 0) > loaded
+        has_uncounted = page.next is not None and not is_counted
+        self.rows.show(
+            items,
+            total=page.count if is_counted else None,
+            partial_note=f"Only the first {loaded} items are loaded" if has_uncounted else "",
+        )
+        self.rows.state.show_unreadable(page.unreadable)
 
     # Sort order
 

@@ -55,7 +55,7 @@ def has_permission(owner: Any, permission: str) -> bool:
 
 
 def why_no_editing(app: Shell) -> str | None:
-    """Return the reason why nobody can edit pages on this server, or None."""
+    """Return the reason why this server does not support editing, or None."""
     return app.session.live.unavailable(Edit) if app.has_session else None
 
 

@@ -92,7 +92,7 @@ class Stop(NamedTuple):
     screens: tuple[Screen[Any], ...]
     """Screens on top of the view. The topmost screen is last."""
     visit: object | None
-    """State of the view that its method `show_again` restores, such as the open page. None if the view has none."""
+    """State of the view that its method `restore_visit` restores, such as the open page. None if the view has none."""
 
 
 class Step(NamedTuple):
@@ -185,7 +185,7 @@ class NavigationHistory:
         if not stack or not is_stop(base := stack[0]) or not is_whole(base):
             return None
         screens = tuple(each for each in stack[1:] if is_stop(each))
-        return Stop(self._app.current_mode, screens, getattr(base, "here", None))
+        return Stop(self._app.current_mode, screens, getattr(base, "current_visit", None))
 
     def _drop_current(self) -> None:
         current = self._current_stop()
@@ -218,8 +218,8 @@ class NavigationHistory:
         for screen in stop.screens[len(app.screen_stack) - 1 :]:
             app.push_screen(screen)
         base = app.screen_stack[0]
-        if stop.visit is not None and getattr(base, "here", None) != stop.visit:
-            base.show_again(stop.visit)  # type: ignore[attr-defined]  # screens with `here` have `show_again`
+        if stop.visit is not None and getattr(base, "current_visit", None) != stop.visit:
+            base.restore_visit(stop.visit)  # type: ignore[attr-defined]  # screens with `current_visit` have `restore_visit`
 
     def _pop_to(self, screens: tuple[Screen[Any], ...]) -> None:
         """Close the topmost screens until all open screens are in `screens`, in the same order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 from octavo.api.activity import Activity
 from octavo.data.drafts import Drafts
@@ -69,9 +69,9 @@ class Session:
     image_cache: ImageCache = field(default_factory=lambda: ImageCache(None))
     """Cache of images."""
     response_wait: Callable[[], float] = lambda: 0.0
-    """Returns how many seconds the oldest pending request has been waiting."""
+    """Returns the number of seconds for which the oldest pending request has been waiting."""
     throttle_seconds: Callable[[], float] = lambda: 0.0
-    """Returns how many seconds background requests pause to stay below the rate limit of the server."""
+    """Returns the number of seconds for which background requests pause, to stay below the rate limit of the server."""
     read_only: str = ""
     """Reason why the session is read-only, as a sentence. Empty if the user can make changes."""
     demo_roles: DemoRoles | None = None
@@ -107,50 +107,37 @@ class SignInResult:
     facts: tuple[tuple[Literal["ok", "care"], str], ...]
 
 
-SignInState = tuple["SignInMethods", Session | None]
+@dataclass(frozen=True)
+class SignInMethods:
+    """Ways to sign in and out. The functions raise ApiError, OSError or ValueError with a message for the user."""
+
+    host: str
+    """Host for which the user pastes an API key."""
+    reason: str
+    """Reason why a new API key is needed, as a sentence. Empty on the first sign-in."""
+    previous_label: str
+    """Label of the previous session. Empty if there was none."""
+    describe_storage: Callable[[], Awaitable[str]]
+    """Returns sentences about the storage of the API key. May take a while."""
+    sign_in: Callable[[str], Awaitable[SignInResult]]
+    """Checks an API key, stores it, and connects to the server."""
+    open_previous: Callable[[], Awaitable[Session]]
+    """Opens the previous session again."""
+    open_demo: Callable[[], Awaitable[Session]]
+    """Connects to the demo library."""
+    open_folder: Callable[[str], Awaitable[Session]]
+    """Loads a folder of pages into the embedded platform, and connects to it."""
+    accounts: Callable[[], Sequence[ServerAccount]]
+    """Returns the accounts to which this computer is signed in."""
+    with_new_key: Callable[[str, Session], SignInMethods]
+    """Returns sign-in methods that ask for a new API key for the server of the given session. The first argument is the
+    reason that the sign-in screen shows."""
+    switch_account: Callable[[str], SignInState]
+    """Makes another account the current account and connects to it. The session is None if its API key is missing."""
+    sign_out: Callable[[ServerAccount], Awaitable[Callable[[], SignInState]]]
+    """Deletes an account and its API key. After the session of the account has ended, call the returned function: it
+    deletes the cached pages and returns the next session, if any."""
+
+
+SignInState = tuple[SignInMethods, Session | None]
 """Sign-in methods, and the session to show. The app shows the sign-in screen if the session is None."""
-
-
-class SignInMethods(Protocol):
-    """Ways to sign in and out. Methods raise ApiError, OSError or ValueError with a message for the user."""
-
-    @property
-    def host(self) -> str:
-        """Host for which the user pastes an API key."""
-
-    @property
-    def reason(self) -> str:
-        """Reason why a new API key is needed, as a sentence. Empty on the first sign-in."""
-
-    @property
-    def previous_label(self) -> str:
-        """Label of the previous session. Empty if there was none."""
-
-    async def describe_storage(self) -> str:
-        """Return sentences about where the API key will be stored. May take a while."""
-
-    async def sign_in(self, key: str) -> SignInResult:
-        """Check `key`, store it, and connect to the server."""
-
-    async def open_previous(self) -> Session:
-        """Open the previous session again."""
-
-    async def open_demo(self) -> Session:
-        """Connect to the demo library."""
-
-    async def open_folder(self, path: str) -> Session:
-        """Load a folder of pages into the embedded platform, and connect to it."""
-
-    def accounts(self) -> Sequence[ServerAccount]:
-        """Return the accounts to which this machine is signed in."""
-
-    def with_new_key(self, reason: str, previous: Session) -> SignInMethods:
-        """Return sign-in methods that ask for a new API key for the server of `previous`. The sign-in screen shows
-        `reason`."""
-
-    def switch_account(self, name: str) -> SignInState:
-        """Make another account the current account and connect to it. The session is None if its API key is missing."""
-
-    async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
-        """Delete an account and its API key. After the session of the account has ended, call the returned function: it
-        deletes the cached pages and returns the next session, if any."""

@@ -69,7 +69,7 @@ class Shell(HostApp[int]):
     @property
     def session(self) -> Session:
         """The current session. Only the sign-in screen has none."""
-        assert self._session is not None, "No screen but sign-in is shown without a session"
+        assert self._session is not None, "Only the sign-in screen is shown without a session"
         return self._session
 
     @property

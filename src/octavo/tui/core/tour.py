@@ -70,8 +70,8 @@ class Tour:
         return f"{self._key('app.tour', 'f6')} leave tour"
 
     def _key(self, id: str, default: str) -> str:
-        chosen = keymap_of(self._app).get(id)
-        return key_name(chosen.split(",")[0].strip()) if chosen else default
+        keys = keymap_of(self._app).get(id)
+        return key_name(keys.split(",")[0].strip()) if keys else default
 
     def complete_step(self, id: str) -> None:
         """Complete the next step if the command `id` is one of its commands."""

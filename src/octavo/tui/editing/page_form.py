@@ -16,7 +16,7 @@ from textual.widgets import Input, Static, TextArea
 from octavo.api.content import Page, PageTree, UpdatePage
 from octavo.api.folding import fold
 from octavo.documents.emoji import to_emoji
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.dialog import STYLES, DialogFrame, TextButton
 from octavo.tui.widgets.short_texts import safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
@@ -181,9 +181,9 @@ class PageForm(ConfirmDialog):
         # Every field saves the draft of the whole form (`_save_drafts`).
         self._fields = {name: self._field_of(name, value) for name, value in values.items()}
 
-    def _field_of(self, name: str, value: str) -> Field:
+    def _field_of(self, name: str, value: str) -> DialogField:
         lines = 3 if name == "description" else 1
-        return Field(
+        return DialogField(
             FIELD_LABELS[name],
             value,
             lines,

@@ -20,7 +20,7 @@ from octavo.tui.editing import page_form, target_request
 from octavo.tui.editing.page_form import PageForm
 from octavo.tui.editing.target_request import TargetRequest
 from octavo.tui.widgets.chooser import Choice, Picker
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ class TreeEdit:
         )
 
     def _ask_title(self, title: str, verb: str, draft: DialogDraft, on_title: Callable[[str], None]) -> None:
-        field = Field(
+        field = DialogField(
             "Title",
             draft.text,
             required_error="Enter a title.",

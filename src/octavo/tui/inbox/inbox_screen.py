@@ -35,8 +35,8 @@ from octavo.tui.inbox.row_views import RowPreview, RowRenderer
 from octavo.tui.inbox.tabs import REASON_TABS, RowFilter, tab_settings
 from octavo.tui.review.request_commands import REQUEST_COMMANDS
 from octavo.tui.review.request_preview import SELECTION_DELAY
-from octavo.tui.review.request_status import StatusLoader
 from octavo.tui.review.request_target import RequestTarget
+from octavo.tui.review.status_loader import StatusLoader
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
@@ -482,7 +482,7 @@ class InboxScreen(ListView[InboxRow]):
             self.rows.go_to(key)
 
     def refresh_data(self) -> None:
-        self.statuses.ask_again()
+        self.statuses.refresh()
         super().refresh_data()
         self.row_preview.thread.refresh_replies()
         if self.feed.loader is not None:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Literal
 
 from octavo.api.folding import fold
 from octavo.data.inbox import HEADINGS, REASONS, InboxRow, Reason, ThreadRef, WriteRef
 from octavo.data.inbox_marks import MarkedRows
 from octavo.settings import LONGEST_NAME
+from octavo.tui.core.list_view import ListFilter
 from octavo.tui.widgets.row_list import RowHeading
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -60,11 +60,9 @@ ORDERS: Mapping[str, str] = MappingProxyType({"reason": "by reason", "space": "b
 
 
 @dataclass(frozen=True)
-class RowFilter:
+class RowFilter(ListFilter):
     """A filter of the list. Only one filter of each `kind` is active."""
 
-    kind: Literal["Reason", "Space", "Kind", "Read"]
-    name: str
     value: str = ""
     matches: Callable[[InboxRow], bool] = field(default=lambda row: True, compare=False)
 

@@ -4,25 +4,26 @@ A view is a `Reader` with `Contents`. The contents split a document into units: 
 reader scrolls the lines of these units. Its position `top` is a unit and a line in it, so layout of lines above never
 moves the text.
 
-    reading_pane.py       Reader: layout, scrolling, painting, keys. Base of the three views
-    contents.py           Contents: base of the three contents below. LoadingState: “Loading…” and errors
+    reading_pane.py       Reader: painting, keys. Base of the three views
+    viewport.py           Viewport: layout, scrolling. BackgroundLayout: layout in the thread, and deferred content
+    contents.py           Contents: base of the three contents below
     page_view.py          PageView: a page          page_contents.py, page_loading.py, page_navigation.py, thread_marks.py
-    diff_view.py          DiffView: a diff          diff_contents.py, diff_navigation.py
+    diff_view.py          DiffView: a diff          diff_contents.py, diff_navigation.py, change_order.py
     three_way_view.py     ThreeWayView: conflicts
 
-Parts of every pane:
+A `Reader` owns a `Viewport` and its parts. A part is called when the lines, the layout or the top change. Parts know the
+viewport, but not the `Reader`:
 
-    moves.py              functions that compute one position from another
-    block_cursor.py       the selected block, and the commands for it
+    block_cursor.py       the selected block               block_commands.py: the commands for it
     find_bar.py           find in page
     link_hints.py         links and other clickable spans, and the letters that open them
     text_selection.py     text selected with the mouse
-    line_painter.py       lines to strips: one frame
-    background_layout.py  layout in the thread, and deferred content such as link titles
+    loading_state.py      “Loading…” and errors
+    reading_position.py   positions, and functions that compute one position from another
 
 Opened from a page:
 
-    link_opening.py, link_titles.py, linked_files.py, image_screen.py, image_files.py, openapi_files.py, page_dialogs.py
+    link_opening.py, link_titles.py, linked_files.py, image_screen.py, page_dialogs.py
 
 How a page of 1 MB gets on screen:
 
@@ -44,8 +45,8 @@ How `n` finds the next change of a diff:
    Each unit of a change has a `change_number`.
 2. `n` runs the first command of `CHANGES`: `DiffNavigation.go_to_change(1)`. During a search, `FindBar.step` goes to the
    next match instead.
-3. `_change_from` skips the units after the selected block until one has a change number. It returns the `BlockSpan` of
-   that change: its block and lines.
-4. `BlockCursor.select` stores the block and asks `moves.scrolled_top` for the new top: a third down the pane.
-   `Reader.go_to` sets `top`, repaints, and posts `Moved`. The status line then shows `change 2 of 7`.
+3. `_change_from` asks `following_changes` for the next units with a change number, in the order of the page or by risk.
+   It returns the `BlockSpan` of the first: its block and lines.
+4. `BlockCursor.select` stores the block and asks `scrolled_top` for the new top: a third down the pane.
+   `Viewport.go_to` sets `top`, repaints, and posts `PaneMoved`. The status line then shows `change 2 of 7`.
 """

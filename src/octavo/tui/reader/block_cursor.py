@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from textual.geometry import Region
 from textual.strip import Strip
@@ -20,26 +19,23 @@ from octavo.tui.reader.reading_position import (
     lines_between,
     scrolled_top,
 )
+from octavo.tui.reader.viewport import PanePart, Viewport, explain
 from octavo.tui.render.painting import overlay_text
 from octavo.tui.render.styled_lines import Line
-from octavo.tui.render.tables import copied_text
 from octavo.tui.widgets.commands import Command, Commands
-
-if TYPE_CHECKING:
-    from octavo.tui.reader.reading_pane import Reader
 
 _PAN = 16
 """Cells by which a key scrolls wide code or tables."""
 _MOST_UNITS, _MOST_LINES, _MOST_BARS = 100, 1500, 300
-"""Maximum numbers of units with cached spans, of lines in these units, and of lines with a cached cursor bar. Freeing
-many lines at a time is slow."""
+"""Maximum numbers of units whose blocks are cached, of lines in these units, and of lines whose strip with the cursor
+bar is cached. Freeing many lines at a time is slow."""
 
 
-class BlockCursor:
+class BlockCursor(PanePart):
     """Selected block of a pane, and movement to other blocks."""
 
-    def __init__(self, pane: Reader) -> None:
-        self.pane = pane
+    def __init__(self, viewport: Viewport) -> None:
+        super().__init__(viewport)
         self.selected: tuple[int, Block] | None = None
         """Unit and block that was selected. None until the user moves the cursor."""
         self._bar_block: Block | None = None
@@ -53,7 +49,6 @@ class BlockCursor:
         self._bar_key: tuple[int, bool] = (0, False)
 
     def lines_changed(self) -> None:
-        """Clear caches that depend on the lines."""
         self._spans, self._cached_lines = {}, 0
         self._strips_with_bar = {}
 
@@ -63,7 +58,7 @@ class BlockCursor:
         """Prepare for the next frame. The bar is drawn if `is_shown`."""
         selected = self.current()
         self._bar_block = selected.block if selected is not None else None
-        key = (id(self._bar_block), self.pane.has_focus)
+        key = (id(self._bar_block), self.viewport.widget.has_focus)
         if key != self._bar_key:
             self._bar_key, self._strips_with_bar = key, {}
             self._selected_ids = _ids_inside(self._bar_block)
@@ -72,16 +67,18 @@ class BlockCursor:
 
     def with_bar(self, strip: Strip, unit_index: int, line: Line) -> Strip:
         """Return the strip of a line, with the cursor bar if the line belongs to the selected block."""
-        pane = self.pane
-        at = pane.contents.bar_column(line, self._selected_ids) if self._bar_block is not None else None
+        viewport = self.viewport
+        at = viewport.contents.bar_column(line, self._selected_ids) if self._bar_block is not None else None
         if at is None:
             return strip
         cached = self._strips_with_bar.get(id(line))
         if cached is not None and cached[0] is strip:
             return cached[1]
-        styles = pane.text_styles
-        style = pane.base_style + (styles.accent if pane.has_focus else styles.muted)
-        strip_with_bar = overlay_text(strip, max(0, pane.contents.margin_of(unit_index) + at), styles.glyphs.bar, style)
+        styles = viewport.text_styles
+        style = viewport.base_style + (styles.accent if viewport.widget.has_focus else styles.muted)
+        strip_with_bar = overlay_text(
+            strip, max(0, viewport.contents.margin_of(unit_index) + at), styles.glyphs.bar, style
+        )
         if len(self._strips_with_bar) >= _MOST_BARS:
             self._strips_with_bar.clear()
         self._strips_with_bar[id(line)] = (strip, strip_with_bar)
@@ -91,7 +88,7 @@ class BlockCursor:
 
     def spans_of(self, unit_index: int) -> list[BlockSpan]:
         """Return the selectable blocks of a unit."""
-        lines = self.pane.virtual_lines.lines(unit_index)
+        lines = self.viewport.virtual_lines.lines(unit_index)
         cached = self._spans.get(unit_index)
         if cached is None or cached[0] is not lines:
             if cached is not None:
@@ -103,7 +100,7 @@ class BlockCursor:
                 lines,
                 [
                     BlockSpan(unit_index, first, last, block)
-                    for first, last, block in self.pane.contents.spans_in(lines)
+                    for first, last, block in self.viewport.contents.spans_in(lines)
                 ],
             )
         return cached[1]
@@ -116,17 +113,17 @@ class BlockCursor:
     ) -> Iterator[BlockSpan]:
         """Yield the selectable blocks after a block, or before it if `step` is negative. Units that fail `may_match`
         are skipped without being laid out."""
-        found = self.spans_of(unit_index) if 0 <= unit_index < len(self.pane.virtual_lines) else []
+        found = self.spans_of(unit_index) if 0 <= unit_index < len(self.viewport.virtual_lines) else []
         at = next((index for index, span in enumerate(found) if span.block is block), -1 if step > 0 else len(found))
         yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
-        for following in range(unit_index + step, len(self.pane.virtual_lines) if step > 0 else -1, step):
-            if may_match(following) and self.pane.contents.has_spans(following):
+        for following in range(unit_index + step, len(self.viewport.virtual_lines) if step > 0 else -1, step):
+            if may_match(following) and self.viewport.contents.has_spans(following):
                 found = self.spans_of(following)
                 yield from found if step > 0 else reversed(found)
 
     def current(self) -> BlockSpan | None:
         """Return the selected block. At first, this is the first visible block. None if there is none."""
-        if self.selected is not None and self.selected[0] < len(self.pane.virtual_lines):
+        if self.selected is not None and self.selected[0] < len(self.viewport.virtual_lines):
             unit, block = self.selected
             found = self.spans_of(unit)
             same_key = (span for span in found if block.key and span.block.key == block.key)
@@ -140,35 +137,40 @@ class BlockCursor:
         selected = self.current()
         if selected is None:
             return Region()
-        pane = self.pane
-        row = pane.row_of(selected.start, pane.size.height)
-        block = Region(pane.region.x, pane.region.y + row, pane.size.width, selected.last - selected.first + 1)
-        return block.intersection(pane.region)
+        viewport = self.viewport
+        row = viewport.row_of(selected.start, viewport.widget.size.height)
+        block = Region(
+            viewport.widget.region.x,
+            viewport.widget.region.y + row,
+            viewport.widget.size.width,
+            selected.last - selected.first + 1,
+        )
+        return block.intersection(viewport.widget.region)
 
     def visible_spans(self) -> list[BlockSpan]:
         """Return the selectable blocks that have a visible line."""
-        pane, virtual_lines = self.pane, self.pane.virtual_lines
+        viewport, virtual_lines = self.viewport, self.viewport.virtual_lines
         if not len(virtual_lines):
             return []
         out: list[BlockSpan] = []
-        unit, start = pane.top.unit_index, -pane.top.line
-        sticky_rows = pane.contents.sticky_rows(pane.top)
-        while unit < len(virtual_lines) and start < pane.rows:
+        unit, start = viewport.top.unit_index, -viewport.top.line
+        sticky_rows = viewport.contents.sticky_rows(viewport.top)
+        while unit < len(virtual_lines) and start < viewport.rows:
             out += [
                 span
                 for span in self.spans_of(unit)
-                if start + span.last >= sticky_rows and start + span.first < pane.rows
+                if start + span.last >= sticky_rows and start + span.first < viewport.rows
             ]
             start += len(virtual_lines.lines(unit))
             unit += 1
-        return pane.contents.reachable_spans(out)
+        return viewport.contents.reachable_spans(out)
 
-    def keep_visible(self) -> None:
-        """Select a visible block after a resize or a new layout moved the selected block below the last row."""
+    def layout_changed(self) -> None:
+        """Select a visible block if a resize or a new layout moved the selected block below the last row."""
         if self.selected is not None:
-            self.follow_scrolling(down=False)  # The top stays in place, so the block moved below the last row.
+            self.top_changed(down=False)  # The top stays in place, so the block moved below the last row.
 
-    def follow_scrolling(self, *, down: bool) -> None:
+    def top_changed(self, *, down: bool) -> None:
         """Select another block if the selected block scrolled out of view: the first visible block if `down`, otherwise
         the last."""
         visible = self.visible_spans()
@@ -180,12 +182,12 @@ class BlockCursor:
         """Select a block and scroll to it, unless `scroll_to` is None."""
         unit, first, last, block = span
         self.selected = (unit, block)
-        self.pane.moved_at = time.perf_counter()
+        self.viewport.moved_at = time.perf_counter()
         if scroll_to is not None:
             self.scroll_to_lines(unit, first, last, scroll_to)
             self.selected = (unit, block)  # Scrolling may have selected another block.
-        self.pane.repaint()
-        self.pane.notify_moved()
+        self.viewport.repaint()
+        self.viewport.notify_moved()
 
     def scroll_into_view(self) -> None:
         """Scroll as little as needed to show the selected block completely. A block higher than the pane stays in
@@ -195,25 +197,25 @@ class BlockCursor:
         unit, first, last, block = selected
         inside = _ids_inside(block)
         last = max([last, *(span.last for span in self.spans_of(unit) if id(span.block) in inside)])
-        room = self.pane.rows
-        row = self.pane.row_of(selected.start, 2 * room)
+        room = self.viewport.rows
+        row = self.viewport.row_of(selected.start, 2 * room)
         is_read = row <= 1 and row + last - first > room // 3
         if last - first < room or not is_read:
             self.scroll_to_lines(unit, first, last, "near")
 
     def scroll_to_lines(self, unit_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
         """Scroll to lines of a unit, below the sticky table head."""
-        pane, start = self.pane, LinePosition(unit_index, first)
-        top = scrolled_top(pane.virtual_lines, pane.top, pane.rows, start, last - first + 1, scroll_to)
-        covered = pane.contents.sticky_rows(top)
-        if 0 <= lines_between(pane.virtual_lines, top, start, pane.rows) < covered:
-            pane.show_in_row(start, covered)
+        viewport, start = self.viewport, LinePosition(unit_index, first)
+        top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.rows, start, last - first + 1, scroll_to)
+        covered = viewport.contents.sticky_rows(top)
+        if 0 <= lines_between(viewport.virtual_lines, top, start, viewport.rows) < covered:
+            viewport.show_in_row(start, covered)
         else:
-            pane.go_to(top)
+            viewport.go_to(top)
 
     def go_to_edge(self, end: int) -> None:
         """Scroll to the top, or to the bottom if `end` is 1, and select the block there."""
-        self.pane.go_to(last_top(self.pane.virtual_lines, self.pane.rows) if end else START)
+        self.viewport.go_to(last_top(self.viewport.virtual_lines, self.viewport.rows) if end else START)
         if visible := self.visible_spans():
             self.select(visible[-1 if end else 0], scroll_to=None)
 
@@ -226,16 +228,16 @@ class BlockCursor:
 
     def pan(self, step: int) -> None:
         """Scroll the first wide block sideways, starting at the selected block."""
-        pane = self.pane
+        viewport = self.viewport
         selected = self.current()
         for span in ([] if selected is None else [selected]) + self.visible_spans():
-            wide = {block.key for block in pane.contents.wide_blocks(span) if pane.folds.hidden.get(block.key)}
+            wide = {block.key for block in viewport.contents.wide_blocks(span) if viewport.folds.hidden.get(block.key)}
             if wide:
-                has_moved = [pane.folds.pan_by(key, step * _PAN) for key in sorted(wide)]
+                has_moved = [viewport.folds.pan_by(key, step * _PAN) for key in sorted(wide)]
                 if any(has_moved):
-                    pane.lay_out_unit(span.unit_index)
+                    viewport.lay_out_unit(span.unit_index)
                 return
-        pane.explain("Nothing to scroll here: no code or table is wider than the pane.")
+        explain(viewport.widget, "Nothing to scroll here: no code or table is wider than the pane.")
 
     def find_next(
         self, step: int, wanted: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
@@ -263,82 +265,11 @@ PANNING: Commands[BlockCursor] = Commands(
 
 
 def _ids_inside(block: Block | None) -> frozenset[int]:
-    """Return the identities of a block and all blocks inside it. Level by level: three times as fast for a huge
-    table."""
+    """Return the identities of a block and all blocks inside it. The search goes level by level: that is three times as
+    fast for a huge table."""
     found: set[int] = set()
     row = [block] if block is not None else []
     while row:
         found.update(map(id, row))
         row = [child for each in row for child in each.children]
     return frozenset(found)
-
-
-_NAMES = {
-    "row": "table row",
-    "item": "list item",
-    "content-ref": "page link",
-    "include": "reusable content",
-    "openapi": "OpenAPI block",
-    "api-method": "API operation",
-    "api-section": "API section",
-    "api-parameter": "API parameter",
-    "api-response": "API response",
-    "if": "conditional content",
-    "else": "conditional content",
-}
-"""Names of block kinds in messages, if they differ from the kind."""
-
-
-class BlockCommands:
-    """Commands for the selected block."""
-
-    def __init__(self, pane: Reader) -> None:
-        self.pane = pane
-        self.why_no_comment_here: Callable[[], str | None] = lambda: None
-        """Returns why comments are disabled on this screen, for example because of the user's role. None if comments
-        are allowed."""
-
-    def open(self) -> None:
-        """Open the thread or the link of the block. If the block has several links, show hints. If it has neither,
-        request its thread."""
-        span = self.pane.cursor.current()
-        if span is None:
-            return
-        if (thread_block := self.pane.contents.block_with_thread(span)) is not None:
-            self.pane.post_message(self.pane.ThreadRequested(thread_block))
-        elif clickables := self.pane.clickables.at_cursor():
-            self.pane.clickables.open_one(clickables)
-        else:
-            self.pane.post_message(self.pane.ThreadRequested(span.block))
-
-    def copy(self) -> None:
-        """Copy the block."""
-        if (span := self.pane.cursor.current()) is not None:
-            self.copy_as(copied_text(span.block), _NAMES.get(span.block.kind, span.block.kind))
-
-    def copy_as(self, text: str, content_kind: str) -> None:
-        """Copy `text` to the clipboard. `content_kind` names it in the notification."""
-        self.pane.app.copy_to_clipboard(text)
-        self.pane.post_message(self.pane.Copied(text, content_kind))
-
-    def comment(self) -> None:
-        """Request a comment on the block."""
-        if (span := self.pane.cursor.current()) is not None:
-            self.pane.post_message(self.pane.CommentRequested(span.block))
-
-    @property
-    def why_no_comment(self) -> str | None:
-        """Disabled reason of the comment command. None if it is enabled."""
-        return self.why_no_comment_here()
-
-
-AT_CURSOR: Commands[BlockCommands] = Commands(
-    "page",
-    (
-        Command("comment", "c", "Comment", "Comment on the block",
-                writes=True, run=lambda _, block: block.comment(), why_not=lambda _, block: block.why_no_comment),
-        Command("open", "enter", "Open", "Open the link, image, file, or thread in the block", run=lambda _, block: block.open(), shown=False),
-        Command("yank", "y", "Copy", "Copy the block", run=lambda _, block: block.copy(), shown=False),
-    ),
-    find=lambda view: view.block_commands,
-)  # fmt: skip

@@ -1,5 +1,4 @@
-"""The base of a pane's contents, the placeholder of an empty pane, and constants that the modules of this package
-share."""
+"""`Contents`, the base of the contents of a pane, and constants that the modules of this package share."""
 
 from __future__ import annotations
 
@@ -10,16 +9,13 @@ from textual.content import Content
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.reading_position import START, BlockSpan, LinePosition, count_lines
+from octavo.tui.reader.reading_position import BlockSpan, LinePosition, Lines
 from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.text_search import BlockTextFinder, Match
-from octavo.tui.render.virtual_lines import VirtualLines
-from octavo.tui.widgets.empty_states import LoadingMessage, empty_lines, failure_lines
 
 if TYPE_CHECKING:
-    from octavo.tui.reader.reading_pane import Reader
     from octavo.tui.render.virtual_lines import UnitLayout
 
 
@@ -34,23 +30,9 @@ THREAD_WAIT = 0.02
 """Seconds that the event loop waits for the thread before the pane shows an incomplete page."""
 
 
-def raise_in_pane(pane: Reader, error: Exception) -> None:
-    """Raise an error of the thread in the pane's message loop."""
-
-    def raise_error() -> None:
-        raise error
-
-    pane.call_later(raise_error)
-
-
-def no_lines() -> VirtualLines[Any]:
-    """Return an empty sequence of lines."""
-    return VirtualLines((), lambda unit: 0, lambda unit: [])
-
-
 class Contents:
-    """Content of a pane: how its units are laid out, and which blocks are on each line. This base class is for units
-    below each other."""
+    """Content of a pane: its units, their layout, and the blocks on each line. Subclasses override what is different
+    for their units."""
 
     margin = 2
     """Blank cells at the left."""
@@ -58,9 +40,6 @@ class Contents:
     """Cells of a text line, if lines are narrower than the pane."""
     is_whole = True
     """True once all of the page is parsed."""
-
-    def __init__(self, pane: Reader) -> None:
-        self.pane = pane
 
     @property
     def has_content(self) -> bool:
@@ -72,7 +51,7 @@ class Contents:
         return ()
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        """Return how units are laid out in a pane of `width` cells."""
+        """Return the layout of units in a pane of `width` cells."""
         raise NotImplementedError
 
     def empty_lines(self) -> list[Content]:
@@ -148,17 +127,16 @@ class Contents:
 
     # Find in page
 
-    def text_finder(self) -> BlockTextFinder:
+    def text_finder(self, lines: Lines) -> BlockTextFinder:
         """Return a search over the text of all lines."""
 
         def shown(unit_index: int) -> Block:
             rows = [
-                "".join(each.text for each in line.pieces if not each.is_decoration)
-                for line in self.pane.virtual_lines.lines(unit_index)
+                "".join(each.text for each in line.pieces if not each.is_decoration) for line in lines.lines(unit_index)
             ]
             return Block("paragraph", text="\n".join(rows))
 
-        units = range(len(self.pane.virtual_lines))
+        units = range(len(lines))
         return BlockTextFinder(
             ((unit, shown(unit)) for unit in units), letters=1
         )  # Laying out a single unit may take long.
@@ -170,75 +148,3 @@ class Contents:
     def is_hidden(self, match: Match, known: dict[tuple[int, int], bool]) -> bool:
         """Return True if a collapsed block hides a match. `known` is a cache for several calls."""
         return False
-
-
-def is_at_end(pane: Reader) -> bool:
-    """Return True if the last line is in view."""
-    return count_lines(pane.virtual_lines, pane.top, pane.rows + 1) <= pane.rows
-
-
-def remove_lines(pane: Reader) -> None:
-    """Remove all lines from a pane."""
-    pane.virtual_lines, pane.top = no_lines(), START
-
-
-class LoadingState:
-    """Message of a pane that has no content: loading, failed or removed. Visible content is never replaced by a
-    message."""
-
-    def __init__(self, pane: Reader) -> None:
-        self.pane = pane
-        self._waiting: LoadingMessage | None = None
-        self._failure: tuple[str, str] | None = None
-        self._reason: tuple[str, str] | None = None
-
-    def wait_for(self, subject: str) -> None:
-        """Show that `subject` is loading, unless a page is shown."""
-        self._failure = self._reason = None
-        if not self.pane.contents.has_content and self._waiting is None:
-            self._waiting = LoadingMessage(self.pane, subject)
-            self.pane.repaint()
-
-    def fail(self, subject: str, cause: str) -> None:
-        """Show an error and its cause, unless a page is shown."""
-        self.clear()
-        if not self.pane.contents.has_content:
-            self._failure = (subject, cause)
-        self.pane.repaint()
-
-    def show_reason(self, reason: str, hint: str) -> None:
-        """Show why the page is no longer available, and a hint."""
-        self.clear()
-        self._reason = (reason, hint)
-        self.pane.repaint()
-
-    def clear(self) -> None:
-        """Remove the message."""
-        self._failure = self._reason = None
-        if self._waiting is not None:
-            self._waiting.stop()
-            self._waiting = None
-
-    @property
-    def has_failed(self) -> bool:
-        """True if an error is shown."""
-        return self._failure is not None
-
-    @property
-    def loading_name(self) -> str:
-        """Name of the page that is loading. Empty if none is loading."""
-        return self._waiting.subject if self._waiting is not None else ""
-
-    def why_empty(self, default: str) -> str:
-        """Return why keys are disabled in an empty pane: the page is still loading, or `default`."""
-        return f"Still loading {self.loading_name}." if self._waiting is not None else default
-
-    def lines(self) -> list[Content]:
-        """Return the lines of the message."""
-        if self._failure is not None:
-            return failure_lines(*self._failure, self.pane.app)
-        if self._waiting is not None:
-            return self._waiting.lines()
-        if self._reason is not None and not self.pane.contents.has_content:
-            return [Content(""), *empty_lines(*self._reason)]
-        return self.pane.contents.empty_lines() if self.pane.contents.has_content else []

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from textual.content import Content
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT, Contents, raise_in_pane, remove_lines
+from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT, Contents
+from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.comparison import PageComparison
@@ -31,9 +31,6 @@ from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, l
 from octavo.tui.terminal import polite_thread
 from octavo.tui.widgets.empty_states import empty_lines
 
-if TYPE_CHECKING:
-    from octavo.tui.reader.diff_view import DiffView
-
 WIDEST = 108
 """Maximum width of a side in cells."""
 SPLIT_FROM = 140
@@ -47,17 +44,20 @@ DiffLayout = Literal["changes", "sides", "new", "old"]
 class DiffContents(Contents):
     """Changes of a page: unified, split, or only one version of a rewritten page."""
 
-    pane: DiffView
-
-    def __init__(self, pane: DiffView) -> None:
-        super().__init__(pane)
+    def __init__(self, pane: Reader) -> None:
+        self.pane = pane
         self.compared: PageComparison | None = None
         self.key = ""
         self.title = ""
         self.shows_source = False
+        self.by_risk = False
+        """True if the most important changes are visited first."""
+        self.only_meaning = False
+        """True if changes without meaning are hidden."""
         self.is_merge_preview = False
         """True for the preview of a merge result: comments are disabled."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
+        """Threads below their blocks, by block key. Threads with the key "" are at the top."""
         self.threads_elsewhere = False
         """True if other pages have open threads."""
         self.has_page_before = self.has_page_after = False
@@ -67,11 +67,12 @@ class DiffContents(Contents):
         """Units that are shown. The lines of the view belong to these units."""
         self.built_diff = DiffUnits()
         """Units that were built last. They are shown with the next layout."""
-        self.builder = DiffBuilder(pane)
+        self.is_building = False
+        """True while units are being built."""
         self.source_changes = DiffUnits()
         """Changes of the Markdown source, while they are shown."""
         self.built_layout: DiffLayout = "changes"
-        """Layout of the units that are shown or being built."""
+        """Layout of the units that are visible, or of the units that are being built."""
         self.deferred = deferred_content(diagrams=False)  # Diagrams are compared as text.
         self.layout: DiffLayout = "changes"
         self._prefers_split: bool | None = None
@@ -82,7 +83,7 @@ class DiffContents(Contents):
         return self.compared is not None
 
     def empty_lines(self) -> list[Content]:
-        if self.builder.is_building:
+        if self.is_building:
             return []
         if self.is_merge_preview:
             message = "The resolved page and the version that it is compared with are identical."
@@ -121,11 +122,10 @@ class DiffContents(Contents):
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
 
     def next_layout(self) -> None:
-        """Switch to the next layout."""
+        """Choose the next layout."""
         layouts = self.layouts
         self.layout = layouts[(layouts.index(self.current_layout) + 1) % len(layouts)]
         self._prefers_split = self.layout == "sides"
-        self.builder.build()
 
     @property
     def why_no_other_layout(self) -> str | None:
@@ -143,7 +143,7 @@ class DiffContents(Contents):
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         is_split, most = self.current_layout == "sides", max(24, width - 4)
         room = SideWidths.for_width(min(2 * WIDEST + SIDE_GAP if is_split else WIDEST, most), split=is_split)
-        styles, deferred, source_of = self.pane.text_styles, self.deferred, self.block_markdown
+        styles, deferred, source_of = self.pane.viewport.text_styles, self.deferred, self.block_markdown
 
         def renderer_with(deferred: DeferredContent | None) -> Callable[[DiffUnit], list[Line]]:
             context = LayoutContext(
@@ -161,7 +161,8 @@ class DiffContents(Contents):
         return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
 
     def units_to_build(self) -> tuple[DiffUnits, int]:
-        """Return the changes to show, with units that are not built yet, and the size of the page."""
+        """Return the changes to show, and the number of characters of the page. The units of the changes may not be
+        built yet."""
         layout = self.built_layout = self.current_layout
         if self.compared is None:
             return DiffUnits(), 0
@@ -171,14 +172,16 @@ class DiffContents(Contents):
             return build_side(self.compared, layout, self.threads, self.title), self.size
         context_size = deepcopy(self.context_size)  # The thread reads a copy.
         is_split = layout == "sides"
-        wanted = build_diff(self.compared.diff, context_size, self.threads, self.title, side_by_side=is_split)
+        wanted = build_diff(
+            self.compared.diff,
+            context_size,
+            self.threads,
+            self.title,
+            side_by_side=is_split,
+            kinds=self.compared.kinds,
+            only_meaning=self.only_meaning,
+        )
         return wanted, self.size
-
-    def drop_units(self) -> None:
-        """Show no units, and cancel building."""
-        self.builder.cancel()
-        self.shown_diff = self.built_diff = DiffUnits()
-        remove_lines(self.pane)
 
     def block_markdown(self, block: Block) -> str:
         if self.compared is None:
@@ -193,6 +196,11 @@ class DiffContents(Contents):
         while last + 1 < len(units) and units[last + 1].slice_number > 1:
             last += 1
         return range(first, last + 1)
+
+    @property
+    def visits_by_risk(self) -> bool:
+        """True if `n` goes to the most important change first. The source diff keeps the order of the page."""
+        return self.by_risk and not self.shows_source
 
     @property
     def change_count(self) -> int:
@@ -214,12 +222,6 @@ class DiffContents(Contents):
         # Scrolling never selects a block of the old version. Keys that move the cursor do.
         selected = self.pane.cursor.selected[1] if self.pane.cursor.selected is not None else None
         return [span for span in spans if span.block is selected or not self.is_old(span.block)] or spans
-
-    def set_threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:
-        """Show threads below their blocks, by block key. Threads with the key "" are at the top."""
-        if threads != self.threads:
-            self.threads = threads
-            self.builder.build()
 
     def has_open_on(self, key: str) -> bool:
         """Return True if the block `key` has an open thread."""
@@ -263,28 +265,27 @@ class _Build:
 class DiffBuilder:
     """Builds the units of a diff. Until they are complete, the previous units stay visible."""
 
-    def __init__(self, pane: DiffView) -> None:
-        self.pane = pane
+    def __init__(
+        self, pane: Reader, contents: DiffContents, show_units: Callable[[DiffUnits, LaidUnits | None], None]
+    ) -> None:
+        """`show_units` is called with complete units. Its second argument has the units that the thread laid out."""
+        self.pane, self.contents, self._show_units = pane, contents, show_units
         self._build: _Build | None = None
         self._work: polite_thread.Work | None = None
         self._on_shown: Callable[[], object] | None = None
-
-    @property
-    def is_building(self) -> bool:
-        """True while units are being built."""
-        return self._build is not None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
         """Build all units, and call `on_shown` once they are shown. Without `on_shown`, the callback of a canceled
         build is called."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
-        changes, size = self.pane.contents.units_to_build()
+        changes, size = self.contents.units_to_build()
         if size < SHORT_PAGE:
             self._show(_Build(changes.complete(), None))
             return
-        self._build = build = _Build(changes, self.pane.background.prepare(self.pane.folds, size))
-        self._work = polite_thread.thread.begin(self._steps(build), partial(raise_in_pane, self.pane))
+        self.contents.is_building = True
+        self._build = build = _Build(changes, self.pane.viewport.background.prepare(self.pane.viewport.folds, size))
+        self._work = polite_thread.thread.begin(self._steps(build), self.pane.viewport.raise_later)
         if build.is_done.wait(THREAD_WAIT):
             self._show(build)
 
@@ -292,12 +293,18 @@ class DiffBuilder:
         """Cancel building."""
         if self._work is not None:
             self._work.stop()
-        self._build = self._work = None
+        self._build, self._work, self.contents.is_building = None, None, False
 
     def cancel(self) -> None:
         """Cancel building, and the callback."""
         self.stop()
         self._on_shown = None
+
+    def drop_units(self) -> None:
+        """Show no units, and cancel building."""
+        self.cancel()
+        self.contents.shown_diff = self.contents.built_diff = DiffUnits()
+        self.pane.viewport.remove_lines()
 
     def _steps(self, build: _Build) -> Iterator[object]:
         yield from build.steps()
@@ -308,8 +315,8 @@ class DiffBuilder:
             self._show(build)
 
     def _show(self, build: _Build) -> None:
-        self._build = self._work = None
+        self._build, self._work, self.contents.is_building = None, None, False
         on_shown, self._on_shown = self._on_shown, None
-        self.pane.navigation.show_units(build.changes, build.laid)
+        self._show_units(build.changes, build.laid)
         if on_shown is not None:
             on_shown()

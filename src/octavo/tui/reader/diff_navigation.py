@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from octavo.documents import anchors
 from octavo.documents.blocks import Block
+from octavo.tui.reader.change_order import change_at, following_changes, position_text
+from octavo.tui.reader.diff_contents import DiffBuilder, DiffContents
+from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import START, BlockSpan, LinePosition, ReadingPosition
+from octavo.tui.reader.viewport import explain
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_sequence import build_source_diff
 from octavo.tui.render.diff_units import DiffUnit, DiffUnits, may_contain
 from octavo.tui.render.virtual_lines import LaidUnits
 from octavo.tui.widgets.commands import Command, Commands
-
-if TYPE_CHECKING:
-    from octavo.tui.reader.diff_view import DiffView
 
 _MOST_SLICES = 6
 """Maximum number of slices that are searched for a block. Laying out all slices of a block may take seconds."""
@@ -40,8 +40,9 @@ class OtherThreadRequested(Message):
 class DiffNavigation:
     """Reading position in a diff, and jumps to changes and threads."""
 
-    def __init__(self, pane: DiffView) -> None:
-        self.pane, self.contents, self.cursor = pane, pane.contents, pane.cursor
+    def __init__(self, pane: Reader, contents: DiffContents) -> None:
+        self.pane, self.contents, self.cursor = pane, contents, pane.cursor
+        self.builder = DiffBuilder(pane, contents, self.show_units)
         self.positions: dict[str, ReadingPosition] = {}
         """Last reading positions by page key."""
         self._shown_comparison: PageComparison | None = None
@@ -60,10 +61,16 @@ class DiffNavigation:
     def change_number(self) -> int:
         """Number of the selected change, or of the last change above the cursor. 0 above the first change."""
         selected = self.cursor.current()
-        unit = selected.unit_index if selected is not None else 0
         units = self.contents.shown_diff.units
-        before = (units[at].change_number for at in range(min(unit, len(units) - 1), -1, -1))
-        return 1 + next((change for change in before if change >= 0), -1)
+        here = change_at(units, selected.unit_index if selected is not None else 0)
+        return units[here].change_number + 1 if here >= 0 else 0
+
+    @property
+    def position_text(self) -> str:
+        """Selected change, such as `change 2 of 7`. Empty if there are no changes."""
+        selected = self.cursor.current()
+        unit = selected.unit_index if selected is not None else 0
+        return position_text(self.contents.shown_diff, unit, by_risk=self.contents.visits_by_risk)
 
     # Opening a page
 
@@ -71,12 +78,12 @@ class DiffNavigation:
         """Restore the last position on this page, otherwise select the first change or the first open thread. Waits for
         a layout if there are no lines yet."""
         self._is_opening = True
-        if len(self.pane.virtual_lines):
+        if len(self.pane.viewport.virtual_lines):
             self._restore()
 
     def _restore(self) -> None:
         self._is_opening, self._opened_at, self.cursor.selected = False, None, None
-        self.pane.go_to(START)
+        self.pane.viewport.go_to(START)
         thread, self._thread_to_select = self._thread_to_select, ""
         if thread and self.select_thread(thread):
             self.cursor.scroll_into_view()
@@ -95,19 +102,21 @@ class DiffNavigation:
         if span is None:
             return
         self.cursor.select(span, scroll_to=None)
-        height, rows = span.last - span.first + 1, self.pane.rows
+        height, rows = span.last - span.first + 1, self.pane.viewport.rows
         if position is not None:
-            self.pane.show_in_row(span.start, position.below)
-        elif self.pane.row_of(span.start) + min(height, rows // 2) > rows:
-            self.pane.show_in_row(span.start, max(2, min(rows // 3, rows - height)))
-        self._opened_at = (span.block, self.pane.top)
+            self.pane.viewport.show_in_row(span.start, position.below)
+        elif self.pane.viewport.row_of(span.start) + min(height, rows // 2) > rows:
+            self.pane.viewport.show_in_row(span.start, max(2, min(rows // 3, rows - height)))
+        self._opened_at = (span.block, self.pane.viewport.top)
 
     def store_position(self) -> None:
         """Store the reading position on this page, if the user has moved."""
         if self.cursor.selected is None or self.contents.shows_source or self._is_unmoved:
             return
         if (selected := self.cursor.current()) is not None:
-            self.positions[self.contents.key] = ReadingPosition(selected.block.key, self.pane.row_of(selected.start))
+            self.positions[self.contents.key] = ReadingPosition(
+                selected.block.key, self.pane.viewport.row_of(selected.start)
+            )
 
     def _current_block(self, block: Block) -> Block:
         """Return the block of the current comparison with the same key. If there is none, return the given block."""
@@ -122,13 +131,17 @@ class DiffNavigation:
     def _expand(self, fold: DiffUnit, on_shown: Callable[[], object] | None = None) -> None:
         """Expand collapsed lines, then call `on_shown`."""
         self.contents.context_size.expanded.update(block.key for block in fold.hidden_blocks)
-        self.contents.builder.build(on_shown)
+        self.builder.build(on_shown)
 
     @property
     def _is_unmoved(self) -> bool:
         """True if the user has not moved since the page was opened."""
         selected = self.cursor.selected[1] if self.cursor.selected is not None else None
-        return self._opened_at is not None and selected is self._opened_at[0] and self.pane.top == self._opened_at[1]
+        return (
+            self._opened_at is not None
+            and selected is self._opened_at[0]
+            and self.pane.viewport.top == self._opened_at[1]
+        )
 
     @property
     def is_opening(self) -> bool:
@@ -155,12 +168,12 @@ class DiffNavigation:
             self._lay_out_around(selected, thread_block, laid)
         self.pane.find_bar.content_changed()
         self.pane.refresh_bindings()
-        self.pane.notify_moved()
+        self.pane.viewport.notify_moved()
 
     def _lay_out_around(self, selected: BlockSpan | None, thread_block: str, laid: LaidUnits | None) -> None:
         """Lay out again and keep the selected block at its row. If it was a thread that is gone, select the block
         `thread_block`."""
-        row = self.pane.row_of(selected.start) if selected is not None else 0
+        row = self.pane.viewport.row_of(selected.start) if selected is not None else 0
         self.pane.lay_out_again(laid=laid)
         if selected is None:
             return
@@ -170,8 +183,8 @@ class DiffNavigation:
         if span is not None:
             if self.cursor.selected is not None:  # None: the cursor follows the first visible block.
                 self.cursor.selected = (span.unit_index, span.block)
-            self.pane.show_in_row(span.start, row)
-            if self.pane.covered_rows:
+            self.pane.viewport.show_in_row(span.start, row)
+            if self.pane.viewport.covered_rows:
                 self.cursor.scroll_into_view()  # New replies of the thread may be covered.
 
     def _find_span(self, block: Block) -> BlockSpan | None:
@@ -208,8 +221,8 @@ class DiffNavigation:
     def next_thread(self, step: int) -> None:
         """Go to the next or previous open thread, also on other pages."""
         if self.contents.shows_source and self.contents.has_open_threads:
-            self.pane.explain("The source diff shows no threads. Press \\ to switch to the rendered diff.")
-        elif not len(self.pane.virtual_lines) or not self.go_to_thread(step):
+            explain(self.pane, "The source diff shows no threads. Press \\ to switch to the rendered diff.")
+        elif not len(self.pane.viewport.virtual_lines) or not self.go_to_thread(step):
             self.pane.post_message(OtherThreadRequested(step))
 
     def go_to_thread(self, step: int, *, from_edge: bool = False) -> bool:
@@ -224,14 +237,18 @@ class DiffNavigation:
         if selected is not None:
             span = self._thread_from(selected.unit_index, selected.block, step)
         else:
-            span = self._thread_from(-1 if step > 0 else len(self.pane.virtual_lines), None, step)
+            span = self._thread_from(-1 if step > 0 else len(self.pane.viewport.virtual_lines), None, step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         return span is not None
 
     def select_thread(self, key: str) -> bool:
         """Select the thread `key`, once there are lines. Return False if it is not on this page."""
-        if not len(self.pane.virtual_lines) and not self.contents.shows_source and key in self.contents.thread_keys:
+        if (
+            not len(self.pane.viewport.virtual_lines)
+            and not self.contents.shows_source
+            and key in self.contents.thread_keys
+        ):
             self._thread_to_select, self._is_opening = key, True
             return True
         span = self._find_span(Block("thread", key=key))
@@ -251,30 +268,33 @@ class DiffNavigation:
             self.pane.find_bar.step(step)
             return
         selected = self.cursor.current() if self.cursor.selected is not None else None
-        at = selected.unit_index if selected is not None else -1 if step > 0 else len(self.pane.virtual_lines)
+        at = selected.unit_index if selected is not None else -1 if step > 0 else len(self.pane.viewport.virtual_lines)
         span = self._change_from(at, step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         else:
+            order = " by risk" if self.contents.visits_by_risk else ""
             which, is_more, way = (
                 ("last", self.contents.has_page_after, " Press J for the next page.")
                 if step > 0
                 else ("first", self.contents.has_page_before, " Press K for the previous page.")
             )
-            self.pane.explain(f"This is the {which} change on this page.{way if is_more else ''}")
+            explain(self.pane, f"This is the {which} change on this page{order}.{way if is_more else ''}")
 
     def _change_from(self, unit_index: int, step: int) -> BlockSpan | None:
         """Return the next or previous change from a unit on, with all its lines. None if there is none.
 
         The block is of the new version if there is one: comments are usually about the new version."""
         units = self.contents.shown_diff.units
-        following = range(unit_index + step, len(units) if step > 0 else -1, step)
-        changes = (self.cursor.spans_of(index) for index in following if units[index].change_number >= 0)
+        following = following_changes(units, unit_index, step, by_risk=self.contents.visits_by_risk)
+        changes = (self.cursor.spans_of(index) for index in following)
         found = next(filter(None, changes), None)
         if not found:
             return None
         span = next((span for span in found if not self.contents.is_old(span.block)), found[0])
-        return span._replace(first=found[0].first, last=len(self.pane.virtual_lines.lines(span.unit_index)) - 1)
+        return span._replace(
+            first=found[0].first, last=len(self.pane.viewport.virtual_lines.lines(span.unit_index)) - 1
+        )
 
     def open_fold(self, key: str) -> None:
         """Expand collapsed lines, and select the first block of them."""
@@ -285,6 +305,30 @@ class DiffNavigation:
         self._opened_at = None  # Keep the current position.
         self._expand(units[at], partial(self.select_block, units[at].hidden_blocks[0]))
 
+    def toggle_order(self) -> None:
+        """Switch between the order of the page and the order by risk, and go to the first change by risk."""
+        self.contents.by_risk = not self.contents.by_risk
+        if self.contents.by_risk and (first := self._change_from(-1, 1)) is not None:
+            self.cursor.select(first, scroll_to="third")
+        self.pane.viewport.notify_moved()
+
+    def toggle_only_meaning(self) -> None:
+        """Hide or show the changes without meaning."""
+        self.contents.only_meaning = not self.contents.only_meaning
+        selected = self.cursor.current()
+        self.builder.build(partial(self._select_near, selected.start) if selected is not None else None)
+
+    def _select_near(self, row: LinePosition) -> None:
+        """Select the change at or after a row if the selected block is hidden now."""
+        selected = self.cursor.selected
+        if selected is None or self._find_span(selected[1]) is not None:
+            return
+        near = min(row.unit_index, max(0, len(self.contents.shown_diff.units) - 1)) - 1
+        span = self._change_from(near, 1) if not self.contents.visits_by_risk else self._change_from(-1, 1)
+        self.cursor.selected = None
+        if span is not None:
+            self.cursor.select(span, scroll_to="third")
+
     def show_more_context(self) -> None:
         """Expand the selected unchanged lines, otherwise show more unchanged lines everywhere."""
         selected = self.cursor.current()
@@ -292,12 +336,17 @@ class DiffNavigation:
             self.open_fold(selected.block.key)
             return
         self.contents.context_size.increase()
-        self.contents.builder.build()
+        self.builder.build()
 
     def show_less_context(self) -> None:
         """Show fewer unchanged lines."""
         self.contents.context_size.decrease()
-        self.contents.builder.build()
+        self.builder.build()
+
+    def next_layout(self) -> None:
+        """Switch to the next layout."""
+        self.contents.next_layout()
+        self.builder.build()
 
     def show_source(self, *, toggle: bool = False) -> None:
         """Build the diff of the Markdown source. With `toggle`, then switch between source and rendered diff."""
@@ -312,9 +361,9 @@ class DiffNavigation:
         if toggle:
             self.contents.shows_source = not self.contents.shows_source
             self.cursor.selected = None
-            self.contents.drop_units()
+            self.builder.drop_units()
             self.open_page()
-        self.contents.builder.build()
+        self.builder.build()
 
     def select_block(self, block: Block) -> None:
         """Select a visible block."""
@@ -329,7 +378,7 @@ class DiffNavigation:
         block = heading.block
         if self.contents.shows_source or self.contents.current_layout == "old":
             self.contents.shows_source, self.contents.layout = False, "changes"
-            self.contents.builder.build(partial(self._go_to_heading, block))
+            self.builder.build(partial(self._go_to_heading, block))
             return True
         return self._go_to_heading(block)
 
@@ -344,11 +393,17 @@ class DiffNavigation:
 
 
 def _why_no_change(_: object, navigation: DiffNavigation) -> str | None:
-    return (
-        "No changes on this page."
-        if not navigation.contents.change_count and not navigation.pane.find_bar.needle
-        else None
-    )
+    if navigation.contents.change_count or navigation.pane.find_bar.needle:
+        return None
+    if hidden := navigation.contents.shown_diff.hidden.total():
+        return f"All {hidden} changes are hidden, because they have no meaning. Press F to show them."
+    return "No changes on this page."
+
+
+def _why_rendered_only(_: object, navigation: DiffNavigation) -> str | None:
+    if navigation.contents.shows_source:
+        return "The source diff does not sort changes. Press \\ to switch to the rendered diff."
+    return None
 
 
 def _why_no_thread(_: object, navigation: DiffNavigation) -> str | None:
@@ -381,6 +436,17 @@ DIFF_THREADS: Commands[DiffNavigation] = Commands(
     ),
     find=lambda view: view.navigation,
 )  # fmt: skip
+ORDER: Commands[DiffNavigation] = Commands(
+    "diff",
+    (
+        Command("risk_order", "S", "Sort by risk", "Switch between the order of the page and by risk",
+                run=lambda _, diff: diff.toggle_order(), why_not=_why_rendered_only, shown=False),
+        Command("only_meaning", "F", "Only meaning", "Hide or show changes without meaning",
+                run=lambda _, diff: diff.toggle_only_meaning(), why_not=_why_rendered_only, shown=False),
+    ),
+    find=lambda view: view.navigation,
+)  # fmt: skip
+"""Commands on the order of changes and on hidden changes."""
 LAYOUT: Commands[DiffNavigation] = Commands(
     "diff",
     (
@@ -388,7 +454,7 @@ LAYOUT: Commands[DiffNavigation] = Commands(
                 run=lambda _, diff: diff.show_more_context()),
         Command("fold", "minus", "Less context", "Show fewer unchanged lines", run=lambda _, diff: diff.show_less_context(), shown=False),
         Command("layout", "vertical_line", "Split/unified", "Switch between split and unified diff",
-                run=lambda _, diff: diff.contents.next_layout(), why_not=lambda _, diff: diff.contents.why_no_other_layout, shown=False, key_display="|"),
+                run=lambda _, diff: diff.next_layout(), why_not=lambda _, diff: diff.contents.why_no_other_layout, shown=False, key_display="|"),
         Command("source", "backslash", "Source", "Switch between rendered and source diff",
                 run=lambda _, diff: diff.show_source(toggle=True), shown=False),
     ),

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.message import Message
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.block_cursor import AT_CURSOR, PANNING, BlockCommands
-from octavo.tui.reader.contents import LoadingState
+from octavo.tui.reader.block_commands import AT_CURSOR, BlockCommands
+from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.diff_contents import DiffContents, DiffLayout
-from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, DiffNavigation
+from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, ORDER, DiffNavigation
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.link_hints import LINK_HINTS
+from octavo.tui.reader.loading_state import LoadingState
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import ContextSize
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from octavo.tui.reader.reading_position import ReadingPosition
+    from octavo.tui.render.threads import ThreadSummary
     from octavo.tui.render.virtual_lines import LaidUnits
 
 CLEAR_AFTER = 0.3
@@ -36,7 +38,7 @@ _MERGE_PREVIEW_KEYS = ("diff.next_hit", "diff.unfold")
 
 
 def _why_empty(view: DiffView) -> str:
-    if view.contents.builder.is_building:
+    if view.contents.is_building:
         return "This page is still loading."
     return view.state.why_empty("No changes to show.")
 
@@ -45,7 +47,7 @@ def _for_lines(group: Commands[Any]) -> Commands[Any]:
     """Return commands that are disabled while the view is empty."""
     find: Callable[[Any], Any] = group.find
     return group.for_target(
-        lambda view: find(view) if len(view.virtual_lines) else None, name="diff", no_target=_why_empty
+        lambda view: find(view) if len(view.viewport.virtual_lines) else None, name="diff", no_target=_why_empty
     )
 
 
@@ -103,10 +105,9 @@ class DiffBlockCommands(BlockCommands):
 class DiffLoadingState(LoadingState):
     """Message of a diff view. While another page is loading, the previous page stays visible for `CLEAR_AFTER`."""
 
-    pane: DiffView
-
     def __init__(self, pane: DiffView) -> None:
-        super().__init__(pane)
+        super().__init__(pane.viewport)
+        self.pane = pane
         self._clear_timer: Timer | None = None
 
     def wait_for(self, subject: str, key: str = "") -> None:
@@ -153,6 +154,7 @@ class DiffView(Reader):
         _for_lines(CHANGES),
         DIFF_THREADS,
         _for_lines(_BLOCK_COMMANDS.only("comment", "open")),
+        _for_lines(ORDER),
         _for_lines(LAYOUT),
         _for_lines(FIND.only("filter").with_changed("filter", help="Find text in the diff", shown=False)),
         _for_lines(
@@ -177,9 +179,9 @@ class DiffView(Reader):
     def __init__(self, *, ascii: bool = False, merge_preview: bool = False, id: str | None = None) -> None:
         """`merge_preview`: the view previews a merge result, and comments are disabled."""
         super().__init__(ascii=ascii, id=id)
-        self.contents = DiffContents(self)
+        self.contents = self.viewport.contents = DiffContents(self)
         self.contents.is_merge_preview = merge_preview
-        self.navigation = DiffNavigation(self)
+        self.navigation = DiffNavigation(self, self.contents)
         self.block_commands: DiffBlockCommands = DiffBlockCommands(self)
         self.state: DiffLoadingState = DiffLoadingState(self)
         self._was_outside_page = False
@@ -191,10 +193,9 @@ class DiffView(Reader):
     @property
     def facts(self) -> str:
         """Selected change and number of threads, for the status line: `change 2 of 7 · 2 threads`."""
-        count, at = self.contents.change_count, self.navigation.change_number
-        parts = (
-            [f"change {at} of {count}" if at else f"{count} {'change' if count == 1 else 'changes'}"] if count else []
-        )
+        parts = [text] if (text := self.navigation.position_text) else []
+        if self.contents.only_meaning and not self.contents.shows_source:
+            parts.append(f"only meaning, {self.contents.shown_diff.hidden.total()} hidden")
         if threads := self.contents.shown_diff.thread_count:
             parts.append("1 thread" if threads == 1 else f"{threads} threads")
         if self.contents.shows_source:
@@ -224,19 +225,25 @@ class DiffView(Reader):
             contents.choose_layout()
             self.cursor.selected, self._requested_replies = None, set()
             self.find_bar.clear()
-            contents.drop_units()
+            self.navigation.builder.drop_units()
             self.navigation.open_page()
         if same and contents.shows_source:
             self.navigation.show_source()
         else:
-            contents.builder.build()
+            self.navigation.builder.build()
+
+    def set_threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:
+        """Show threads below their blocks, by block key. Threads with the key "" are at the top."""
+        if threads != self.contents.threads:
+            self.contents.threads = threads
+            self.navigation.builder.build()
 
     def clear(self) -> None:
         """Show an empty view."""
         self.state.clear()
         self.navigation.store_position()
         self.contents.compared, self.contents.key, self.contents.threads = None, "", {}
-        self.contents.drop_units()
+        self.navigation.builder.drop_units()
         self.lay_out_again()
 
     @property
@@ -244,8 +251,8 @@ class DiffView(Reader):
         return _MERGE_PREVIEW_KEYS if self.contents.is_merge_preview and not self.find_bar.needle else super().KEYBAR
 
     def lay_out_again(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        if self.contents.built_layout != self.contents.current_layout and not self.contents.builder.is_building:
-            self.contents.builder.build()  # The terminal became too narrow or wide enough for two sides.
+        if self.contents.built_layout != self.contents.current_layout and not self.contents.is_building:
+            self.navigation.builder.build()  # The terminal became too narrow or wide enough for two sides.
             return
         is_opening = self.navigation.is_opening
         super().lay_out_again(anchor=anchor, laid=laid)
@@ -254,7 +261,7 @@ class DiffView(Reader):
 
     def before_painting(self) -> None:
         super().before_painting()
-        rows = self.painter.visible_rows
+        rows = self.viewport.visible_rows
         visible_keys = {row[2].block.key for row in rows if row[2].block and row[2].block.kind == "thread"}
         summaries = [thread for threads in self.contents.threads.values() for thread in threads]
         incomplete_keys = {thread.key for thread in summaries if thread.reply_count > len(thread.shown_replies)}
@@ -265,25 +272,24 @@ class DiffView(Reader):
 
     # Links and messages
 
-    def open_clickable(self, clickable: ClickableSpan, *, outside: bool) -> None:
+    def open_clickable(self, clickable: ClickableSpan, outside: bool) -> None:
         if clickable.kind == "fold" and clickable.target.startswith("fold "):
             self.navigation.open_fold(clickable.target)
         elif clickable.kind in ("fold", "tab") and self.contents.compared is not None:
             block = self.contents.compared.find(clickable.target)
             if block is not None and clickable.kind == "tab" and clickable.clickable.index < len(block.children):
-                self.folds.choose_tab(block.children[clickable.clickable.index])
+                self.viewport.folds.choose_tab(block.children[clickable.clickable.index])
             elif block is not None:
-                self.folds.toggle(block)
-            self.lay_out_unit(self.painter.visible_rows[clickable.line][0])
+                self.viewport.folds.toggle(block)
+            self.viewport.lay_out_unit(self.viewport.visible_rows[clickable.line][0])
         elif clickable.kind in ("link", "image", "file"):
             self.post_message(LinkFollowed(clickable.target, outside, clickable.kind))
 
-    def _post_moved(self) -> None:
-        super()._post_moved()
+    def on_pane_moved(self) -> None:
         self.navigation.store_position()
         if self.block_commands.is_outside_page != self._was_outside_page:
             self._was_outside_page = self.block_commands.is_outside_page
             self.refresh_bindings()  # Comments are disabled there.
 
     def on_unmount(self) -> None:
-        self.contents.builder.cancel()
+        self.navigation.builder.cancel()

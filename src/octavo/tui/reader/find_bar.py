@@ -6,21 +6,19 @@ import time
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from rich.style import Style
 from textual.events import Key
 from textual.strip import Strip
 
 from octavo.api.safety import line as safe_line
+from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.contents import STILL_LOADING
 from octavo.tui.reader.reading_position import START, LinePosition
-from octavo.tui.render.painting import restyle
+from octavo.tui.reader.viewport import PanePart, Viewport
+from octavo.tui.render.painting import bottom_line, restyle
 from octavo.tui.render.text_search import BlockTextFinder, Match, MatchSpan, match_spans
 from octavo.tui.widgets.commands import Command, Commands
-
-if TYPE_CHECKING:
-    from octavo.tui.reader.reading_pane import Reader
 
 FIRST_SEARCH_SECONDS = 0.012
 """Seconds of search before the next frame. The search continues between keys."""
@@ -31,14 +29,15 @@ def _why_no_match(_: object, find_bar: FindBar) -> str | None:
         return None
     if not find_bar.needle:
         return "You have not searched yet. Press / to find text."
-    return f"No matches for “{find_bar.needle}” on this page." if find_bar.pane.contents.is_whole else STILL_LOADING
+    return f"No matches for “{find_bar.needle}” on this page." if find_bar.viewport.contents.is_whole else STILL_LOADING
 
 
-class FindBar:
+class FindBar(PanePart):
     """Search in a pane, with a find bar in the last row that shows the number of matches."""
 
-    def __init__(self, pane: Reader) -> None:
-        self.pane = pane
+    def __init__(self, viewport: Viewport, cursor: BlockCursor) -> None:
+        super().__init__(viewport)
+        self.cursor = cursor
         self._typed: str | None = None
         self._spans: dict[int, list[MatchSpan]] = {}
         self._text_finder: BlockTextFinder | None = None
@@ -54,8 +53,9 @@ class FindBar:
         self._match: Match | None = None
         self._search: Iterator[Match | None] | None = None
         """Iterator over the rest of the search. None if the search is complete."""
+        self._update_rows()
         self._goes_to_first = False
-        """True until the first match after the original scroll position is shown."""
+        """True until the search has scrolled to the first match after the original position."""
 
     # Finding
 
@@ -74,7 +74,7 @@ class FindBar:
     def begin(self) -> None:
         """Open the find bar."""
         self._typed = ""
-        self._position_before = self.pane.top
+        self._position_before = self.viewport.top
         self._find_bar_changed()
 
     def find(self, needle: str) -> int:
@@ -86,24 +86,24 @@ class FindBar:
         if not needle.strip():
             self.needle = ""
             self._find_bar_changed()
-            self.pane.notify_moved()
+            self.viewport.notify_moved()
             return 0
         self._find_bar_changed()
         self._goes_to_first = True
         self._restart_search()
-        self.pane.repaint()
-        self.pane.notify_moved()
+        self.viewport.repaint()
+        self.viewport.notify_moved()
         return len(self.matches)
 
     def _restart_search(self) -> None:
         if self._text_finder is None:
-            self._text_finder = self.pane.contents.text_finder()
+            self._text_finder = self.viewport.contents.text_finder(self.viewport.virtual_lines)
         self.matches, self._search = [], self._text_finder.find(self.needle)
         self._search_on(FIRST_SEARCH_SECONDS)
-        self.pane.continue_work()
+        self.viewport.continue_work()
 
     def _search_on(self, seconds: float) -> None:
-        """Search for a number of seconds, at least one part of the page."""
+        """Search for a number of seconds. At least one part of the page is searched."""
         until, before = time.thread_time() + seconds, len(self.matches)
         search, found = self._search, list(self.matches)
         while search is not None:
@@ -120,7 +120,7 @@ class FindBar:
             self._go_to_first(before)
 
     def _go_to_first(self, known: int) -> None:
-        """Go to the first match after the original scroll position, if it is not among the first `known` matches."""
+        """Go to the first match after the original scroll position, unless it is one of the first `known` matches."""
         here = self._position_before.unit_index
         found = next((match for match in self.matches[known:] if match.unit_index >= here), None)
         if found is None and self._search is None:
@@ -132,17 +132,17 @@ class FindBar:
             self._go_to_match(found)
 
     @property
-    def is_searching(self) -> bool:
+    def has_work(self) -> bool:
         """True while a part of the page is not searched yet."""
         return self._search is not None
 
-    def search_on(self, seconds: float) -> None:
+    def work(self, seconds: float) -> None:
         """Search for a number of seconds, and show the result."""
         self._search_on(seconds)
         if self._search is None and self._match is not None and self._match not in self.matches:
             self._match = None
-        self.pane.repaint()
-        self.pane.notify_moved()
+        self.viewport.repaint()
+        self.viewport.notify_moved()
 
     def step(self, step: int) -> None:
         """Go to the next match, or to the previous if `step` is negative. After the last match follows the first."""
@@ -154,31 +154,31 @@ class FindBar:
         self._go_to_match(self._match)
 
     def _go_to_match(self, match: Match) -> None:
-        self.pane.contents.expand_to(match)
+        self.viewport.contents.expand_to(match)
         known: dict[tuple[int, int], bool] = {}
         shown = [
             each
             for each in self.matches
-            if each.unit_index == match.unit_index and not self.pane.contents.is_hidden(each, known)
+            if each.unit_index == match.unit_index and not self.viewport.contents.is_hidden(each, known)
         ]
         nth = shown.index(match) if match in shown else 0
         found = self._match_spans(match.unit_index)
         mark = next((mark for mark in found if mark.nth == min(nth, found[-1].nth)), None) if found else None
         line = mark.line if mark is not None else 0
-        lines = self.pane.virtual_lines.lines(match.unit_index)
-        block = self.pane.contents.block_at(lines[line], mark.start if mark is not None else 0) if lines else None
+        lines = self.viewport.virtual_lines.lines(match.unit_index)
+        block = self.viewport.contents.block_at(lines[line], mark.start if mark is not None else 0) if lines else None
         if block is not None:
-            self.pane.cursor.selected = (match.unit_index, block)
-        rows, position = self.pane.rows, LinePosition(match.unit_index, line)
-        if not 1 <= self.pane.row_of(position) < rows - 2:
-            self.pane.show_in_row(position, rows // 3)
+            self.cursor.selected = (match.unit_index, block)
+        rows, position = self.viewport.rows, LinePosition(match.unit_index, line)
+        if not 1 <= self.viewport.row_of(position) < rows - 2:
+            self.viewport.show_in_row(position, rows // 3)
         self._current = (match.unit_index, mark.nth if mark is not None else -1)
-        self.pane.repaint()
-        self.pane.notify_moved()
+        self.viewport.repaint()
+        self.viewport.notify_moved()
 
     def _match_spans(self, unit_index: int) -> list[MatchSpan]:
         if unit_index not in self._spans:
-            self._spans[unit_index] = match_spans(self.pane.virtual_lines.lines(unit_index), self.needle)
+            self._spans[unit_index] = match_spans(self.viewport.virtual_lines.lines(unit_index), self.needle)
         return self._spans[unit_index]
 
     def content_changed(self) -> None:
@@ -191,15 +191,15 @@ class FindBar:
                 self._match = None
 
     def lines_changed(self) -> None:
-        """Clear caches that depend on the lines."""
         self._spans = {}
 
     def _find_bar_changed(self) -> None:
         """Update the pane after the find bar opened or closed."""
-        self.pane.update_scroll_bar()
-        self.pane.repaint()
-        if self.pane.is_running:
-            self.pane.refresh_bindings()
+        self._update_rows()
+        self.viewport.update_scroll_bar()
+        self.viewport.repaint()
+        if self.viewport.widget.is_running:
+            self.viewport.widget.refresh_bindings()
 
     # Typing
 
@@ -227,7 +227,7 @@ class FindBar:
                 self._typed = None
                 if event.key == "escape" or not text:
                     self.find("")
-                    self.pane.go_to(self._position_before)
+                    self.viewport.go_to(self._position_before)
                 self._find_bar_changed()
             case "down" | "ctrl+n":
                 self.step(1)
@@ -260,7 +260,7 @@ class FindBar:
 
     def with_matches(self, strip: Strip, unit_index: int, number: int) -> Strip:
         """Return the strip of a line with highlighted matches."""
-        styles, margin = self.pane.text_styles, self.pane.contents.margin_of(unit_index)
+        styles, margin = self.viewport.text_styles, self.viewport.contents.margin_of(unit_index)
         spans: list[tuple[int, int, Style]] = []
         found = self._match_spans(unit_index)  # Sorted by line: a row skips the matches of other rows.
         for at in range(bisect_left(found, number, key=attrgetter("line")), len(found)):
@@ -270,21 +270,23 @@ class FindBar:
             spans.append((mark.start + margin, mark.end + margin, style))
         return restyle(strip, spans)
 
-    @property
-    def bar_rows(self) -> int:
-        """Number of rows that the find bar takes."""
-        return 1 if self.needle or self._typed is not None else 0
+    def _update_rows(self) -> None:
+        self.viewport.bar_rows = 1 if self.needle or self._typed is not None else 0
 
     def bar_row(self) -> tuple[int, Strip] | None:
-        """Return the number and strip of the row with the find bar. None if the bar is closed."""
-        if not self.bar_rows:
+        """Return the row number and the strip of the find bar. None if the bar is closed."""
+        if not self.viewport.bar_rows:
             return None
-        bottom_line, status = self.pane.painter.bottom_line, self.search_status
         if self._typed is None:
-            return bottom_line("/", self.needle, status, *(("n next", "N previous") if self.matches else ()), "esc")
-        if self._typed:
-            return bottom_line("/", self._typed, status, "enter done", "esc cancel", typing=True)
-        return bottom_line("/", "", "type the text to find", "esc cancel", typing=True)
+            parts = [self.search_status, *(("n next", "N previous") if self.matches else ()), "esc"]
+        else:
+            parts = [self.search_status if self._typed else "type the text to find"]
+            parts += ["enter done", "esc cancel"] if self._typed else ["esc cancel"]
+        text, is_typing, viewport = self._typed or self.needle, self._typed is not None, self.viewport
+        strip = bottom_line(
+            viewport.text_styles, viewport.base_style, viewport.pane_width, "/", text, *parts, typing=is_typing
+        )
+        return viewport.widget.size.height - 1, strip
 
 
 FIND: Commands[FindBar] = Commands(

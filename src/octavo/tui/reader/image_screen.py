@@ -240,8 +240,8 @@ class ImageScreen(Dialog[None]):
         )
         self._show_facts(scaled)
         await self.query("#painted").remove()  # Only now: decoding it in another size takes long.
-        if scaled.trouble:
-            self._show_error(scaled.trouble)
+        if scaled.problem:
+            self._show_error(scaled.problem)
         elif paints_graphics:
             self.canvas.display = False
             await room.mount(graphics.picture_widget(scaled))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING
 
 from rich.cells import split_graphemes
 from rich.style import Style
@@ -13,13 +12,12 @@ from textual.events import Click, Key
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.render.painting import overlay_text, restyle
+from octavo.tui.reader.block_cursor import BlockCursor
+from octavo.tui.reader.viewport import PanePart, Viewport, explain
+from octavo.tui.render.painting import bottom_line, overlay_text, restyle
 from octavo.tui.render.styled_lines import ClickableSpan, Line, cells, clickable_spans
 from octavo.tui.render.styles import Styles
 from octavo.tui.widgets.commands import Command, Commands
-
-if TYPE_CHECKING:
-    from octavo.tui.reader.reading_pane import Reader
 
 _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 _MOST_SINGLE_LETTERS = 20
@@ -49,7 +47,8 @@ class Hints:
         self.by_label = dict(zip(labels(len(unique)), unique, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
-        """Type a letter. Return the link it opens, or True if some label begins with the typed letters."""
+        """Type a letter. Return the link that it opens. If there is none yet, return True if a label begins with the
+        typed letters, False otherwise."""
         self.outside = self.outside or letter.isupper()
         self.typed += letter.lower()
         if (clickable := self.by_label.get(self.typed)) is not None:
@@ -118,11 +117,14 @@ def label_position(free: Sequence[bool], start: int, end: int, label: str) -> tu
     return first - room, label + (" " if after < end or after >= len(free) or free[after] else "")
 
 
-class Clickables:
+class Clickables(PanePart):
     """Clickable spans of a pane: links, expandable blocks, tabs, files, images and buttons."""
 
-    def __init__(self, pane: Reader) -> None:
-        self.pane = pane
+    def __init__(
+        self, viewport: Viewport, cursor: BlockCursor, open_clickable: Callable[[ClickableSpan, bool], None]
+    ) -> None:
+        super().__init__(viewport)
+        self.cursor, self._open = cursor, open_clickable
         self._hints: Hints | None = None
 
     @property
@@ -134,17 +136,22 @@ class Clickables:
     def hints(self, hints: Hints | None) -> None:
         is_other = (hints is None) != (self._hints is None)
         self._hints = hints
-        if is_other and self.pane.is_running:
-            self.pane.refresh_bindings()
+        if is_other and self.viewport.widget.is_running:
+            self.viewport.widget.refresh_bindings()
+
+    def lines_changed(self) -> None:
+        self.hints = None
+
+    def top_changed(self, *, down: bool) -> None:
+        self.hints = None
 
     def visible(self) -> list[ClickableSpan]:
         """Return the visible clickable spans. Their `line` counts rows of the pane."""
-        pane = self.pane
-        pane.painter.paint()
-        covered = pane.contents.sticky_rows(pane.top)
+        viewport = self.viewport
+        covered = viewport.contents.sticky_rows(viewport.top)
         out = []
-        for y, (unit, _, line) in enumerate(pane.painter.visible_rows[: pane.rows]):
-            margin = pane.contents.margin_of(unit)
+        for y, (unit, _, line) in enumerate(viewport.visible_rows[: viewport.rows]):
+            margin = viewport.contents.margin_of(unit)
             if y >= covered:
                 out += [
                     each._replace(line=y, start=each.start + margin, end=each.end + margin)
@@ -154,12 +161,12 @@ class Clickables:
 
     def block_of(self, clickable: ClickableSpan) -> Block | None:
         """Return the block of a visible clickable span."""
-        unit, _, line = self.pane.painter.visible_rows[clickable.line]
-        return self.pane.contents.block_at(line, clickable.start - self.pane.contents.margin_of(unit))
+        unit, _, line = self.viewport.visible_rows[clickable.line]
+        return self.viewport.contents.block_at(line, clickable.start - self.viewport.contents.margin_of(unit))
 
     def at_cursor(self) -> list[ClickableSpan]:
         """Return the visible clickable spans of the selected block."""
-        span = self.pane.cursor.current()
+        span = self.cursor.current()
         return (
             [clickable for clickable in self.visible() if self.block_of(clickable) is span.block]
             if span is not None
@@ -168,14 +175,14 @@ class Clickables:
 
     def link_text(self, clickable: ClickableSpan) -> str:
         """Return the text of a link, also if the link breaks over several lines."""
-        rows = self.pane.painter.visible_rows
+        rows = self.viewport.visible_rows
         pieces = (piece for _, _, line in rows for piece in line.pieces)
         return " ".join("".join(piece.text for piece in pieces if piece.clickable is clickable.clickable).split())
 
     def open_one(self, clickables: list[ClickableSpan], *, outside: bool = False) -> None:
         """Open the only link of a list, or show hints if there are several."""
         if len({id(clickable.clickable) for clickable in clickables}) == 1:
-            self.pane.open_clickable(clickables[0], outside=outside)
+            self._open(clickables[0], outside)
         else:
             self.show_hints(clickables, outside=outside)
 
@@ -186,20 +193,20 @@ class Clickables:
         if clickables := self.visible():
             self.show_hints(clickables)
         else:
-            self.pane.explain("No links on this part of the page.")
+            explain(self.viewport.widget, "No links on this part of the page.")
 
     def show_hints(self, clickables: list[ClickableSpan], *, outside: bool = False) -> None:
         """Show hints at some links. `outside`: open them in the browser, also for lower-case letters."""
-        if not self.pane.has_focus:
-            self.pane.focus()  # The letters of hints are typed in the pane.
+        if not self.viewport.widget.has_focus:
+            self.viewport.widget.focus()  # The letters of hints are typed in the pane.
         self.hints = Hints(clickables, outside=outside)
-        self.pane.repaint()
+        self.viewport.repaint()
 
     def end_hints(self) -> None:
         """Remove the hints."""
         if self.hints is not None:
             self.hints = None
-            self.pane.repaint()
+            self.viewport.repaint()
 
     def press(self, event: Key) -> bool:
         """Handle a key while hints are shown. Return False if none are shown."""
@@ -210,8 +217,8 @@ class Clickables:
         if not pressed or isinstance(pressed, ClickableSpan):
             self.end_hints()
         if isinstance(pressed, ClickableSpan):
-            self.pane.open_clickable(pressed, outside=hints.outside)
-        self.pane.repaint()
+            self._open(pressed, hints.outside)
+        self.viewport.repaint()
         return True
 
     def click(self, event: Click) -> None:
@@ -226,14 +233,14 @@ class Clickables:
             None,
         )
         if clickable is not None:
-            self.pane.open_clickable(clickable, outside=event.ctrl)
+            self._open(clickable, event.ctrl)
             return
-        if event.y < len(self.pane.painter.visible_rows):
-            unit, _, line = self.pane.painter.visible_rows[event.y]
-            block = self.pane.contents.block_at(line, event.x - self.pane.contents.margin_of(unit))
-            spans = self.pane.cursor.spans_of(unit)
+        if event.y < len(self.viewport.visible_rows):
+            unit, _, line = self.viewport.visible_rows[event.y]
+            block = self.viewport.contents.block_at(line, event.x - self.viewport.contents.margin_of(unit))
+            spans = self.cursor.spans_of(unit)
             if (span := next((each for each in spans if each.block is block), None)) is not None:
-                self.pane.cursor.select(span, scroll_to=None)
+                self.cursor.select(span, scroll_to=None)
 
     # Painting
 
@@ -241,17 +248,22 @@ class Clickables:
         """Return the strip of a row with link hints on it, and other text dimmed."""
         if self.hints is None:
             return strip
-        pane, (unit, _, line) = self.pane, self.pane.painter.visible_rows[row]
-        margin = pane.contents.margin_of(unit)
-        return self.hints.with_labels(strip, row, line, margin, pane.text_styles, pane.base_style)
+        viewport, (unit, _, line) = self.viewport, self.viewport.visible_rows[row]
+        margin = viewport.contents.margin_of(unit)
+        return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
-        """Return the number and strip of a row that shows the help for hints. None if every row has a link."""
+        """Return the row number and the strip of the help for hints. None if every row has a link."""
         if self.hints is None:
             return None
-        taken, height = self.hints.rows, self.pane.size.height
+        taken, height = self.hints.rows, self.viewport.widget.size.height
         free = next((row for row in (height - 1, 0, *range(height - 2, 0, -1)) if row not in taken), None)
-        return None if free is None else (free, self.pane.painter.bottom_line("", "", *self.hints.help_parts)[1])
+        if free is None:
+            return None
+        viewport = self.viewport
+        return free, bottom_line(
+            viewport.text_styles, viewport.base_style, viewport.pane_width, "", "", *self.hints.help_parts
+        )
 
 
 LINK_HINTS: Commands[Clickables] = Commands(

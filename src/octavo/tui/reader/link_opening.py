@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.message import Message
 
 from octavo.api.content import GetPage, Page
 from octavo.api.errors import ApiError
@@ -16,7 +18,7 @@ from octavo.documents.parse import parse
 from octavo.lazy_import import lazy
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason, open_link, page_url
 from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
-from octavo.tui.reader.link_titles import ShowsPage
+from octavo.tui.reader.link_titles import ShownPage
 
 if TYPE_CHECKING:
     from octavo.api.places import SpaceRef
@@ -33,13 +35,22 @@ _text_dialog = lazy("octavo.tui.reader.page_dialogs:TextDialog")
 _get_site = lazy("octavo.api.sites:Get")
 
 
-def follow_link(screen: ShowsPage, message: LinkFollowed) -> None:
+class PageRequested(Message):
+    """The user followed a link to another page of the open space."""
+
+    def __init__(self, page: str, anchor: str) -> None:
+        super().__init__()
+        self.page = page
+        self.anchor = anchor
+
+
+def follow_link(shown: ShownPage, message: LinkFollowed) -> None:
     """Open a link of the page that is shown."""
-    app = screen.shell
+    app = shown.shell
     if message.kind == "page":
-        open_link(app, "" if app.session.is_embedded else page_url(screen.page), "page")
-    elif not open_part(app, screen.view, message, lambda followed: follow_link(screen, followed)):
-        _follow_target(screen, message)
+        open_link(app, "" if app.session.is_embedded else page_url(shown.page), "page")
+    elif not open_part(app, shown.view, message, lambda followed: follow_link(shown, followed)):
+        _follow_target(shown, message)
 
 
 def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]) -> bool:
@@ -56,27 +67,26 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
     return True
 
 
-def _follow_target(screen: ShowsPage, message: LinkFollowed) -> None:
-    target = _resolve(screen, message.href)
+def _follow_target(shown: ShownPage, message: LinkFollowed) -> None:
+    target = _resolve(shown, message.href)
     if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ReusableContentLink):
-        open_link(screen.shell, link_url(screen, message.href), "link", text=message.words)
+        open_link(shown.shell, link_url(shown, message.href), "link", text=message.text)
         return
     match target:
         case links.PageLink(page=page_id, anchor=anchor):
-            screen.open_page(page_id, anchor=_with_hash(anchor))
-            screen.pages_tree.select_hidden(page_id)
+            shown.view.post_message(PageRequested(page_id, _with_hash(anchor)))
         case links.AnchorLink(anchor=anchor):
-            if not screen.view.navigation.go_to_anchor(anchor):
-                screen.view.navigation.report_missing(anchor)
-        case links.ReusableContentLink(path=path) if (shared := screen.view.links.find_include(target)) is not None:
-            deferred = screen.view.contents.deferred
-            _show_dialog(screen.shell, deferred, shared, partial(follow_link, screen), f"Reusable content {path}")
+            if not shown.view.navigation.go_to_anchor(anchor):
+                shown.view.navigation.report_missing(anchor)
+        case links.ReusableContentLink(path=path) if (shared := shown.view.links.find_include(target)) is not None:
+            deferred = shown.view.contents.deferred
+            _show_dialog(shown.shell, deferred, shared, partial(follow_link, shown), f"Reusable content {path}")
         case _:
-            open_target(screen.shell, target, href=message.href, text=message.words, at=_files_of(screen))
+            open_target(shown.shell, target, href=message.href, text=message.text, at=_files_of(shown))
 
 
-def _files_of(screen: ShowsPage) -> SpaceRef | None:
-    return screen.space.ref if screen.space is not None else None
+def _files_of(shown: ShownPage) -> SpaceRef | None:
+    return shown.space.ref if shown.space is not None else None
 
 
 def open_target(
@@ -131,30 +141,38 @@ def _is_outside_folder(app: Shell, target: links.Target) -> bool:
     return isinstance(target, links.CollectionLink | links.SiteLink | links.UserLink)
 
 
-def follow_link_page(screen: ShowsPage, page: Page) -> None:
-    """Open the target of a page that is only a link."""
+class PageTarget(NamedTuple):
+    """A page of the open space, and an anchor on it."""
+
+    page: str
+    anchor: str
+
+
+def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
+    """Return the target of a page that is only a link. Open other targets than pages of this space, and return None."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):
-            found = screen.pages.find(str(target.get("page"))) if screen.pages is not None else None
+            found = shown.pages.find(str(target.get("page"))) if shown.pages is not None else None
             if found is not None and found.type == "link":  # Links between link pages may form a circle.
-                screen.shell.say(
+                shown.shell.say(
                     f"{page.title} links to {found.title}, which is also a link. Octavo does not follow links to other links.",
                     tone="care",
                 )
-                return
-            screen.open_page(str(target.get("page")), anchor=_with_hash(target.get("anchor")))
+                return None
+            return PageTarget(str(target.get("page")), _with_hash(target.get("anchor")))
         case "page" | "anchor":
             space, anchor = str(target.get("space")), _with_hash(target.get("anchor"))
-            screen.shell.go(ToPage(space, str(target.get("page")), anchor))
+            shown.shell.go(ToPage(space, str(target.get("page")), anchor))
         case "space":
-            screen.shell.go(ToPage(str(target.get("space"))))
+            shown.shell.go(ToPage(str(target.get("space"))))
         case "file":
-            open_target(screen.shell, links.FileLink(str(target.get("file")), page.title), at=_files_of(screen))
+            open_target(shown.shell, links.FileLink(str(target.get("file")), page.title), at=_files_of(shown))
         case "collection":
-            open_target(screen.shell, links.CollectionLink(str(target.get("collection"))))
+            open_target(shown.shell, links.CollectionLink(str(target.get("collection"))))
         case _:
-            confirm_link(screen.shell, page.href or str(target.get("url") or ""), text=page.title)
+            confirm_link(shown.shell, page.href or str(target.get("url") or ""), text=page.title)
+    return None
 
 
 def _with_hash(anchor: object) -> str:
@@ -165,34 +183,34 @@ def _with_hash(anchor: object) -> str:
 # URLs
 
 
-def copy_url(screen: ShowsPage, message: CopyUrlRequested) -> None:
+def copy_url(shown: ShownPage, message: CopyUrlRequested) -> None:
     """Copy the URL of a link, or of the page that is shown."""
     if message.kind == "page":
-        address, what = "" if screen.shell.session.is_embedded else page_url(screen.page), "page"
+        address, what = "" if shown.shell.session.is_embedded else page_url(shown.page), "page"
     else:
-        address, what = link_url(screen, message.href), "link"
+        address, what = link_url(shown, message.href), "link"
     if address:
         notice = "Copied a link to the page." if what == "page" else "Copied the link."
-        copy_text(screen.shell, address, notice)
+        copy_text(shown.shell, address, notice)
     else:
-        screen.shell.say(missing_link_reason(screen.shell, what), tone="care")
+        shown.shell.say(missing_link_reason(shown.shell, what), tone="care")
 
 
-def link_url(screen: ShowsPage, href: str) -> str:
+def link_url(shown: ShownPage, href: str) -> str:
     """Return the URL of a link's target. Empty if there is none."""
-    page, known = screen.page, screen.shell.workspace
-    target = _resolve(screen, href)
+    page, known = shown.page, shown.shell.workspace
+    target = _resolve(shown, href)
     match target:
         case links.UrlLink(url=url):
             return url
         case links.ReusableContentLink(path=path):
             return path
-        case _ if _is_outside_folder(screen.shell, target):
+        case _ if _is_outside_folder(shown.shell, target):
             return href if "://" in href else ""
-        case _ if screen.shell.session.is_embedded:
+        case _ if shown.shell.session.is_embedded:
             return ""
         case links.PageLink(page=name, anchor=anchor):
-            found = screen.pages.find(name) if screen.pages is not None else None
+            found = shown.pages.find(name) if shown.pages is not None else None
             return _with_anchor(page_url(found), anchor)
         case links.AnchorLink(anchor=anchor):
             return _with_anchor(page_url(page), anchor)
@@ -212,8 +230,8 @@ def _with_anchor(address: str, anchor: str | None) -> str:
 # Requests to the server
 
 
-def _resolve(screen: ShowsPage, href: str) -> links.Target:
-    targets = screen.view.contents.deferred.targets
+def _resolve(shown: ShownPage, href: str) -> links.Target:
+    targets = shown.view.contents.deferred.targets
     return targets.resolve(href) if targets is not None else links.resolve(href, "", links.SpaceIndex(files=None))
 
 

@@ -1,8 +1,8 @@
-"""Titles of link targets outside the space: requested from the server, with kind and size."""
+"""Titles of link targets outside the space, loaded from the server, with their kind and size."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.color import Color
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from octavo.api.spaces import Space
     from octavo.data.live import Live
     from octavo.documents.openapi import Specification
+    from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
     from octavo.tui.reader.page_view import PageView
-    from octavo.tui.widgets.tree import Tree
 
 _thumbnails = lazy("octavo.tui.reader.linked_files:thumbnails")
 _load_by_slug = lazy("octavo.tui.reader.linked_files:load_by_slug")
@@ -46,36 +46,28 @@ _SPECIFICATIONS = 8
 """Maximum number of cached OpenAPI specifications. Each may take some megabytes."""
 
 
-class ShowsPage(Protocol):
-    """Screen that shows the pages of a space, and opens their links."""
+class ShownPage(NamedTuple):
+    """A page with everything that its links need: the view that shows the page, its space and the page tree."""
 
+    shell: Shell
+    view: PageView
     space: Space | None
     pages: PageTree | None
     page: Page | None
 
-    @property
-    def shell(self) -> Shell: ...
 
-    @property
-    def view(self) -> PageView: ...
-
-    @property
-    def pages_tree(self) -> Tree: ...
-
-    def open_page(self, page_id: str, *, anchor: str = "") -> None:
-        """Show a page of the space, and scroll to an anchor."""
-
-
-def set_link_targets(screen: ShowsPage) -> None:
-    """Set where the links of the page get their titles, images and OpenAPI specifications from."""
-    space, tree, page, view = screen.space, screen.pages, screen.page, screen.view
+def set_link_targets(shown: ShownPage) -> None:
+    """Set the sources from which the links of a page get their titles, images and OpenAPI specifications."""
+    shell, view, space, tree, page = shown
     if space is None or tree is None or page is None:
         return
-    deferred, shell = view.contents.deferred, screen.shell
-    version = (space.organization or "", shell.session.live.specifications_parsed)
+    deferred = view.contents.deferred
+    version = (space.id, shell.session.live.specifications_parsed)
     if deferred.specifications is None or deferred.specifications_of != version:
         at = OrganizationRef(organization_id=space.organization)
-        deferred.specifications = AsyncCache(lambda query: _specification(screen, at, query), capacity=_SPECIFICATIONS)
+        deferred.specifications = AsyncCache(
+            lambda query: _specification(shell.session, at, space.ref, query), capacity=_SPECIFICATIONS
+        )
         deferred.specifications_of = version
     if deferred.titles is None:
         is_folder = shell.session.kind == "folder"
@@ -105,30 +97,31 @@ def set_link_targets(screen: ShowsPage) -> None:
         view.lay_out_again()  # Visible links still have the old titles.
 
 
-def show_new_specifications(screen: ShowsPage) -> None:
+def show_new_specifications(shown: ShownPage) -> None:
     """Show new versions of OpenAPI specifications that were loaded since the page was shown."""
-    deferred, version = screen.view.contents.deferred, screen.shell.session.live.specifications_parsed
+    deferred, version = shown.view.contents.deferred, shown.shell.session.live.specifications_parsed
     if deferred.specifications is not None and deferred.specifications_of and deferred.specifications_of[1] != version:
-        set_link_targets(screen)
-        screen.view.lay_out_again()
+        set_link_targets(shown)
+        shown.view.lay_out_again()
 
 
-def reload_link_titles(screen: ShowsPage) -> None:
-    """Request titles again that could not be loaded before."""
-    deferred = screen.view.contents.deferred
+def reload_link_titles(shown: ShownPage) -> None:
+    """Request all titles again, including those that could not be loaded before."""
+    deferred = shown.view.contents.deferred
     deferred.titles = deferred.specifications = deferred.thumbnails = deferred.targets = None
-    set_link_targets(screen)
-    screen.view.lay_out_again()
+    set_link_targets(shown)
+    shown.view.lay_out_again()
 
 
-async def _specification(screen: ShowsPage, at: OrganizationRef, query: str | links.Target) -> Specification:
-    """Return the OpenAPI specification with a slug, or at a URL."""
+async def _specification(
+    session: Session, at: OrganizationRef, location: SpaceRef, query: str | links.Target
+) -> Specification:
+    """Return the OpenAPI specification with a slug, or the one that a link on a page of `location` leads to."""
     found: Specification
     if isinstance(query, str):
-        found = await _load_by_slug(screen.shell.session.live, at, query)
+        found = await _load_by_slug(session.live, at, query)
     else:
-        location = screen.space.ref if screen.space is not None else None
-        found = await _load_from_link(screen.shell.session, at, location, query)
+        found = await _load_from_link(session, at, location, query)
     return found
 
 

@@ -114,7 +114,7 @@ async def scale_image(
     width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
     while width * height > 2 * MOST_CELLS * pixel_scale * pixel_scale:
         width, height = width * 19 // 20, height * 19 // 20
-    request = json.dumps({"width": width, "height": height, "ground": background}).encode()
+    request = json.dumps({"width": width, "height": height, "background": background}).encode()
     try:
         result = await child_programs.run_bounded(
             "decode_picture",
@@ -124,17 +124,17 @@ async def scale_image(
             max_bytes=_HEAD + 3 * width * height,
         )
     except OSError as error:
-        return ScaledPicture(trouble=f"Could not start the program that decodes images: {error.strerror}.")
+        return ScaledPicture(problem=f"Could not start the program that decodes images: {error.strerror}.")
     if result.exceeded:
-        return ScaledPicture(trouble=f"Could not decode the image within {DECODE_SECONDS:g} s.")
-    return read_answer(result.output)
+        return ScaledPicture(problem=f"Could not decode the image within {DECODE_SECONDS:g} s.")
+    return parse_picture(result.output)
 
 
 class _Header(BaseModel):
     """Header that the child process writes before the pixels. It is untrusted: a malicious image may control the
     process."""
 
-    trouble: SafeLine = ""
+    problem: SafeLine = ""
     format: SafeLine = ""
     width: NonNegativeInt = 0
     height: NonNegativeInt = 0
@@ -142,25 +142,25 @@ class _Header(BaseModel):
     size: tuple[NonNegativeInt, NonNegativeInt] = (0, 0)
 
 
-def read_answer(output: bytes) -> ScaledPicture:
-    """Return the image that the child process wrote. Its `trouble` says why there is none."""
+def parse_picture(output: bytes) -> ScaledPicture:
+    """Return the image that the child process wrote. If there is none, `problem` says why."""
     head, found, pixels = output.partition(b"\n")
     try:
-        header = _Header.model_validate_json(head) if found else _Header(trouble=_TOO_MUCH_MEMORY)
+        header = _Header.model_validate_json(head) if found else _Header(problem=_TOO_MUCH_MEMORY)
     except ValueError:
-        header = _Header(trouble=_INCOMPLETE)
+        header = _Header(problem=_INCOMPLETE)
     columns, rows = header.size
-    trouble = header.trouble
-    if not trouble and (not pixels or len(pixels) != columns * rows * 3):
-        trouble = _INCOMPLETE
+    problem = header.problem
+    if not problem and (not pixels or len(pixels) != columns * rows * 3):
+        problem = _INCOMPLETE
     picture = ScaledPicture(
         format=header.format,
         width=header.width,
         height=header.height,
         frames=header.frames,
-        trouble=f"Could not show the image: {trouble}." if trouble else "",
+        problem=f"Could not show the image: {problem}." if problem else "",
     )
-    return picture if trouble else replace(picture, columns=columns, rows=rows, pixels=pixels)
+    return picture if problem else replace(picture, columns=columns, rows=rows, pixels=pixels)
 
 
 def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache[ThumbnailQuery, ScaledPicture]:
@@ -189,7 +189,7 @@ than its file."""
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:
-    """Load the specification that the organization has under a slug. Its `error` says why it cannot be loaded."""
+    """Load the specification with a slug from the organization. If it cannot be loaded, `error` says why."""
     try:
         found = await live.cached_or_fetch(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
@@ -209,7 +209,7 @@ async def load_from_link(
     session: Session, at: OrganizationRef, location: ContentRef | None, target: links.Target
 ) -> Specification:
     """Load the specification that a link leads to: from the organization if it has that URL, or a file of the space
-    `location`. Its `error` says why it cannot be loaded."""
+    `location`. If it cannot be loaded, `error` says why."""
     match target:
         case links.UrlLink(url=url):
             address = url
@@ -245,7 +245,7 @@ async def _file(session: Session, location: ContentRef, target: links.FileLink) 
 
 
 async def parse_file(content: bytes, named: str, *, seconds: float = SECONDS) -> Specification:
-    """Parse an OpenAPI file. The `error` of the result says why it cannot be parsed."""
+    """Parse an OpenAPI file. If it cannot be parsed, `error` of the result says why."""
     try:
         result = await child_programs.run_bounded(
             "read_specification", content, seconds=seconds, memory=MEMORY, max_bytes=_MOST_READ

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rich.style import Style
 from textual.content import Content
@@ -13,7 +13,9 @@ from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document, Run, plain_text
 from octavo.tui.reader.contents import MARK_WIDTH, Contents
-from octavo.tui.reader.reading_position import BlockSpan, LinePosition
+from octavo.tui.reader.reading_position import BlockSpan, LinePosition, Lines
+from octavo.tui.reader.thread_marks import PageThreads
+from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.block_slices import SliceBounds, slice_bounds, whole_block
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.deferred_loaders import deferred_content
@@ -27,11 +29,8 @@ from octavo.tui.render.text_search import BlockTextFinder, Match
 from octavo.tui.render.virtual_lines import KEPT_WHOLE, UnitLayout
 from octavo.tui.widgets.empty_states import empty_lines
 
-if TYPE_CHECKING:
-    from octavo.tui.reader.page_view import PageView
-
 LINE_WIDTHS = (76, 100, 0)
-"""Maximum widths of a text line in cells: narrow, wide, and 0 for the whole pane. In the whole pane, code does not
+"""Maximum widths of a text line in cells: narrow, wide, and 0 for the whole viewport. In the whole pane, code does not
 wrap."""
 PageHead = tuple[str, str]
 """Title and description of a page."""
@@ -40,10 +39,8 @@ PageHead = tuple[str, str]
 class PageContents(Contents):
     """A page, the parsed beginning of a page, or its Markdown source."""
 
-    pane: PageView
-
-    def __init__(self, pane: PageView) -> None:
-        super().__init__(pane)
+    def __init__(self, viewport: Viewport, threads: PageThreads) -> None:
+        self.viewport, self.threads = viewport, threads
         self.document: Document | None = None
         self.key = ""
         """Key of the page that is shown."""
@@ -66,17 +63,16 @@ class PageContents(Contents):
     def has_content(self) -> bool:
         return self.document is not None
 
-    def switch_line_width(self) -> None:
-        """Switch to the next text width."""
+    def next_line_width(self) -> None:
+        """Choose the next text width."""
         self._line_width_index = (self._line_width_index + 1) % len(LINE_WIDTHS)
-        self.pane.lay_out_again()
 
     # Units
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         room = max(10, width - 2 - MARK_WIDTH)
         line_width = min(room, LINE_WIDTHS[self._line_width_index] or room)
-        styles, deferred, wraps_no_code = self.pane.text_styles, self.deferred, self._line_width_index == 2
+        styles, deferred, wraps_no_code = self.viewport.text_styles, self.deferred, self._line_width_index == 2
 
         def renderer_with(deferred: DeferredContent | None) -> Callable[[PageUnit], list[Line]]:
             context = LayoutContext(
@@ -96,8 +92,8 @@ class PageContents(Contents):
             estimate_height=lambda unit: estimate_height(unit, line_width),
             renderer_with=renderer_with,
             margin=max(2, min((width - line_width) // 2, width - line_width - MARK_WIDTH)),
-            measure=line_width,
-            sources=deferred,
+            line_width=line_width,
+            deferred=deferred,
             keeps_lines=self.size <= KEPT_WHOLE,
         )
 
@@ -138,7 +134,7 @@ class PageContents(Contents):
         return block_source(self.document.source, block) if self.document is not None else ""
 
     def find_unit(self, near: int, key: str) -> int:
-        virtual_lines = self.pane.virtual_lines
+        virtual_lines = self.viewport.virtual_lines
 
         def contains(unit_index: int) -> bool:
             return 0 <= unit_index < len(virtual_lines) and bool(
@@ -149,7 +145,7 @@ class PageContents(Contents):
         return next(filter(contains, around), near) if key else near
 
     def slices_of_block(self, unit_index: int) -> range:
-        units, first, last = self.pane.virtual_lines.units, unit_index, unit_index
+        units, first, last = self.viewport.virtual_lines.units, unit_index, unit_index
         while first and units[first - 1].block is units[unit_index].block:
             first -= 1
         while last + 1 < len(units) and units[last + 1].block is units[unit_index].block:
@@ -161,9 +157,9 @@ class PageContents(Contents):
         if margin is None:
             # All slices of a table have the margin of the first, which has the head.
             first = self.slices_of_block(unit_index)[0]
-            widest = max((line.width for line in self.pane.virtual_lines.lines(first)), default=0)
+            widest = max((line.width for line in self.viewport.virtual_lines.lines(first)), default=0)
             wide = widest > self.line_width
-            room = max(2, self.pane.layout_width - widest - MARK_WIDTH)
+            room = max(2, self.viewport.layout_width - widest - MARK_WIDTH)
             margin = self._margins[unit_index] = min(self.margin, room) if wide else self.margin
         return margin
 
@@ -171,7 +167,7 @@ class PageContents(Contents):
         self._margins = {}
 
     def empty_lines(self) -> list[Content]:
-        if not self.is_whole or self.pane.is_outdated:
+        if not self.is_whole or self.viewport.is_outdated:
             return []
         title = [Content(f"  {self.head[0]}").stylize("bold")] if self.head[0] else []
         return [Content(""), *title, *empty_lines("This page is empty.", "Press J for the next page")]
@@ -188,45 +184,45 @@ class PageContents(Contents):
         return cursor_bar(line, block_ids)
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
-        return self.pane.threads.block_at(span)
+        return self.threads.block_at(span)
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
-        return (span.block, *(block for block in blocks_around(self.pane, span) if block.kind == "table"))
+        return (span.block, *(block for block in blocks_around(self.viewport, span) if block.kind == "table"))
 
     # Marks and sticky table heads
 
     def sticky_rows(self, top: LinePosition) -> int:
-        return len(sticky_head(self.pane, top).lines)
+        return len(sticky_head(self.viewport, top).lines)
 
     def before_painting(self) -> None:
-        self._head = sticky_head(self.pane, self.pane.top)
+        self._head = sticky_head(self.viewport, self.viewport.top)
 
     def with_marks(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
-        return self.pane.threads.with_mark(strip, unit_index, number, line, self.line_width)
+        return self.threads.with_mark(strip, unit_index, number, line, self.line_width)
 
     def with_sticky_head(self, strip: Strip, row: int) -> Strip:
         if row >= len(self._head.lines):
             return strip
-        styles, margin = self.pane.text_styles, self.margin_of(self._head.unit_index)
-        strip = paint_line(self._head.lines[row], margin, strip.cell_length, self.pane.base_style)
+        styles, margin = self.viewport.text_styles, self.margin_of(self._head.unit_index)
+        strip = paint_line(self._head.lines[row], margin, strip.cell_length, self.viewport.base_style)
         style = Style(underline=True) if styles.mono else styles.panel
         return restyle(strip, [(margin, margin + self._head.width + 1, style)])
 
     # Find in page
 
-    def text_finder(self) -> BlockTextFinder:
-        blocks = ((index, unit.slice or unit.block) for index, unit in enumerate(self.pane.virtual_lines.units))
+    def text_finder(self, lines: Lines) -> BlockTextFinder:
+        blocks = ((index, unit.slice or unit.block) for index, unit in enumerate(lines.units))
         return BlockTextFinder(
             blocks, self.deferred.targets.text_of if self.deferred.targets is not None else plain_text
         )
 
     def is_hidden(self, match: Match, known: dict[tuple[int, int], bool]) -> bool:
-        return self.pane.folds.hides(match.path, known)
+        return self.viewport.folds.hides(match.path, known)
 
     def expand_to(self, match: Match) -> bool:
-        changed = self.pane.folds.expand_path(match.path)
+        changed = self.viewport.folds.expand_path(match.path)
         if changed:
-            self.pane.lay_out_unit(match.unit_index)
+            self.viewport.lay_out_unit(match.unit_index)
         return changed
 
 
@@ -242,7 +238,7 @@ def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: b
 
 
 def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
-    """Return the first heading if it repeats the title of the page. None otherwise."""
+    """Return the first heading of a page if it repeats the title of the page. None otherwise."""
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None
@@ -250,8 +246,8 @@ def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
 
 
 def ranges_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return the blocks of lines, each with its first and last line. Columns and cards follow each other in the order
-    of the page."""
+    """Return the blocks of lines, each with its first and last line, in the order of the page: the blocks of the first
+    column or card precede those of the next."""
     if not any(isinstance(line, SplitLine) for line in lines):
         return block_ranges(lines)
     found = [
@@ -290,30 +286,30 @@ class TableHead(NamedTuple):
 NO_HEAD = TableHead(0, (), 0)
 
 
-def blocks_around(pane: PageView, span: BlockSpan) -> list[Block]:
+def blocks_around(viewport: Viewport, span: BlockSpan) -> list[Block]:
     """Return the blocks around a selectable block, outermost first, and the block itself."""
-    unit = pane.virtual_lines.units[span.unit_index]
+    unit = viewport.virtual_lines.units[span.unit_index]
     return [whole_block(each) for each in path_to_block(unit.slice or unit.block, span.block.key)] or [span.block]
 
 
-def table_of(pane: PageView, span: BlockSpan) -> Block | None:
+def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
     """Return the table that contains a row. None if the block is not a row."""
     if span.block.kind != "row":
         return None
-    return next((block for block in reversed(blocks_around(pane, span)) if block.kind == "table"), None)
+    return next((block for block in reversed(blocks_around(viewport, span)) if block.kind == "table"), None)
 
 
-def sticky_head(pane: PageView, top: LinePosition) -> TableHead:
+def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
     """Return the head of the table whose rows are at `top`. It has no lines if the head itself is visible or too
     high."""
-    if not len(pane.virtual_lines):
+    if not len(viewport.virtual_lines):
         return NO_HEAD
     unit, line = top
-    lines = pane.virtual_lines.lines(unit)
+    lines = viewport.virtual_lines.lines(unit)
     kinds = _kinds(lines[: line + 1])
     if set(kinds) == {"row"}:
-        unit = _unit_with_head(pane, unit)
-        lines = pane.virtual_lines.lines(unit)
+        unit = _unit_with_head(viewport, unit)
+        lines = viewport.virtual_lines.lines(unit)
         kinds = _kinds(lines)
     if not kinds or kinds[-1] != "row" or "table" not in kinds:
         return NO_HEAD
@@ -322,28 +318,29 @@ def sticky_head(pane: PageView, top: LinePosition) -> TableHead:
     while first and lines[first - 1].block is table:
         first -= 1
     head = lines[first:rule]
-    if set(kinds[rule + 1 :]) != {"row"} or len(head) > min(_MOST_HEAD_LINES, pane.rows // 4):
+    if set(kinds[rule + 1 :]) != {"row"} or len(head) > min(_MOST_HEAD_LINES, viewport.rows // 4):
         return NO_HEAD
     return TableHead(unit, head, lines[rule].width)
 
 
-def _unit_with_head(pane: PageView, unit_index: int) -> int:
-    """Return the index of the unit with the head of the table that a unit begins with."""
-    bounds = _table_bounds(pane, unit_index)
+def _unit_with_head(viewport: Viewport, unit_index: int) -> int:
+    """Return the index of the unit with the head of a table, if a unit begins with rows of that table. Otherwise return
+    the same index."""
+    bounds = _table_bounds(viewport, unit_index)
     if bounds is None:
         return unit_index
-    slices = ((each, _table_bounds(pane, each)) for each in pane.contents.slices_of_block(unit_index))
+    slices = ((each, _table_bounds(viewport, each)) for each in viewport.contents.slices_of_block(unit_index))
     return next(
         (each for each, other in slices if other and other.is_first and other.whole_block is bounds.whole_block),
         unit_index,
     )
 
 
-def _table_bounds(pane: PageView, unit_index: int) -> SliceBounds | None:
+def _table_bounds(viewport: Viewport, unit_index: int) -> SliceBounds | None:
     """Return the bounds of the table slice that a unit begins with. None if it begins with another block."""
-    block = pane.virtual_lines.units[unit_index].slice
+    block = viewport.virtual_lines.units[unit_index].slice
     while block is not None and block.kind != "table":
-        at = pane.folds.chosen_tab(block) if block.kind == "tabs" else 0
+        at = viewport.folds.chosen_tab(block) if block.kind == "tabs" else 0
         block = block.children[at] if block.children else None
     return slice_bounds(block) if block is not None else None
 

@@ -11,6 +11,8 @@ from textual.app import App, ComposeResult
 from octavo.documents.blocks import Block, Document, plain_text
 from octavo.tui.reader.page_view import Excerpt, PageView
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.text_selection import TextCopied
+from octavo.tui.reader.viewport import explain
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
@@ -66,8 +68,8 @@ class TextDialog(Dialog[LinkFollowed | None]):
     def _fit(self) -> None:
         """Adapt the height of the dialog to its text."""
         view = self._view
-        view.virtual_lines.lay_out_some(2 * view.rows)
-        view.styles.height = max(1, view.virtual_lines.total)
+        view.viewport.virtual_lines.lay_out_some(2 * view.viewport.rows)
+        view.styles.height = max(1, view.viewport.virtual_lines.total)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._fit)
@@ -148,7 +150,9 @@ class TableRowDialog(Dialog[TableRowResult]):
         excerpt = Excerpt(
             first, page.block_commands.why_no_comment, can_change_width=False, open_clickable=self._close_with_clickable
         )
-        self._view = PageView(ascii=page.text_styles.ascii, mono=page.text_styles.mono, excerpt=excerpt)
+        self._view = PageView(
+            ascii=page.viewport.text_styles.ascii, mono=page.viewport.text_styles.mono, excerpt=excerpt
+        )
         self._view.contents.deferred = page.contents.deferred
 
     def body(self) -> ComposeResult:
@@ -173,8 +177,8 @@ class TableRowDialog(Dialog[TableRowResult]):
     def _fit(self) -> None:
         """Adapt the height of the dialog to its fields."""
         view = self._view
-        view.virtual_lines.lay_out_some(2 * view.rows)
-        view.styles.height = max(3, view.virtual_lines.total)
+        view.viewport.virtual_lines.lay_out_some(2 * view.viewport.rows)
+        view.styles.height = max(3, view.viewport.virtual_lines.total)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._fit)
@@ -184,9 +188,9 @@ class TableRowDialog(Dialog[TableRowResult]):
 
     @on(Reader.ThreadRequested)
     def _explain_missing_link(self) -> None:
-        self._view.explain("This field has no link to open.")
+        explain(self._view, "This field has no link to open.")
 
-    @on(Reader.Copied)
+    @on(TextCopied)
     def _notify_copied(self) -> None:
         if isinstance(self.app, HostApp):
             self.app.notices.say("Copied the field.")

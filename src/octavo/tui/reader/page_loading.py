@@ -6,29 +6,28 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from textual.message import Message
 
 from octavo.documents.blocks import Document
 from octavo.documents.parse import IncrementalParse
-from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT, raise_in_pane, remove_lines
-from octavo.tui.reader.page_contents import PageHead, blocks_with_title
+from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT
+from octavo.tui.reader.page_contents import PageContents, PageHead, blocks_with_title
+from octavo.tui.reader.page_navigation import PageNavigation
+from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition, reading_position_of
 from octavo.tui.render.layout import PageUnit, split_into_units
 from octavo.tui.render.layout_context import Folds, path_to_block
 from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.terminal import polite_thread
 
-if TYPE_CHECKING:
-    from octavo.tui.reader.page_view import PageView
-
 FIRST_BLOCKS = 24
 """Number of blocks on the first screen."""
 RESTORE_WAIT = 0.06
 """Seconds that the first screen waits for the position to restore. The previous page stays visible."""
 PAINT_WAIT = 0.1
-"""Seconds that the thread waits until the first screen is painted."""
+"""Maximum number of seconds that the thread waits for the first screen to be painted."""
 _FREED_AT_ONCE = 4
 
 
@@ -46,13 +45,13 @@ class ParsedPage(NamedTuple):
 
 
 class PageLoad:
-    """A page that the thread parses: `first_screen` and `whole_page` are set when they are ready."""
+    """A page that the thread parses. It sets `first_screen` and `whole_page` when they are ready."""
 
     def __init__(
         self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, replaces: bool
     ) -> None:
-        """`restore_key`: key of the block to restore, which the first screen waits for. `folds`: expanded blocks.
-        `replaces`: the page on screen stays until the whole page is parsed."""
+        """`restore_key`: key of the block to scroll to. The first screen waits until this block is parsed. `folds`:
+        state of expanded blocks. `replaces`: the visible page stays until the whole new page is parsed."""
         self.markdown, self.head, self.key, self.folds, self.replaces = markdown, head, key, folds, replaces
         self.layout: UnitLayout | None = None
         """Layout for the thread. None if the thread does not lay out the page."""
@@ -87,7 +86,7 @@ class PageLoad:
         self.has_first.set()
 
     def _wait_until_painted(self) -> Iterator[None]:
-        """Wait until the first screen is painted: the thread would slow down the event loop."""
+        """Wait until the first screen is painted: parsing at the same time would slow down the event loop."""
         until = time.perf_counter() + PAINT_WAIT
         while not (self.replaces or self.is_painted) and time.perf_counter() < until:
             time.sleep(0.001)
@@ -105,8 +104,8 @@ class PageLoad:
 class PageLoader:
     """Loads and shows the pages of a `PageView`."""
 
-    def __init__(self, pane: PageView) -> None:
-        self.pane, self.contents, self.navigation, self.threads = pane, pane.contents, pane.navigation, pane.threads
+    def __init__(self, pane: Reader, contents: PageContents, navigation: PageNavigation) -> None:
+        self.pane, self.contents, self.navigation, self.threads = pane, contents, navigation, contents.threads
         self._current: PageLoad | None = None
         self._work: polite_thread.Work | None = None
         self.position_at_end: ReadingPosition | None = None
@@ -129,15 +128,15 @@ class PageLoader:
         self.position_at_end = None
         page, position = self.navigation.position_to_restore or ("", ReadingPosition())
         restore_key = position.block if page == key and not is_shown else ""
-        folds = self.pane.folds if is_shown else Folds()
+        folds = self.pane.viewport.folds if is_shown else Folds()
         load = PageLoad(markdown, head, key, restore_key, folds, replaces=is_shown)
         if len(markdown) < SHORT_PAGE:
             for _ in load.steps():
                 pass
         else:
             if not is_shown:
-                load.layout = self.pane.background.prepare(load.folds, len(markdown))
-            self._work = polite_thread.thread.begin(self.steps(load), self._raise)
+                load.layout = self.pane.viewport.background.prepare(load.folds, len(markdown))
+            self._work = polite_thread.thread.begin(self.steps(load), self.pane.viewport.raise_later)
             if not is_shown:
                 load.has_first.wait(THREAD_WAIT)
         if load.whole_page is not None:
@@ -162,9 +161,6 @@ class PageLoader:
             yield
         self.pane.call_later(self._show_rest, load)
 
-    def _raise(self, error: Exception) -> None:
-        raise_in_pane(self.pane, error)
-
     def _show(self, page: ParsedPage, head: PageHead, key: str, folds: Folds, *, is_complete: bool) -> None:
         """Show a page or its first screen."""
         pane, contents, document = self.pane, self.contents, page.document
@@ -172,7 +168,11 @@ class PageLoader:
         if same and document is contents.document and head == contents.head and not pane.state.has_failed:
             return
         pane.state.clear()
-        anchor = reading_position_of(pane.virtual_lines, pane.top, pane.layout_width) if same else None
+        anchor = (
+            reading_position_of(pane.viewport.virtual_lines, pane.viewport.top, pane.viewport.layout_width)
+            if same
+            else None
+        )
         if not same:
             self.navigation.pending_jump = self.navigation.pending_jump if contents.document is None else None
             pane.selection.cancel_copy()
@@ -182,10 +182,10 @@ class PageLoader:
         contents.discard_source_units()
         if not same:
             contents.key, contents.shows_source = key, False
-            pane.folds, pane.cursor.selected = folds, None
+            pane.viewport.folds, pane.cursor.selected = folds, None
             self.threads.clear()
             pane.find_bar.clear()
-            remove_lines(pane)
+            pane.viewport.remove_lines()
             for cache in contents.deferred:
                 cache.clear_requests()
         pane.lay_out_again(anchor=anchor, laid=page.laid)
@@ -195,7 +195,7 @@ class PageLoader:
             # The jump was requested before the first page was shown.
             self.navigation.go_to_anchor(self.navigation.pending_jump.anchor)
         pane.refresh_bindings()
-        pane.notify_moved()
+        pane.viewport.notify_moved()
 
     def _show_whole(self, page: ParsedPage, head: PageHead, key: str, folds: Folds) -> None:
         self._show(page, head, key, folds, is_complete=True)
@@ -208,7 +208,7 @@ class PageLoader:
         self.navigation.restore_if_parsed()
         self.navigation.restore_again()
         self.pane.refresh_bindings()
-        self.pane.notify_moved()
+        self.pane.viewport.notify_moved()
         self.pane.post_message(PageLoaded())
 
     def go_to_end(self) -> None:
@@ -230,8 +230,8 @@ class PageLoader:
     def free_page(self) -> None:
         """Free the page that was shown. The thread does it: freeing a long page is slow."""
         if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
-            freed: list[object] = [*document.blocks, *self.pane.virtual_lines.kept, *self.contents.page_units]
-            free = partial(polite_thread.thread.begin, _free(freed), self._raise, soon=False)
+            freed: list[object] = [*document.blocks, *self.pane.viewport.virtual_lines.kept, *self.contents.page_units]
+            free = partial(polite_thread.thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)
             self.pane.call_later(free)  # Later: the pane still refers to the blocks now.
         self.navigation.forget_page()
 
@@ -249,7 +249,7 @@ class PageLoader:
         contents.discard_source_units()
         self.threads.mark_document(first.document)
         self.pane.lay_out_again()
-        self.pane.notify_moved()
+        self.pane.viewport.notify_moved()
 
     def _show_rest(self, load: PageLoad) -> None:
         """Show the rest of the page below its first screen."""
@@ -261,20 +261,20 @@ class PageLoader:
         if load.replaces:
             self._show(page, load.head, load.key, load.folds, is_complete=True)
         else:
-            known = len(pane.virtual_lines)
+            known = len(pane.viewport.virtual_lines)
             contents.document, contents.page_units, contents.is_whole = page.document, page.units, True
             if contents.shows_source:
                 self.navigation.show_whole_source()
             elif known and page.laid is not None:
-                pane.background.take(page.laid, page.units[known:])
+                pane.viewport.background.take(page.laid, page.units[known:])
             else:
                 pane.lay_out_again(laid=page.laid)
-            pane.update_scroll_bar()
+            pane.viewport.update_scroll_bar()
             pane.find_bar.content_changed()
         if wants_end:
             pane.cursor.go_to_edge(1)
         self._finish(page.document)
-        pane.continue_work()
+        pane.viewport.continue_work()
 
 
 def _free(freed: list[object]) -> Iterator[None]:

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from octavo.documents import anchors
 from octavo.documents.blocks import Block, Document
-from octavo.tui.reader.contents import STILL_LOADING, is_at_end
-from octavo.tui.reader.page_contents import repeated_title
+from octavo.tui.reader.contents import STILL_LOADING
+from octavo.tui.reader.page_contents import PageContents, repeated_title
+from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import (
     START,
     LinePosition,
@@ -20,15 +21,16 @@ from octavo.tui.reader.reading_position import (
     count_lines,
     reading_position_of,
 )
+from octavo.tui.reader.thread_marks import PageThreads
+from octavo.tui.reader.viewport import explain
 from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.render.page_parts import anchors_above
 from octavo.tui.widgets.commands import Command, Commands
 
-if TYPE_CHECKING:
-    from octavo.tui.reader.page_view import PageView
-
 _MOST_SLICES = 4
 """Maximum number of slices that are searched for a block. Laying out all slices of a block may take seconds."""
+
+_THREADS_LOADING = "The threads on this page are still loading."
 
 
 class PendingJump(NamedTuple):
@@ -47,8 +49,8 @@ class PendingJump(NamedTuple):
 class PageNavigation:
     """Reading position on the page of a `PageView`."""
 
-    def __init__(self, pane: PageView) -> None:
-        self.pane, self.contents, self.cursor = pane, pane.contents, pane.cursor
+    def __init__(self, pane: Reader, contents: PageContents, threads: PageThreads) -> None:
+        self.pane, self.contents, self.cursor, self.threads = pane, contents, pane.cursor, threads
         self.position_to_restore: tuple[str, ReadingPosition] | None = None
         """Key of the page to return to, and the position to restore. None if nothing is to be restored."""
         self._position_when_asked = ReadingPosition()
@@ -75,7 +77,7 @@ class PageNavigation:
         document, here = self.contents.document, self.cursor.current()
         if document is None or here is None:
             return ""
-        if self.pane.lines_above and is_at_end(self.pane):
+        if self.pane.viewport.lines_above and self.pane.viewport.is_at_end:
             visible = self.cursor.visible_spans()
             here = visible[-1] if visible and visible[0].block is here.block else here
         if self._anchor_cache is None or self._anchor_cache[0] is not document:
@@ -89,7 +91,7 @@ class PageNavigation:
             block = units[unit_index].slice or units[unit_index].block
             return any(each.kind == "heading" for each in block.walk())
 
-        units = self.pane.virtual_lines.units
+        units = self.pane.viewport.virtual_lines.units
         found = self.cursor.find_next(step, lambda span: span.block.kind == "heading", may_contain_heading)
         if found is not None:
             self.cursor.select(found, scroll_to="top")
@@ -132,22 +134,22 @@ class PageNavigation:
         if self.contents.shows_source:
             self.toggle_source()
         self.cursor.selected = None
-        self.pane.go_to(START)
-        self.pane.repaint()
-        self.pane.notify_moved()
+        self.pane.viewport.go_to(START)
+        self.pane.viewport.repaint()
+        self.pane.viewport.notify_moved()
 
     def go_to_block(self, key: str, scroll_to: ScrollTo | None = "top") -> bool:
         """Select a block and scroll to it, and expand blocks that hide it. Return False if there is no such block."""
         if self.contents.shows_source:
             self.toggle_source()
         tries = _MOST_SLICES
-        for unit, each in enumerate(self.pane.virtual_lines.units):
+        for unit, each in enumerate(self.pane.viewport.virtual_lines.units):
             top = each.slice or each.block
             path = path_to_block(top, key)
             if not path:
                 continue
-            if self.pane.folds.expand_path(path):
-                self.pane.lay_out_unit(unit)
+            if self.pane.viewport.folds.expand_path(path):
+                self.pane.viewport.lay_out_unit(unit)
             # Some blocks are not selectable: select a block inside or around them.
             around = {block.key for block in path if block.key}
             inside = {block.key for block in path[-1].walk() if block.key}
@@ -162,6 +164,33 @@ class PageNavigation:
                 return False
         return False
 
+    # Threads
+
+    @property
+    def why_no_thread(self) -> str | None:
+        """Disabled reason of the thread commands. None if they are enabled."""
+        if self.threads.marks:
+            return None
+        if not self.contents.is_whole:
+            return STILL_LOADING
+        return _THREADS_LOADING if self.threads.is_loading else "No block on this page has an open thread."
+
+    def go_to_thread(self, step: int) -> None:
+        """Select the next or previous block with an open thread, and expand blocks that hide it."""
+        units = self.pane.viewport.virtual_lines.units
+        found = self.cursor.find_next(
+            step,
+            lambda span: span.block.key in self.threads.paths_by_block(span.unit_index, self.threads.marks),
+            lambda unit: self.threads.marks.has_threads(units[unit].block, units[unit].slice),
+        )
+        if found is None:
+            return
+        hidden = self.threads.marked_blocks(found, hidden=True)
+        if hidden and not self.threads.marked_blocks(found, hidden=False):
+            self.go_to_block(hidden[0 if step > 0 else -1].key, "third")
+        else:
+            self.cursor.select(found, scroll_to="third")
+
     # Restore the position of a page that is opened again
 
     @property
@@ -169,13 +198,13 @@ class PageNavigation:
         """Reading position with all expanded blocks, to restore when this page is opened again."""
         if self._unfinished_restore is not None and not self.position().has_moved(self._unfinished_restore[1]):
             return self._unfinished_restore[0]
-        return self.position()._replace(folds=deepcopy(self.pane.folds))
+        return self.position()._replace(folds=deepcopy(self.pane.viewport.folds))
 
     def restore(self, saved: ReadingPosition) -> None:
         """Restore a reading position, or wait until that part of the page is parsed."""
         if saved.folds is not None:
-            self.pane.folds = deepcopy(saved.folds)
-        units, top = self.pane.virtual_lines.units, saved.top
+            self.pane.viewport.folds = deepcopy(saved.folds)
+        units, top = self.pane.viewport.virtual_lines.units, saved.top
         if self.contents.is_whole or not top or any(path_to_block(each.slice or each.block, top) for each in units):
             self._restore_now(saved)
         else:
@@ -198,7 +227,11 @@ class PageNavigation:
     def position(self) -> ReadingPosition:
         """Return the current reading position."""
         pane, block = self.pane, self.cursor.selected[1].key if self.cursor.selected is not None else ""
-        top = reading_position_of(pane.virtual_lines, pane.top, pane.layout_width) if pane.lines_above else None
+        top = (
+            reading_position_of(pane.viewport.virtual_lines, pane.viewport.top, pane.viewport.layout_width)
+            if pane.viewport.lines_above
+            else None
+        )
         return (top or ReadingPosition())._replace(block=block, is_source=self.contents.shows_source)
 
     # Restore the position after going back
@@ -211,12 +244,12 @@ class PageNavigation:
         if self._unfinished_restore is not None and not self.position().has_moved(self._unfinished_restore[1]):
             unfinished = self._unfinished_restore[0]
             return ReadingPosition(unfinished.top, -unfinished.offset) if unfinished.top else None
-        span = self.cursor.current() if self.cursor.selected is not None or self.pane.lines_above else None
+        span = self.cursor.current() if self.cursor.selected is not None or self.pane.viewport.lines_above else None
         if span is None or not span.block.key:
             return None
-        if self.pane.lines_above == 0 and self.cursor.visible_spans()[:1] == [span]:
+        if self.pane.viewport.lines_above == 0 and self.cursor.visible_spans()[:1] == [span]:
             return None
-        return ReadingPosition(span.block.key, self.pane.row_of(span.start))
+        return ReadingPosition(span.block.key, self.pane.viewport.row_of(span.start))
 
     def restore_later(self, key: str, position: ReadingPosition | None) -> None:
         """Restore a position when the page `key` is shown, as soon as that part of the page is parsed."""
@@ -226,7 +259,7 @@ class PageNavigation:
     def restore_if_parsed(self) -> None:
         """Restore the position that `restore_later` stored, if that part of the page is parsed and the user has not
         moved."""
-        if self.position_to_restore is None or not len(self.pane.virtual_lines):
+        if self.position_to_restore is None or not len(self.pane.viewport.virtual_lines):
             return
         page, position = self.position_to_restore
         if page != self.contents.key:
@@ -238,29 +271,29 @@ class PageNavigation:
         if not self.go_to_block(position.block, scroll_to=None):
             self.position_to_restore = None if self.contents.is_whole else (page, position)
         elif (span := self.cursor.current()) is not None:
-            lines, rows = self.pane.virtual_lines, self.pane.rows
+            lines, rows = self.pane.viewport.virtual_lines, self.pane.viewport.rows
             if not self.contents.is_whole and count_lines(lines, LinePosition(span.unit_index, span.last), rows) < rows:
                 self.position_to_restore, self.cursor.selected = (page, position), cursor
                 return  # The block cannot scroll to its old row before more lines follow it.
-            self.pane.show_in_row(span.start, min(max(position.below, span.first - span.last), rows - 1))
+            self.pane.viewport.show_in_row(span.start, min(max(position.below, span.first - span.last), rows - 1))
 
     # Jumps to content that is not parsed yet
 
     def with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
-        """Call `show` with a footnote once it is parsed, or with None if there is none. Does nothing if the user has
-        moved."""
+        """Call `show` with a footnote once it is parsed, or with None if the page has no such footnote. Do nothing if
+        the user has moved meanwhile."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_whole:
             show(note)
         else:  # Footnotes are at the end of a page.
             self.pending_jump = PendingJump(label, self.position(), show=show)
-            self.pane.explain(STILL_LOADING)
+            explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
         """Report a link to a missing heading. On a page that is still loading, the report waits for the rest."""
         if self.pending_jump is not None and self.pending_jump.anchor == anchor.lstrip("#"):
             self.pending_jump = self.pending_jump._replace(by_link=True)
         else:
-            self.pane.explain(f"This page has no heading “{anchor.lstrip('#')}”. The heading may have been renamed.")
+            explain(self.pane, f"This page has no heading “{anchor.lstrip('#')}”. The heading may have been renamed.")
 
     def follow_pending_jump(self) -> None:
         """Go to the target of a pending jump if it is parsed now, unless the user has moved."""
@@ -279,7 +312,7 @@ class PageNavigation:
         if self.contents.document is None:
             return
         self.position_to_restore = self._unfinished_restore = self.pending_jump = None
-        line, at_top = self._source_line(), self.pane.lines_above == 0
+        line, at_top = self._source_line(), self.pane.viewport.lines_above == 0
         visible = next((span.block for span in self.cursor.visible_spans() if self.cursor.current() == span), None)
         self.contents.shows_source = not self.contents.shows_source
         self.contents.source_block = visible if self.contents.shows_source else None
@@ -289,19 +322,21 @@ class PageNavigation:
         self.pane.lay_out_again(anchor=ReadingPosition(unit=at))
         self.pane.find_bar.content_changed()
         if at_top:
-            self.pane.go_to(START)
+            self.pane.viewport.go_to(START)
         if visible is not None:
             self._select_key(visible.key)
-        self.pane.notify_moved()
+        self.pane.viewport.notify_moved()
         if self.pane.is_running:
             self.pane.refresh_bindings()
 
     def _source_line(self) -> int:
         """Return the source line at the top, or the first source line of the block at the top."""
-        if not len(self.pane.virtual_lines):
+        if not len(self.pane.viewport.virtual_lines):
             return 0
-        unit, line = self.pane.top
-        block: Block = self.pane.virtual_lines.units[unit].slice or self.pane.virtual_lines.units[unit].block
+        unit, line = self.pane.viewport.top
+        block: Block = (
+            self.pane.viewport.virtual_lines.units[unit].slice or self.pane.viewport.virtual_lines.units[unit].block
+        )
         return block.lines[0] + (line if self.contents.shows_source else 0)
 
     def _unit_at_source_line(self, line: int) -> tuple[int, int]:
@@ -314,14 +349,16 @@ class PageNavigation:
         self.contents.discard_source_units()
         line = self._source_line()
         at, first = self._unit_at_source_line(line)
-        self.pane.lay_out_again(anchor=ReadingPosition(unit=at, place=line - first, width=self.pane.layout_width))
+        self.pane.lay_out_again(
+            anchor=ReadingPosition(unit=at, unit_offset=line - first, width=self.pane.viewport.layout_width)
+        )
 
     def _select_key(self, key: str) -> None:
         """Select the block `key` after a switch between page and source."""
         if not self.contents.shows_source:
             self.go_to_block(key, scroll_to="third")
             return
-        for unit, each in enumerate(self.pane.virtual_lines.units):
+        for unit, each in enumerate(self.pane.viewport.virtual_lines.units):
             if each.block.key == key:
                 self.cursor.select(self.cursor.spans_of(unit)[0], scroll_to="third")
                 return
@@ -331,6 +368,17 @@ def _step(step: int) -> Callable[[object, PageNavigation], None]:
     return lambda _, navigation: navigation.go_to_heading(step)
 
 
+PAGE_THREADS: Commands[PageNavigation] = Commands(
+    "page",
+    (
+        Command("next_thread", "t", "Next thread", "Go to the next open thread", run=lambda _, navigation: navigation.go_to_thread(1),
+                why_not=lambda _, navigation: navigation.why_no_thread),
+        Command("prev_thread", "T", "Previous thread", "Go to the previous open thread",
+                run=lambda _, navigation: navigation.go_to_thread(-1), shown=False,
+                why_not=lambda _, navigation: navigation.why_no_thread),
+    ),
+    find=lambda view: view.navigation,
+)  # fmt: skip
 HEADINGS: Commands[PageNavigation] = Commands(
     "page",
     (

@@ -18,15 +18,17 @@ from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document
 from octavo.documents.emoji import to_emoji
 from octavo.lazy_import import lazy
-from octavo.tui.reader.block_cursor import AT_CURSOR, PANNING, BlockCommands
-from octavo.tui.reader.contents import STILL_LOADING, is_at_end
+from octavo.tui.reader.block_commands import AT_CURSOR, BlockCommands
+from octavo.tui.reader.block_cursor import PANNING
+from octavo.tui.reader.contents import STILL_LOADING
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.link_hints import LINK_HINTS
 from octavo.tui.reader.page_contents import PageContents, table_of
 from octavo.tui.reader.page_loading import PageLoader
-from octavo.tui.reader.page_navigation import HEADINGS, SOURCE, PageNavigation
+from octavo.tui.reader.page_navigation import HEADINGS, PAGE_THREADS, SOURCE, PageNavigation
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
-from octavo.tui.reader.thread_marks import PAGE_THREADS, PageThreads
+from octavo.tui.reader.thread_marks import PageThreads
+from octavo.tui.reader.viewport import explain
 from octavo.tui.render.layout_context import path_to_block, tab_slug
 from octavo.tui.render.link_targets import LinkDestination, link_destination
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
@@ -77,24 +79,24 @@ class PageLinks:
         return targets.destination(address) if targets is not None else link_destination(address)
 
     def _toggle(self, clickable: ClickableSpan) -> None:
-        rows = self.pane.painter.visible_rows
+        rows = self.pane.viewport.visible_rows
         here = rows[clickable.line][0] if clickable.line < len(rows) else 0
-        for unit in (here, *range(len(self.pane.virtual_lines))):
-            each = self.pane.virtual_lines.units[unit]
+        for unit in (here, *range(len(self.pane.viewport.virtual_lines))):
+            each = self.pane.viewport.virtual_lines.units[unit]
             path = path_to_block(each.slice or each.block, clickable.target)
             if path:
                 if clickable.kind == "tab":
                     self._choose_tab(path[-1].children[clickable.clickable.index])
                 else:
-                    self.pane.folds.toggle(path[-1])
-                self.pane.lay_out_unit(unit)
+                    self.pane.viewport.folds.toggle(path[-1])
+                self.pane.viewport.lay_out_unit(unit)
                 return
 
     def _choose_tab(self, tab: Block) -> None:
-        self.pane.folds.choose_tab(tab)
-        for unit, each in enumerate(self.pane.virtual_lines.units):
+        self.pane.viewport.folds.choose_tab(tab)
+        for unit, each in enumerate(self.pane.viewport.virtual_lines.units):
             if each.block.kind not in ("paragraph", "heading"):
-                self.pane.virtual_lines.forget(unit)
+                self.pane.viewport.virtual_lines.forget(unit)
 
     def _select_tab(self, name: str) -> None:
         """Switch all tabs of the page to the tab `name`."""
@@ -102,7 +104,7 @@ class PageLinks:
         tabs = (tab for block in self.contents.walk() if block.kind == "tabs" for tab in block.children)
         found = next((tab for tab in tabs if wanted in (tab_slug(tab), _title(tab))), None)
         if found is None:
-            self.pane.explain(f"This page has no tab “{name}”.")
+            explain(self.pane, f"This page has no tab “{name}”.")
             return
         self._choose_tab(found)
         self.pane.lay_out_again()
@@ -172,14 +174,14 @@ def _why_empty(page: PageView) -> str:
 def _for_page(group: Commands[Any]) -> Commands[Any]:
     """Return commands that are disabled in an empty view."""
     find: Callable[[Any], Any] = group.find
-    return group.for_target(lambda page: find(page) if len(page.virtual_lines) else None, no_target=_why_empty)
+    return group.for_target(lambda page: find(page) if len(page.viewport.virtual_lines) else None, no_target=_why_empty)
 
 
 def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
     """Return commands that are disabled in an empty view and in an excerpt."""
     find: Callable[[Any], Any] = group.find
     return group.for_target(
-        lambda page: find(page) if len(page.virtual_lines) and page.excerpt is None else None,
+        lambda page: find(page) if len(page.viewport.virtual_lines) and page.excerpt is None else None,
         no_target=lambda page: NOT_IN_EXCERPT if page.excerpt is not None else _why_empty(page),
     )
 
@@ -189,14 +191,14 @@ def _why_no_width(_: object, page: PageView) -> str | None:
 
 
 def _why_no_scroll(_: object, page: PageView) -> str | None:
-    return STILL_LOADING if not page.contents.is_whole and is_at_end(page) else None
+    return STILL_LOADING if not page.contents.is_whole and page.viewport.is_at_end else None
 
 
 WIDTH: Commands[PageView] = Commands(
     "page",
     (
         Command("wrap", "W", "Width", "Change the text width",
-                run=lambda _, page: page.contents.switch_line_width(), why_not=_why_no_width, shown=False),
+                run=lambda _, page: page.switch_line_width(), why_not=_why_no_width, shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -217,7 +219,7 @@ class PageBlockCommands(BlockCommands):
             and (links := [each for each in page.clickables.at_cursor() if each.target == target])
         ):
             page.open_clickable(links[0], outside=False)
-        elif (table := table_of(page, span)) is not None:
+        elif (table := table_of(page.viewport, span)) is not None:
             page.post_message(PageView.TableRowRequested(page, table, span.block))
         else:
             super().open()
@@ -270,7 +272,7 @@ class PageView(Reader):
 
     @property
     def more_help(self) -> str:
-        """Help on right-to-left text, for a page that contains some. Empty otherwise."""
+        """Help about right-to-left text, if the page contains some. Empty otherwise."""
         if self.document is None or not FROM_RIGHT.search(self.document.source):
             return ""
         turns = "Octavo reorders" if self.app.settings.reorders_right_to_left else "The terminal reorders"  # type: ignore[attr-defined]  # Every app with a page view has settings.
@@ -296,11 +298,11 @@ class PageView(Reader):
         super().__init__(ascii=ascii, mono=mono, id=id)
         self.excerpt = excerpt
         self.block_commands = PageBlockCommands(self)
-        self.threads = PageThreads(self)
-        self.contents = PageContents(self)
-        self.navigation = PageNavigation(self)
+        self.threads = PageThreads(self.viewport, self.cursor)
+        self.contents = self.viewport.contents = PageContents(self.viewport, self.threads)
+        self.navigation = PageNavigation(self, self.contents, self.threads)
         self.links = PageLinks(self)
-        self.loader = PageLoader(self)
+        self.loader = PageLoader(self, self.contents, self.navigation)
 
     # For callers
 
@@ -316,9 +318,9 @@ class PageView(Reader):
 
     @property
     def facts(self) -> str:
-        """Share that is read and state of the search, for the status line."""
-        hidden = self.virtual_lines.total - self.rows
-        parts = [f"{min(100, round(100 * self.lines_above / hidden))}% read"] if hidden > 0 else []
+        """Percentage that is read and state of the search, for the status line."""
+        hidden = self.viewport.virtual_lines.total - self.viewport.rows
+        parts = [f"{min(100, round(100 * self.viewport.lines_above / hidden))}% read"] if hidden > 0 else []
         if self.contents.shows_source:
             parts.insert(0, "source")
         if self.find_bar.needle:
@@ -346,7 +348,13 @@ class PageView(Reader):
     ) -> None:
         """Set the number of open threads and of drafts by block key. `is_loaded` is False while threads of the page are
         still loading."""
-        self.threads.set(threads, drafts, is_loaded=is_loaded)
+        blocks = self.document.blocks if self.document is not None else ()
+        self.threads.set(blocks, threads, drafts, is_loaded=is_loaded)
+
+    def switch_line_width(self) -> None:
+        """Switch to the next text width."""
+        self.contents.next_line_width()
+        self.lay_out_again()
 
     def clear(self) -> None:
         """Show an empty view."""
@@ -370,10 +378,10 @@ class PageView(Reader):
 
     def before_painting(self) -> None:
         super().before_painting()
-        if self.loader.is_loading and self.painter.visible_rows:
+        if self.loader.is_loading and self.viewport.visible_rows:
             self.call_later(self.loader.resume)
 
-    def open_clickable(self, clickable: ClickableSpan, *, outside: bool) -> None:
+    def open_clickable(self, clickable: ClickableSpan, outside: bool) -> None:
         if self.excerpt is not None and self.excerpt.open_clickable is not None:
             self.excerpt.open_clickable(clickable, outside)
         else:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 MOST_PAGES = 60
-"""Most pages whose positions are stored."""
+"""Maximum number of pages whose positions are stored."""
 _FACT = "places on pages"
 
 
@@ -36,7 +36,7 @@ class ReadingPosition(NamedTuple):
     """Key of the block at the top."""
     offset: int = 0
     """Lines between the first line of that block and the top."""
-    place: int = 0
+    unit_offset: int = 0
     """Lines between the first line of the unit and the top."""
     width: int = 0
     """Width in which the lines were counted."""
@@ -45,16 +45,16 @@ class ReadingPosition(NamedTuple):
     """Folds to restore. None to leave the folds alone."""
 
     @property
-    def fact(self) -> list[str | int]:
-        """Fields that are stored, as JSON. `position_from_json` reads them."""
+    def stored_fields(self) -> list[str | int]:
+        """Fields that are stored as JSON. `position_from_json` reads them."""
         return [self.block, self.below]
 
     def has_moved(self, since: ReadingPosition) -> bool:
-        """Return whether the position differs from an earlier one. A change of width alone is not a move."""
+        """Return True if the position differs from an earlier one. A change of width alone is not a move."""
         if self.block != since.block or self.is_source != since.is_source:
             return True
         if self.top != since.top or not self.top:
-            return (self.unit, self.top, self.place) != (since.unit, since.top, since.place)
+            return (self.unit, self.top, self.unit_offset) != (since.unit, since.top, since.unit_offset)
         return self.width == since.width and self.offset != since.offset
 
 
@@ -71,7 +71,7 @@ class ReadingPositions:
 
     def __init__(self, state: StateDb) -> None:
         self._state = state
-        self._places: dict[str, ReadingPosition] | None = None
+        self._positions: dict[str, ReadingPosition] | None = None
 
     def get(self, page: str) -> ReadingPosition | None:
         """Return the position on a page. None if none is stored."""
@@ -79,32 +79,32 @@ class ReadingPositions:
 
     def remember(self, page: str, here: ReadingPosition | None) -> None:
         """Store the position on a page, or forget it if None. The oldest positions are dropped."""
-        places = self._known()
-        if places.get(page) == here:
+        positions = self._known()
+        if positions.get(page) == here:
             return
-        places.pop(page, None)
+        positions.pop(page, None)
         if here is not None:
-            places[page] = here
-        for oldest in [*places][:-MOST_PAGES]:
-            del places[oldest]
-        self._state.set_fact(_FACT, {key: each.fact for key, each in places.items()})
+            positions[page] = here
+        for oldest in [*positions][:-MOST_PAGES]:
+            del positions[oldest]
+        self._state.set_fact(_FACT, {key: each.stored_fields for key, each in positions.items()})
 
     def _known(self) -> dict[str, ReadingPosition]:
-        if self._places is None:
+        if self._positions is None:
             fact = self._state.get_fact(_FACT)
             read = fact.items() if isinstance(fact, dict) else ()
-            self._places = {str(key): here for key, each in read if (here := position_from_json(each)) is not None}
-        return self._places
+            self._positions = {str(key): here for key, each in read if (here := position_from_json(each)) is not None}
+        return self._positions
 
 
 Lines = VirtualLines[Any]
 ScrollTo = Literal["near", "top", "third"]
-"""Where a block is scrolled to: `near`, by the shortest way into view; `top`, below the first row; `third`, a third
-down the pane unless the block is in the upper two thirds."""
+"""Row to which a block is scrolled. `near`: the nearest row in which the block is visible. `top`: below the first row.
+`third`: a third down the pane, unless the block is already in the upper two thirds."""
 
 
 class LinePosition(NamedTuple):
-    """A line of a unit, usually that of the first row. Layout of lines above does not change it."""
+    """A line of a unit. As the top of a pane, it does not change when lines above are laid out."""
 
     unit_index: int = 0
     line: int = 0
@@ -197,7 +197,7 @@ def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) ->
 def scrolled_top(
     lines: Lines, top: LinePosition, rows: int, position: LinePosition, height: int, scroll_to: ScrollTo
 ) -> LinePosition:
-    """Return the top that shows `height` lines from `position` on, scrolled as `scroll_to` says."""
+    """Return the top that shows `height` lines from `position` on, in the row that `scroll_to` selects."""
     low = lines_between(lines, top, position, 2 * rows)
     if scroll_to == "third":
         if low < 0 or low + height > 2 * rows // 3:
@@ -218,7 +218,7 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
     block = next((each.block for each in found[line:] if each.block is not None), None)
     first = next((first for first, _, each in block_ranges(found) if each is block), 0)
     key = block.key if block is not None else ""
-    return ReadingPosition(unit=unit, top=key, offset=line - first, place=line, width=width)
+    return ReadingPosition(unit=unit, top=key, offset=line - first, unit_offset=line, width=width)
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, unit_index: int, width: int) -> LinePosition:
@@ -228,6 +228,6 @@ def top_of_position(lines: Lines, position: ReadingPosition, unit_index: int, wi
     first = next(found, -1) if position.top else -1
     is_same = position.width == width
     if first < 0:
-        first = position.place - position.offset if is_same else 0
+        first = position.unit_offset - position.offset if is_same else 0
     line = first + (position.offset if is_same else min(0, position.offset))
     return position_after(lines, LinePosition(unit_index, max(0, line)), 0)

@@ -12,10 +12,11 @@ from textual.content import Content
 from octavo.documents.blocks import Block
 from octavo.documents.merging.merged_page import MergeChoice
 from octavo.tui.reader.block_cursor import PANNING
-from octavo.tui.reader.contents import Contents, remove_lines
+from octavo.tui.reader.contents import Contents
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.reader.reading_position import BlockSpan
+from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.conflict_lines import (
     ConflictDecision,
     labelled_rule,
@@ -41,7 +42,7 @@ _MOST_CHANGES = 3
 
 
 class _Unit(NamedTuple):
-    """A part of the page that is laid out at a time: a conflict, collapsed text, or text between conflicts."""
+    """A part of the page that is laid out in one step: a conflict, collapsed text, or text between conflicts."""
 
     kind: str
     block: Block | None = None
@@ -54,8 +55,8 @@ class _Unit(NamedTuple):
 class ConflictContents(Contents):
     """Conflicts of a page, and the text between them."""
 
-    def __init__(self, pane: Reader) -> None:
-        super().__init__(pane)
+    def __init__(self, viewport: Viewport) -> None:
+        self.viewport = viewport
         self.sides = ("main", "this change request")
         """Names of the two sides."""
         self.choices: Mapping[str, MergeChoice] = {}
@@ -102,13 +103,13 @@ class ConflictContents(Contents):
     # Units
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        inner, styles = min(WIDEST, max(24, width - 4)), self.pane.text_styles
+        inner, styles = min(WIDEST, max(24, width - 4)), self.viewport.text_styles
 
         def renderer_with(deferred: DeferredContent | None) -> Callable[[_Unit], list[Line]]:
             context = LayoutContext(styles, folds, render_block, available_width=inner, deferred=deferred)
             return lambda unit: self._render_guarded(context, unit, inner)
 
-        return UnitLayout((width, styles, id(folds)), _estimate_height, renderer_with, margin=2, measure=0)
+        return UnitLayout((width, styles, id(folds)), _estimate_height, renderer_with, margin=2, line_width=0)
 
     def units(self) -> Sequence[_Unit]:
         units: list[_Unit] = []
@@ -149,11 +150,11 @@ class ConflictContents(Contents):
         block = unit.block or Block(unit.kind)
         return run_guarded(
             partial(self._render, context, unit, width),
-            partial(render_failed_block, block, self.block_markdown, self.pane.text_styles, width),
+            partial(render_failed_block, block, self.block_markdown, self.viewport.text_styles, width),
         )
 
     def _render(self, context: LayoutContext, unit: _Unit, width: int) -> list[Line]:
-        styles = self.pane.text_styles
+        styles = self.viewport.text_styles
         if unit.kind in ("fold", "label"):
             hint = "press = to expand" if width >= 50 else "= expand"
             right = [Piece(hint, styles.muted)] if unit.kind == "fold" else []
@@ -174,14 +175,14 @@ class ConflictContents(Contents):
         return empty_lines("No conflicts on this page.", "Press J for the next page")
 
     def has_spans(self, unit_index: int) -> bool:
-        return self.pane.virtual_lines.units[unit_index].conflict is not None  # Only conflicts are selectable.
+        return self.viewport.virtual_lines.units[unit_index].conflict is not None  # Only conflicts are selectable.
 
     def find_unit(self, near: int, key: str) -> int:
-        units = self.pane.virtual_lines.units
+        units = self.viewport.virtual_lines.units
         return next((at for at, each in enumerate(units) if each.block is not None and each.block.key == key), near)
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
-        unit = self.pane.virtual_lines.units[span.unit_index]
+        unit = self.viewport.virtual_lines.units[span.unit_index]
         if not isinstance(unit.conflict, ConflictView):
             return (block for each in (unit.diff.blocks if unit.diff is not None else ()) for block in each.walk())
         conflict = unit.conflict
@@ -243,7 +244,7 @@ class ThreeWayView(Reader):
 
     def __init__(self, *, ascii: bool = False, id: str | None = None) -> None:
         super().__init__(ascii=ascii, id=id)
-        self.contents = ConflictContents(self)
+        self.contents = self.viewport.contents = ConflictContents(self.viewport)
         self.key = ""
 
     # For callers
@@ -252,7 +253,7 @@ class ThreeWayView(Reader):
     def selected_conflict(self) -> ConflictView | PageConflict | None:
         """The selected conflict."""
         selected = self.cursor.current() if self.contents.pieces else None
-        unit = self.virtual_lines.units[selected.unit_index] if selected is not None else None
+        unit = self.viewport.virtual_lines.units[selected.unit_index] if selected is not None else None
         every = self.contents.conflicts
         conflict = unit.conflict if isinstance(unit, _Unit) else None
         return every[max(0, self.contents.index_of(conflict))] if every else None
@@ -279,21 +280,21 @@ class ThreeWayView(Reader):
         self.contents.choices = dict(choices)
         if not same:
             self.cursor.selected, self.contents.is_expanded = None, False
-            remove_lines(self)
+            self.viewport.remove_lines()
         self.lay_out_again()
         if not same:
             self.go_to_unresolved()
         self.find_bar.content_changed()
         self.refresh_bindings()
-        self.notify_moved()
+        self.viewport.notify_moved()
 
     def set_choices(self, choices: Mapping[str, MergeChoice]) -> None:
         """Show other resolutions."""
         before, self.contents.choices = self.contents.choices, dict(choices)
-        for number, unit in enumerate(self.virtual_lines.units):
+        for number, unit in enumerate(self.viewport.virtual_lines.units):
             conflict = unit.conflict
             if conflict is not None and before.get(conflict.name) != self.contents.choices.get(conflict.name):
-                self.lay_out_unit(number)
+                self.viewport.lay_out_unit(number)
         if (selected := self.cursor.current()) is not None:
             self.cursor.select(selected)  # The result may have more lines now.
 
@@ -305,8 +306,8 @@ class ThreeWayView(Reader):
         self.lay_out_again()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the next conflict without a resolution or a suggestion, or after opening a page to its first conflict.
-        Return False if every conflict has one."""
+        """Go to the next conflict that has neither a resolution nor a suggestion. If there is none, stay, or go to the
+        first conflict of a page that was just opened. Return False if there is none."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]
@@ -316,7 +317,7 @@ class ThreeWayView(Reader):
         return target is not None
 
     def _go_to(self, conflict: ConflictView | PageConflict) -> None:
-        for number, unit in enumerate(self.virtual_lines.units):
+        for number, unit in enumerate(self.viewport.virtual_lines.units):
             if unit.conflict is conflict and (span := next(iter(self.cursor.spans_of(number)), None)) is not None:
                 self.cursor.select(span, scroll_to="top")
                 return

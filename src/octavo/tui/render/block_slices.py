@@ -12,7 +12,7 @@ from unicodedata import combining
 from octavo.documents.blocks import NO_ATTRS, Block, Run
 
 MOST_COLUMNS = 200
-"""Columns of a table that are shown. The others are left out."""
+"""Maximum number of columns of a table that are shown."""
 
 
 def has_merged_cells(rows: Sequence[Block]) -> bool:
@@ -23,10 +23,8 @@ def has_merged_cells(rows: Sequence[Block]) -> bool:
 
 
 def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
-    """Return the cells of each row by column, with None in the columns and rows that a merged cell covers.
-
-    A cell that spans more columns than any row has cells in is cut at the last of those columns.
-    """
+    """Return the cells of each row by column, with None where a merged cell covers a column or a row. A span that
+    reaches beyond the last column of the table ends there."""
     if not has_merged_cells(rows):
         return [list(row.children) for row in rows]
     out: list[list[Block | None]] = []
@@ -52,16 +50,17 @@ SLICE_COST = 6000
 _BLOCK_COST, _ROW_COST, _NON_ASCII_FACTOR = 60, 90, 4
 """Fixed cost of a block and of a row of code, and the factor for characters that are not ASCII."""
 _NESTING_FACTOR, _LEAST_COST = 9 / 8, 600
-"""Children cost this much more than their text, because their container is rendered again with each slice. The second
-number is the lowest cost limit of a slice."""
+"""Factor for the cost of children, because their container is rendered again with each slice, and the lowest cost limit
+of a slice."""
 _LONGEST_WORD = 3000
-"""Characters after the limit in which a slice looks for a space to end at. Without a space it ends inside the word."""
+"""Maximum number of characters between the limit and the space at which a slice ends. Without such a space, the slice
+ends inside a word."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _MOST_SIDE_BY_SIDE = 6
-"""A multiple of all numbers of cards or images that fit side by side: 1, 2 and 3."""
+"""Common multiple of the possible numbers of cards or images in a row: 1, 2 and 3."""
 _LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
 LONGEST_DIAGRAM = 6000
-"""Characters of the longest diagram source that is drawn."""
+"""Maximum number of characters of a diagram source that is drawn."""
 
 
 class SliceBounds(NamedTuple):
@@ -75,9 +74,9 @@ class SliceBounds(NamedTuple):
     is_first: bool = False
     is_last: bool = False
     is_partial_row: bool = False
-    """Whether the slice is part of a single row of code."""
+    """True if the slice is part of a single row of code."""
     continues_row: bool = False
-    """Whether the slice continues a row of code that began in an earlier slice."""
+    """True if the slice continues a row of code that began in an earlier slice."""
 
 
 def slice_bounds(block: Block) -> SliceBounds | None:
@@ -105,7 +104,7 @@ def has_end(block: Block) -> bool:
 
 
 def is_long(block: Block, limit: float = SLICE_COST) -> bool:
-    """Return whether a block is split into slices of at most about `limit`."""
+    """Return True if a block costs so much that it is split into slices of about `limit`."""
     return block.kind in _SPLITTERS and layout_cost(block, 2 * limit) > 2 * limit and not _is_drawable(block)
 
 
@@ -131,8 +130,7 @@ def text_cost(runs: Sequence[Run]) -> int:
 def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
     """Yield slices of a block that cost about `limit` each, or the block itself if it is not long.
 
-    A slice is a block with some of the children, rows or words. Each slice is made when it is asked for.
-    """
+    A slice is a block with some of the children, rows or words. It is made when the iterator reaches it."""
     if not is_long(block, limit):
         yield block
         return
@@ -171,15 +169,15 @@ def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator
     """Yield slices of whole children, in multiples of `group_size`. Long children are split too."""
     group: list[Block] = []
     cost: float = 0
-    for place in range(0, len(block.children), group_size):
-        children = block.children[place : place + group_size]
+    for start in range(0, len(block.children), group_size):
+        children = block.children[start : start + group_size]
         group_cost = sum([layout_cost(child, limit) for child in children])
         if group and cost + group_cost > limit:
-            yield _slice_of(block, group, place - len(group))
+            yield _slice_of(block, group, start - len(group))
             group, cost = [], 0
         if group_size == 1 and is_long(children[0], limit / _NESTING_FACTOR):
             for at, piece in enumerate(split_block(children[0], limit / _NESTING_FACTOR)):
-                yield _slice_of(block, [piece], place, is_continuation=at > 0)
+                yield _slice_of(block, [piece], start, is_continuation=at > 0)
         else:
             group += children
             cost += group_cost
@@ -194,7 +192,7 @@ def _split_cells(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices that each have a slice of every tab, because only one tab is visible."""
+    """Yield slices that each contain one slice of every tab, because only one tab is visible."""
     empty_tabs = [tab._replace(children=()) for tab in block.children]
     for pieces in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
         tabs = [piece or empty for piece, empty in zip(pieces, empty_tabs, strict=True)]
@@ -268,7 +266,8 @@ def _split_paragraph(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of a block with text of its own: the rest of a long text as paragraphs, then the children."""
+    """Yield slices of a block that has text and children: first the rest of a long text as paragraphs, then the
+    children."""
     if text_cost(block.runs) > 2 * limit:
         first, *rest = _split_runs(block.runs, limit)
         yield _slice_of(block._replace(runs=first), (), 0)
@@ -304,8 +303,8 @@ def split_text(text: str) -> Iterator[str]:
 
 
 def _line_edge(text: str, available_width: int, word: int) -> tuple[int, int] | None:
-    """Return where a part of `text` ends, at or soon after `available_width`, and where the next part begins. None if
-    the text ends before."""
+    """Return the index where a part of `text` ends, at or soon after `available_width`, and the index where the next
+    part begins. None if the text is shorter."""
     end = text.find(" ", available_width, available_width + word)
     if end >= 0:
         return end, end + 1

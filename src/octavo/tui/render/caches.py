@@ -44,7 +44,7 @@ class RecentResults(Generic[Thing, Result]):
 def stream_cached(
     cache: RecentResults[Thing, list[Result]], owner: Thing, split: Callable[[Thing], Iterable[Result]]
 ) -> Iterator[Result]:
-    """Yield the pieces of an object while they are made. Pieces of an object that has several are cached."""
+    """Yield the pieces of an object as `split` makes them. They are cached if there are several."""
     if (known := cache.get(owner)) is not None:
         yield from known
         return
@@ -81,7 +81,7 @@ class AsyncCache(Generic[K, V]):
 
     @property
     def has_requests(self) -> bool:
-        """Whether keys are requested and nothing is loading them yet."""
+        """True if keys are requested and are not loading yet."""
         return bool(self._requested) and not self._is_loading
 
     def get(self, key: K) -> V | None:

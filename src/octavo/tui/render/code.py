@@ -31,7 +31,7 @@ from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import fit_title, wrap
 
 COLLAPSED_LINES = 10
-"""Lines of an expandable code block that are visible while it is collapsed."""
+"""Number of lines of an expandable code block that are visible while it is collapsed."""
 _MEASURED_ROWS = 50
 
 
@@ -118,16 +118,16 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         title=title,
         right=right,
         foot=_foot(fold, hidden, over, pan, styles, full - 8),
-        ground=styles.surface,
+        background=styles.surface,
         edges=(has_start(block), has_end(block) or bool(hidden)),
     )
 
 
 def code_size(block: Block) -> CodeSize:
-    """Return the size of a long code block. The result is cached, because 100 000 rows take as long as a frame.
+    """Return the size of a long code block. The result is cached, because measuring 100 000 rows takes as long as a
+    frame.
 
-    Only the rows with most bytes are measured: a character of two cells takes three or four bytes.
-    """
+    Only the rows with most bytes are measured: a character of two cells takes three or four bytes."""
     if (known := _sizes.get(block)) is not None:
         return known
     rows = block.text.expandtabs(4).split("\n")
@@ -203,7 +203,7 @@ def _foot(
 def _highlight(line: Line, styles: Styles, width: int) -> None:
     style = Style(bold=True) if styles.mono else styles.cursor
     blank = width - width_of(line.pieces)
-    pieces = [Piece(text, own + style, spot, furniture) for text, own, spot, furniture in line.pieces]
+    pieces = [Piece(text, own + style, spot, is_decoration) for text, own, spot, is_decoration in line.pieces]
     line.pieces = [*pieces, Piece(" " * blank, style, None, True)] if blank > 0 else pieces
 
 
@@ -270,8 +270,8 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
         if more > 0:
             words = f"{glyphs.closed} {more} more {'line' if more == 1 else 'lines'}"
             foot = [Piece(words, styles.accent, Clickable("fold", block.key), True)]
-            return [*head, *box(rows[:COLLAPSED_LINES], width, styles, foot=foot, ground=styles.surface)]
-    body = box(rows, width, styles, ground=styles.surface, edges=(has_start(block), has_end(block)))
+            return [*head, *box(rows[:COLLAPSED_LINES], width, styles, foot=foot, background=styles.surface)]
+    body = box(rows, width, styles, background=styles.surface, edges=(has_start(block), has_end(block)))
     return [*head, *body]
 
 

@@ -15,9 +15,10 @@ from octavo.tui.render.wrap import wrap_items
 COLUMN_GAP = 3
 _NARROW = 10
 _SHORT, _NARROWEST = 20, 6
-"""A column up to the first width may shrink to its longest word, but never below the second width."""
+"""Widths in cells. A column that is at most as wide as the first may shrink to its longest word. No column becomes
+narrower than the second."""
 _WIDEST_COLUMN = 100
-"""Widest column of prose, in cells. Longer lines are hard to read."""
+"""Maximum width of a column of prose, in cells. Longer lines are hard to read."""
 _LONG_WORD = 16
 """Width in cells from which a word is broken before the table has to scroll."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32

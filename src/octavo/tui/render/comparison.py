@@ -45,7 +45,7 @@ class PageComparison:
     old_block_ids: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
     """Identities of the blocks of the old version."""
     kinds: ChangeKinds = field(default_factory=ChangeKinds, compare=False, repr=False)
-    """What each change of the text affects."""
+    """Kinds of the changes of the text, by what they affect."""
 
     _blocks_by_key: Mapping[str, Block] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -133,7 +133,7 @@ def recent_entries(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
 
 
 def source_units(lines: Sequence[LineChange], count: int) -> Iterator[DiffUnit]:
-    """Yield the units of one hunk of a source diff, which is change number `count`."""
+    """Yield the units of one hunk of a source diff. `count` is the number of the change."""
     block = Block("change", key=f"change {count}")
     for at, some in enumerate(_group_lines(part for line in lines for part in _split_line(line))):
         yield DiffUnit("lines", block, lines=some, change_number=-1 if at else count, is_tight=at > 0)
@@ -237,7 +237,7 @@ def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterat
 
 
 def _is_long_row(row: Entry) -> bool:
-    """Return whether a changed row costs more than one slice."""
+    """Return True if a changed row costs more than one slice."""
     match row:
         case ChangedBlock(old=old, new=new) | MovedBlock(old=old, new=new):
             return layout_cost(old, 4 * SLICE_COST) + layout_cost(new, 4 * SLICE_COST) > 4 * SLICE_COST
@@ -271,9 +271,9 @@ def _split_word(word: TextPart) -> Iterator[TextPart]:
 
 
 def near_changes(lines: Sequence[LineChange]) -> Iterator[LineChange]:
-    """Yield the lines near changes. A line with `skipped` stands for the lines between that are left out."""
+    """Yield the lines near changes. A line with `omitted` counts the lines that are left out between them."""
     waiting: deque[LineChange] = deque()
-    """Unchanged lines that may turn out to be right before a change."""
+    """The last unchanged lines. They are shown if a change follows."""
     skipped, since = 0, CONTEXT_LINES
     for line in lines:
         for part in _split_line(line) if _is_long(line.old) or _is_long(line.new) else (line,):

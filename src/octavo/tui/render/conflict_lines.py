@@ -29,7 +29,7 @@ _NUMBER_WIDTH = 5
 
 
 _SIDE_LINES = 160
-"""Most lines of a side and of the result, which are all rendered at once."""
+"""Maximum number of lines of each side and of the result, because all of them are rendered in one step."""
 _KINDS = {
     "row": "table row",
     "cell": "table cell",
@@ -42,7 +42,7 @@ _KINDS = {
     "moved": "moved text",
     FIELDS: "title and page options",
 }
-"""Names of the kinds of conflict that the text does not make clear."""
+"""Names of kinds of conflict that are not obvious from the text."""
 _UNCHANGED_COUNT = re.compile(r"(\d+) unchanged (\w+)")
 
 
@@ -82,13 +82,14 @@ def labelled_rule(
 
 
 def render_conflict(
-    context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, place: tuple[int, int], width: int
+    context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, numbering: tuple[int, int], width: int
 ) -> list[Line]:
-    """Render a conflict: its result, then its sides. `place` is its number and the number of conflicts."""
+    """Render a conflict: its result, then its sides. `numbering` has the number of the conflict and the number of
+    conflicts."""
     subject = [_KINDS[conflict.kind]] if conflict.kind in _KINDS else []
     if conflict.moved_place is not None:
         subject.append(f"position in {('base', *decision.sides)[conflict.moved_place]}")
-    title = f" {context.styles.glyphs.between} ".join([_conflict_number(place), *subject])
+    title = f" {context.styles.glyphs.between} ".join([_conflict_number(numbering), *subject])
     has_result = decision.choice is not None or conflict.is_suggested
     label = _label(context.styles, "Result", f"compared with {decision.sides[0]}" if has_result else "")
     result = [label, *_result(context, conflict, decision, width), Line([])]
@@ -97,7 +98,7 @@ def render_conflict(
 
 
 def render_page_conflict(
-    context: LayoutContext, question: PageConflict, decision: ConflictDecision, place: tuple[int, int], width: int
+    context: LayoutContext, question: PageConflict, decision: ConflictDecision, numbering: tuple[int, int], width: int
 ) -> list[Line]:
     """Render a conflict about a whole page: what happened, the result, and the effect of each choice."""
     styles, choice = context.styles, decision.choice
@@ -114,11 +115,11 @@ def render_page_conflict(
                 _side_label(styles, decision.name(number), "mt"[number], is_taken),
                 *_text_lines(answer, styles.text, width),
             ]
-    return _frame(styles, question, decision, _conflict_number(place), question.title, lines, width)
+    return _frame(styles, question, decision, _conflict_number(numbering), question.title, lines, width)
 
 
-def _conflict_number(place: tuple[int, int]) -> str:
-    return f"Conflict {place[0]} of {place[1]}"
+def _conflict_number(numbering: tuple[int, int]) -> str:
+    return f"Conflict {numbering[0]} of {numbering[1]}"
 
 
 def _frame(
@@ -225,7 +226,7 @@ def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
 
 
 def _side(context: LayoutContext, units: Sequence[DiffUnit], width: int, source: str) -> list[Line]:
-    """Return the text of a side with its new words marked."""
+    """Return the text of a side, with the words that differ from the base marked."""
     room = SideWidths.new_side_only(width + _NUMBER_WIDTH)
     out: list[Line] = []
     for unit in units:
@@ -253,7 +254,8 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
 
 
 def _against_base(piece: Piece) -> Piece:
-    """Return a counter of unchanged lines reworded: the lines equal the base, not main."""
+    """Return a counter of unchanged lines that names the base, or another piece as it is. The sides of a conflict are
+    compared with the base, not with main."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
         if piece.is_decoration
@@ -298,7 +300,7 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
         if compared.new.blocks
         else "Empty: the text is deleted."
         if conflict.moved_place is None
-        else "Empty: the text was moved to another place."
+        else "Empty: the text was moved to another numbering."
     )
     if not note and choice.kind != "main" and compared.has_same_texts(conflict.outcomes["main"]):
         note = f"Same as {decision.sides[0]}."
@@ -334,7 +336,7 @@ def _without_number(pieces: list[Piece]) -> list[Piece]:
 
 
 def _mute(line: Line, styles: Styles) -> Line:
-    """Return a line of a side that was not chosen, in muted color."""
+    """Return a line in muted color, for a side that was not chosen."""
     return Line(
         [
             piece._replace(style=styles.muted + Style(underline=piece.style.underline, strike=piece.style.strike))

@@ -24,11 +24,11 @@ _OFFERED: tuple[ChoiceKind, ...] = ("main", "request", "both")
 
 @dataclass(frozen=True)
 class ConflictView:
-    """A conflict at one of its places, ready to render. Preparing it is slow: do it in a thread."""
+    """A conflict at one of the places where the page shows it. Preparing it is slow: do it in a thread."""
 
     name: str
     key: str
-    """Key of this place. A conflict over moved text has two places and one choice."""
+    """Key of the conflict at this place. A conflict over moved text has two places, but one choice."""
     kind: str
     base: Document | None
     """Common base of both sides. None if it is unknown."""
@@ -42,7 +42,7 @@ class ConflictView:
     """For moved text, the side that has the text in this place: base (0), main (1) or change request (2). None
     otherwise."""
     is_suggested: bool = False
-    """Whether the merge by words is used unless the user chooses."""
+    """True if the merge by words is used until the user chooses a side."""
     moved_to_title: str = ""
     """Title of the page that main moved the text to. Empty if main did not move the text to another page."""
 
@@ -54,7 +54,7 @@ class PageConflict:
     name: str
     title: str
     description: str
-    """What each side did."""
+    """Sentences that say what each side changed."""
     effects: tuple[str, str] = ("", "")
     """Effects of choosing main and of choosing this change request. Empty texts if there is nothing to choose."""
     is_suggested = False
@@ -154,7 +154,7 @@ def _moved_place(conflict: Conflict) -> int:
 
 
 def _text_alone(conflict: Conflict, text: str | None) -> str:
-    """Return the text of a conflict in the form in which it can be parsed alone, sanitized for display."""
+    """Return the text of a conflict, sanitized for display and completed so that it can be parsed alone."""
     return safe_text(conflict.in_context(text)) if text and text.strip() else ""
 
 

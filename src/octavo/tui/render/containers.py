@@ -35,8 +35,8 @@ from octavo.tui.render.wrap import wrap
 
 NARROWEST_COLUMN, COLUMN_GAP = 30, 3
 _LEAST_COLUMN_WIDTH = 20
-"""Narrowest column beside wider ones, in cells. If the columns have less than `NARROWEST_COLUMN` on average, they are
-stacked."""
+"""Minimum width of a column next to wider ones, in cells. If the average width of the columns is below
+`NARROWEST_COLUMN`, the columns are stacked."""
 
 
 def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -137,7 +137,7 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render numbered steps beside a vertical line."""
+    """Render numbered steps next to a vertical line."""
     styles, glyphs = context.styles, context.styles.glyphs
     cut, count = slice_bounds(block), len(whole_block(block).children)
     digits = len(str(count))
@@ -178,7 +178,9 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     count = len(block.children)
     if not count:
         return []
-    if slice_bounds(block) is not None:  # Side by side, all slices would be rendered at once.
+    if (
+        slice_bounds(block) is not None
+    ):  # Side by side, all slices would be rendered in one step. would be rendered at once.
         return context.flow([child for column in block.children for child in column.children], width, is_open=True)
     room = max(width, min(context.widest(width), 100))
     shares = [float(column.attrs.get("width") or 0) for column in block.children]

@@ -162,7 +162,8 @@ class OperationLayout:
 
 @dataclass
 class DeferredContent:
-    """Content of a page that is loaded after the first paint, by kind. A kind that is None is never loaded."""
+    """Content of a page that is loaded after the first paint: one cache for each kind. Content whose cache is None is
+    never loaded."""
 
     tokens: AsyncCache[CodeQuery, Tokens] | None = field(default_factory=lambda: AsyncCache(highlight_code))
     """Tokens of code blocks, for syntax highlighting."""
@@ -172,17 +173,17 @@ class DeferredContent:
     thumbnails: AsyncCache[ThumbnailQuery, ScaledPicture] | None = None
     """Small images, if the settings show them in pages."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
-    """OpenAPI specifications, by name or by the target of their address."""
+    """OpenAPI specifications, by slug or by the target of the link."""
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
     """Operations in those specifications."""
     details: AsyncCache[OperationLayout, list[Line]] | None = None
     """Rendered details of operations that are expanded."""
     specifications_of: tuple[str, int] | None = None
-    """Organization of the specifications, and how many refreshes of them had happened."""
+    """Space whose links the specifications belong to, and how often specifications had been refreshed."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
-    """Titles of link targets outside the space, and of files."""
+    """Titles of link targets outside the page tree."""
     targets: LinkTargets | None = None
-    """Targets of the links of the page. Pages of the space are known at once, other titles come from `titles`."""
+    """Targets of the links of the page, with the titles from the page tree. Other titles come from `titles`."""
 
     def __iter__(self) -> Iterator[AsyncCache[Any, Any]]:
         return (cache for cache in vars(self).values() if isinstance(cache, AsyncCache))
@@ -197,10 +198,10 @@ class DeferredContent:
             other.targets = self.targets.with_titles(other.titles)
         return other
 
-    def take_missing(self, of: DeferredContent | None = None) -> list[tuple[AsyncCache[Any, Any], Any]]:
-        """Return and clear the keys that were missing: each with its cache. `of`: the content that this copy for a
-        thread was made of, whose caches are returned."""
-        taken = [(asked, key) for cache, asked in zip(self, of or self, strict=True) for key in cache.missing]
+    def take_missing(self, original: DeferredContent | None = None) -> list[tuple[AsyncCache[Any, Any], Any]]:
+        """Return the missing keys, each with its cache, and clear them. If this is a copy for a thread, `original` is
+        the content that was copied: then the returned caches are those of `original`."""
+        taken = [(owner, key) for cache, owner in zip(self, original or self, strict=True) for key in cache.missing]
         for cache in self:
             cache.missing.clear()
         return taken

@@ -19,11 +19,11 @@ from octavo.tui.render.wrap import fit_title, wrap
 from octavo.tui.terminal import child_programs
 from octavo.untrusted_input import parse_json
 
-SECONDS, MEMORY, ANSWER_BYTES = 3.0, 512 << 20, 1 << 20
+SECONDS, MEMORY, OUTPUT_BYTES = 3.0, 512 << 20, 1 << 20
 """Limits for drawing: seconds, bytes of memory, bytes of output."""
 TALLEST, WIDEST = 400, 2_000
 _HEAD = 3
-"""Rows of a drawing that contain its first box."""
+"""Number of rows of a drawing in which its first box is found."""
 
 _SIDEWAYS = re.compile(r"(?:graph|flowchart)\s+(?:LR|RL)\b")
 _STROKES = re.compile(r"([\u2190-\u21ff\u2500-\u25ff]+(?: *[\u2190-\u21ff\u2500-\u25ff]+)*)")
@@ -53,7 +53,7 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
     request = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
         result = await child_programs.run_bounded(
-            "draw_diagram", request, seconds=SECONDS, memory=MEMORY, max_bytes=ANSWER_BYTES
+            "draw_diagram", request, seconds=SECONDS, memory=MEMORY, max_bytes=OUTPUT_BYTES
         )
     except OSError as error:
         return DrawnDiagram(problem=f"the program that draws diagrams could not be started ({error.strerror}).")

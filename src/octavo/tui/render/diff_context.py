@@ -11,7 +11,7 @@ from octavo.tui.render.comparison import split_unit
 from octavo.tui.render.diff_units import ContextSize, DiffUnit
 
 _CLIPPED_LINES = 3
-"""Visible lines of an unchanged block next to a change. A block with one more line is shown whole."""
+"""Number of visible lines of an unchanged block next to a change. A block with one more line is shown whole."""
 _PROSE_KINDS = frozenset({"paragraph", "heading", "item", "task", "list", "quote"})
 """Kinds of blocks whose first lines are enough to recognize the place."""
 UNMARKED_CONTAINERS = kinds_with("series") | {"item", "task"}
@@ -33,7 +33,7 @@ class PlacedUnit(NamedTuple):
     """Innermost container with a name."""
     is_same: bool = False
     has_thread: bool = False
-    """Whether the unit has a thread, so that it is never collapsed."""
+    """True if the unit has a thread. Such a unit is never collapsed."""
 
 
 class UnchangedRange(NamedTuple):
@@ -98,8 +98,8 @@ def container_name(block: Block) -> str:
 
 
 def block_summary(block: Block) -> str:
-    """Return one line that identifies a block: method and path of an operation, else the text or the kind of the
-    block."""
+    """Return one line of text that identifies a block: method and path of an operation, else the text or the kind of
+    the block."""
     return _operation_name(block) or " ".join(block.plain().split()) or container_name(block) or block.kind
 
 
@@ -212,8 +212,8 @@ def _is_prose(block: Block | None) -> bool:
     return block is not None and block.kind in _PROSE_KINDS
 
 
-def _collapsed_unit(hidden: Sequence[PlacedUnit | CollapsedBlocks], place: tuple[str, ...]) -> DiffUnit:
-    """Return the unit that stands for collapsed blocks and names the place of the next block."""
+def _collapsed_unit(hidden: Sequence[PlacedUnit | CollapsedBlocks], section_path: tuple[str, ...]) -> DiffUnit:
+    """Return the unit that stands for collapsed blocks. `section_path` names the section of the next block."""
     blocks: list[Block] = []
     parts: set[str] = set()
     for each in hidden:
@@ -226,5 +226,9 @@ def _collapsed_unit(hidden: Sequence[PlacedUnit | CollapsedBlocks], place: tuple
     part = parts.pop() if len(parts) == 1 else "block"
     text = f"{len(blocks)} {part if len(blocks) == 1 else part + 's'} unchanged"
     return DiffUnit(
-        "fold", Block("fold", key=f"fold {blocks[0].key}"), text=text, section_path=place, hidden_blocks=tuple(blocks)
+        "fold",
+        Block("fold", key=f"fold {blocks[0].key}"),
+        text=text,
+        section_path=section_path,
+        hidden_blocks=tuple(blocks),
     )

@@ -21,7 +21,7 @@ from octavo.tui.render.block_slices import is_long
 MOST_PAIRED = 8
 """Maximum number of removed and of added blocks that are shown side by side in one unit."""
 _MOST_LINES_APART = 5
-"""Lines between two blocks that moved together: blank lines and tags of containers."""
+"""Maximum number of lines between two blocks that moved together: blank lines and tags of containers."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Repla
 
 
 def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
-    """Return whether two moved blocks were, or are now, close to one another on the other side."""
+    """Return True if two blocks that moved to the same version are close to one another in the other version."""
     if move.is_arrival is not following.is_arrival:
         return False
     above, below = (move.old, following.old) if move.is_arrival else (move.new, following.new)

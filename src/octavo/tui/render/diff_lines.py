@@ -45,8 +45,8 @@ def estimate_height(unit: DiffUnit) -> int:
     """Return the approximate number of lines of a unit, without rendering it."""
     if unit.kind == "block" and unit.block is not None:
         first, end = unit.block.lines
-        is_old_side = unit.old.lines if unit.old is not None else (0, 0)
-        return max(1, end - first, is_old_side[1] - is_old_side[0]) + 1
+        old_lines = unit.old.lines if unit.old is not None else (0, 0)
+        return max(1, end - first, old_lines[1] - old_lines[0]) + 1
     if unit.kind in ("fold", "label", "note", "setting"):
         return 2
     if unit.kind in ("lines", "threads"):
@@ -108,7 +108,7 @@ def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
     room = width - 8 - len(tail)
     text = f" {glyphs.between} {unit.text}" if unit.section_path and unit.text else unit.text
     if unit.section_path and cells(_section_text(unit.section_path, styles)) + cells(text) > room:
-        text = text.removesuffix(" unchanged")  # which goes without saying
+        text = text.removesuffix(" unchanged")  # All collapsed lines are unchanged.
     path = _section_text(unit.section_path, styles, room - cells(text))
     words = truncate([Piece(path, styles.text, spot), Piece(text, styles.muted, spot)], room, glyphs.more)
     pieces = [Piece(glyphs.across * 2 + " ", styles.line, None, True), *words, Piece(" ", styles.line, None, True)]
@@ -121,14 +121,14 @@ def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
     return Line(pieces, unit.block)
 
 
-def _section_text(place: Sequence[str], styles: Styles, available_width: int = 1 << 30) -> str:
-    """Return a path of sections as text. If it does not fit, the outermost sections are left out."""
+def _section_text(names: Sequence[str], styles: Styles, available_width: int = 1 << 30) -> str:
+    """Return the names of sections as one line of text. If they do not fit, the outermost sections are left out."""
     between = f" {styles.glyphs.right} "
-    path = between.join(drawable_text(styles, name) for name in place)
-    for first in range(1, len(place)):
+    path = between.join(drawable_text(styles, name) for name in names)
+    for first in range(1, len(names)):
         if cells(path) <= available_width:
             break
-        path = between.join([styles.glyphs.more, *(drawable_text(styles, name) for name in place[first:])])
+        path = between.join([styles.glyphs.more, *(drawable_text(styles, name) for name in names[first:])])
     return path
 
 
@@ -250,15 +250,15 @@ def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: Sid
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return a block inside as much of its parent as is needed to recognize it, such as an item in a list."""
+    """Return a block inside the part of its parent that is needed to recognize it, such as an item inside a list."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
-    if block.kind not in ("item", "task", "step"):  # others have no numbers
+    if block.kind not in ("item", "task", "step"):  # Other children have no numbers.
         return path[-1]._replace(children=(block,))
     at, count = max(0, _child_index(block, path[-1])), len(path[-1].children)
-    place = SliceBounds(path[-1], at, None, at == 0, at == count - 1)
-    return path[-1]._replace(children=(block,), attrs={**path[-1].attrs, "cut": place})
+    bounds = SliceBounds(path[-1], at, None, at == 0, at == count - 1)
+    return path[-1]._replace(children=(block,), attrs={**path[-1].attrs, "cut": bounds})
 
 
 def _render_entry(
@@ -310,7 +310,7 @@ def _render_entry(
 
 
 def _is_visible(change: model.AttributeChange, block: Block, sides: Sequence[SidePair]) -> bool:
-    """Return whether both rendered versions of an image show the old and the new value of a setting."""
+    """Return True if the rendered images show the old and the new value of a setting."""
     if (
         block.kind not in ("image", "figure")
         or change.name not in ("src", "alt")

@@ -63,9 +63,8 @@ def build_diff(
     thousands.
 
     `threads` are by block key, with "" for the threads of the page. `side_by_side`: removed blocks are paired with the
-    blocks that were added in their place. `kinds` says what each change affects, and `only_meaning` hides the changes
-    without meaning. A note stands in the place of hidden changes.
-    """
+    blocks that replace them. `kinds` says what each change affects, and `only_meaning` hides the changes without
+    meaning. A line replaces hidden changes."""
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffUnits()
     builder = _DiffBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
@@ -110,7 +109,7 @@ def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffUnits:
 
 @dataclass
 class _Container:
-    """A container that the builder is inside of."""
+    """A container around the blocks that are being added."""
 
     names: tuple[str, ...] = ()
     """Names of the containers and sections around the content, outermost first."""
@@ -160,7 +159,7 @@ class _DiffBuilder:
         self.units.thread_count = self._thread_total
 
     def build(self, diff: Diff) -> DiffUnits:
-        def place() -> None:
+        def add_units() -> None:
             self._add_threads("", None)
             self._add_settings(diff)
             if diff.unseen_lines:
@@ -168,26 +167,26 @@ class _DiffBuilder:
                 self._add_note(f"No visible changes. {lines} in the source changed.")
             self._add_entries(diff.entries)
 
-        self.units.remaining = self._iterate_units(place)
+        self.units.remaining = self._iterate_units(add_units)
         return self.units
 
-    def build_side(self, diff: Diff, shown: Document, other: Document, said: str) -> DiffUnits:
-        def place() -> None:
+    def build_side(self, diff: Diff, shown: Document, other: Document, note: str) -> DiffUnits:
+        def add_units() -> None:
             self._add_threads("", None)
             self._add_settings(diff)
-            self._add_note(said, self._next_number(), frozenset(self._kinds.counts))
+            self._add_note(note, self._next_number(), frozenset(self._kinds.counts))
             for block in shown.blocks:
                 self._add(DiffUnit("block", block))
                 self._add_block_threads((block,))
             for block in other.blocks if self._threads else ():
                 self._add_block_threads((block,), elsewhere=True)
 
-        self.units.remaining = self._iterate_units(place)
+        self.units.remaining = self._iterate_units(add_units)
         return self.units
 
-    def _iterate_units(self, place: Callable[[], None]) -> Iterator[DiffUnit]:
-        """Yield all units, with the title of the page first. `place` adds the units."""
-        place()
+    def _iterate_units(self, add_units: Callable[[], None]) -> Iterator[DiffUnit]:
+        """Yield all units, with the title of the page first. `add_units` adds them."""
+        add_units()
         for key in self._threads:
             if key not in self._shown_keys:
                 self._add_threads(key, None)
@@ -232,8 +231,8 @@ class _DiffBuilder:
         if unit.kind in ("block", "entry", "exchange") and (inner.ancestors or inner.old_ancestors) and not is_same:
             unit = unit._replace(ancestors=inner.ancestors, old_ancestors=inner.old_ancestors)
         says_itself = unit.block is not None and unit.block.kind == "heading"
-        place = inner.names if says_itself else inner.section_path
-        self._placed_units.append(PlacedUnit(unit, place, inner.named_block, is_same, has_thread))
+        path = inner.names if says_itself else inner.section_path
+        self._placed_units.append(PlacedUnit(unit, path, inner.named_block, is_same, has_thread))
 
     def _add_note(self, text: str, change: int = -1, kinds: frozenset[ChangeKind] = NONE) -> None:
         block = Block("note", key=f"note {len(self._placed_units)}")
@@ -253,7 +252,7 @@ class _DiffBuilder:
         return self._only_meaning and bool(kinds) and not has_meaning(kinds)
 
     def _add_hidden(self, hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
-        """Add a note for hidden changes, and the threads on their blocks. Empties the list."""
+        """Add a line for hidden changes, and the threads on their blocks. Empties the list."""
         if not hidden:
             return
         counts: Counter[ChangeKind] = Counter()
@@ -262,8 +261,7 @@ class _DiffBuilder:
             counts[leading_kind(kinds)] += len(moves)
             if not any(isinstance(each, MovedBlock) and not each.is_arrival for each in moves):
                 self.units.hidden[leading_kind(kinds)] += len(moves)
-        total = sum(counts.values())
-        self._add_note(f"{total} {'change' if total == 1 else 'changes'} without meaning hidden: {count_text(counts)}")
+        self._add(DiffUnit("label", text=f"{count_text(counts)} hidden"))
         for entry, _ in hidden:
             for each in entry.moves if isinstance(entry, JointMove) else (entry,):
                 if isinstance(each, ChangedBlock | MovedBlock):
@@ -371,7 +369,7 @@ class _DiffBuilder:
             self._add_threads(entry.old.key, entry.old)
 
     def _add_container_line(self, block: Block, entry: Entry) -> None:
-        """Add what changed of a container apart from its blocks."""
+        """Add the changes of a container itself, such as its settings."""
         kinds = self._kinds.of(entry)
         if self._is_hidden(kinds):
             self._add_hidden([(entry, kinds)])
@@ -433,7 +431,8 @@ class _DiffBuilder:
         self._containers.pop()
 
     def _add_block_threads(self, blocks: Sequence[Block], *, elsewhere: bool = False) -> None:
-        """Add the threads on blocks. `elsewhere`: the threads are not right below their blocks, so they quote them."""
+        """Add the threads on blocks. `elsewhere`: the threads are not shown right below their blocks, so they quote the
+        text."""
         for block in blocks if self._threads else ():
             for each in block.walk():
                 self._add_threads(each.key, block, each.plain() if elsewhere and each.key in self._threads else "")

@@ -26,7 +26,7 @@ class SideWidths:
     width: int
     side: int
     only_new: bool = False
-    """Whether only the new side is rendered."""
+    """True if only the new side is rendered."""
 
     @classmethod
     def for_width(cls, width: int, *, split: bool) -> SideWidths:
@@ -40,7 +40,7 @@ class SideWidths:
 
     @property
     def is_split(self) -> bool:
-        """Whether the sides are side by side."""
+        """True if the sides are side by side."""
         return self.side < self.width
 
     @property
@@ -51,8 +51,7 @@ class SideWidths:
 
 @dataclass
 class SidePair:
-    """Lines of the old side and the lines of the new side that correspond to them. `is_same`: both sides show the same
-    text."""
+    """Lines of the old side, and the corresponding lines of the new side. `is_same`: both sides show the same text."""
 
     old: list[Line] = field(default_factory=list)
     new: list[Line] = field(default_factory=list)
@@ -70,7 +69,7 @@ class SideBySideLine(Line):
 
 
 def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Styles) -> list[Line]:
-    """Return the lines of all pairs, split or unified."""
+    """Return the lines of all pairs of sides, as a split or a unified diff."""
     out: list[Line] = []
     for part in parts:
         if side_widths.is_split:
@@ -138,8 +137,8 @@ def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
 
 _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
 _LONGEST_VALUE, _EXCERPT, _EXCERPT_LEAD = 200, 40, 10
-"""Characters of a setting that are shown whole, of an excerpt from a longer value, and of the excerpt before the first
-difference."""
+"""Maximum numbers of characters: of a setting that is shown whole, of an excerpt from a longer setting, and of the text
+before the first difference in an excerpt."""
 _ATTRIBUTE_NAMES = {
     "src": "URL",
     "alt": "alternative text",
@@ -151,18 +150,17 @@ _ATTRIBUTE_NAMES = {
 
 
 def add_gutter(lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int) -> list[Line]:
-    """Return lines behind a line number and a sign, on the background of the sign."""
+    """Return lines with a line number and a sign before them, on the background of the sign."""
     return add_gutter_on(lines, sign, number, styles, width, sign_background(sign, styles))
 
 
 def add_gutter_on(
-    lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, ground: Style
+    lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, background: Style
 ) -> list[Line]:
-    """Return lines behind a line number and a sign, on a background as wide as the side.
+    """Return lines with a line number and a sign before them, on a background as wide as the side.
 
-    The signs are `+`, `-`, `~` for a change in place, `>` for a move, and a space. The background also replaces that of
-    boxes and table rows.
-    """
+    The signs are `+`, `-`, `~` for a change in place, `>` for a move, and a space. The background also replaces the
+    background of boxes and table rows."""
     shown = {"-": styles.glyphs.minus, " ": styles.glyphs.down, ">": styles.glyphs.into}.get(sign, sign)
     inks = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}
     ink = inks.get(sign, styles.line) + Style(bold=sign != " ")
@@ -174,11 +172,13 @@ def add_gutter_on(
             Piece(shown, ink, None, True),
             Piece(" ", PLAIN, None, True),
             *(
-                piece._replace(style=piece.style + ground) if _is_box_background(piece, styles) else piece
+                piece._replace(style=piece.style + background) if _is_box_background(piece, styles) else piece
                 for piece in line.pieces
             ),
         ]
-        out.append(Line(pad(with_background(ground, pieces), width, ground) if ground else pieces, line.block))
+        out.append(
+            Line(pad(with_background(background, pieces), width, background) if background else pieces, line.block)
+        )
         label = "     "
     return out
 
@@ -202,7 +202,7 @@ def note_lines(text: str, styles: Styles, width: int, sign: str = "~") -> list[L
 
 
 def drawable_text(styles: Styles, text: str) -> str:
-    """Return a note with only the characters that may be drawn."""
+    """Return a text in which symbols are replaced if only ASCII may be drawn."""
     return text.translate(_ASCII_SIGNS) if styles.ascii else text
 
 
@@ -215,7 +215,7 @@ def note_sides(
     *,
     is_old_side: bool = False,
 ) -> list[SidePair]:
-    """Return notes about a change on the new side. `is_old_side`: on the old side."""
+    """Return notes about a change, on the new side, or on the old side if `is_old_side`."""
     lines = assign_block([line for text in texts for line in note_lines(text, styles, side_widths.side, sign)], block)
     if not lines:
         return []

@@ -81,7 +81,7 @@ def look_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
 
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
-    """Return a change of invisible characters as a change of settings."""
+    """Return a change of invisible characters in the form of a changed setting."""
     removed, added = ("".join(word.run.text for word in words if word.op == op) for op in ("delete", "insert"))
     return model.AttributeChange(
         "invisible characters", *(describe_whitespace(text) if not text.strip() else text for text in (removed, added))
@@ -165,13 +165,13 @@ def _render_line(
         row = tokens[position][number] if number < len(tokens[position]) else []
         pieces = _pieces(row if "".join(part for _, part in row) == text else [("", text)], words, styles)
         block = blocks[position]
-        ground = sign_background(sign, styles) or (styles.panel if block is not None else PLAIN)
+        background = sign_background(sign, styles) or (styles.panel if block is not None else PLAIN)
         first = block.text_line + 1 if block is not None else 1
         rows = (
             wrap(pieces, side_widths.text_width) if block is None else wrap_code(pieces, side_widths.text_width, styles)
         )
         lines = [Line(part, block) for part in rows]
-        return add_gutter_on(lines, sign, first + number, styles, side_widths.side, ground)
+        return add_gutter_on(lines, sign, first + number, styles, side_widths.side, background)
 
     if line.op == "equal":
         return [SidePair(side(" ", 0, PLAIN), side(" ", 1, PLAIN), is_same=True)]
@@ -223,8 +223,8 @@ Cells = list[list[Piece]]
 
 @dataclass(frozen=True)
 class _ChangedRow:
-    """A row of the old table, the new table, or both, with the signs of its sides. Equal signs mean equal text on both
-    sides."""
+    """A row of the old table, of the new table, or of both, with a sign for each side. Equal signs mean that both sides
+    have equal text."""
 
     old: Cells | None
     new: Cells | None
@@ -300,7 +300,18 @@ def render_table_change(
                 )
             )
         )
-    parts += render_setting_changes(dict.fromkeys(elsewhere), "", styles, side_widths, new)
+    return parts + _table_notes(table, elsewhere, new, styles, side_widths)
+
+
+def _table_notes(
+    table: model.TableChange,
+    settings: Iterable[model.AttributeChange],
+    new: Block,
+    styles: Styles,
+    side_widths: SideWidths,
+) -> list[SidePair]:
+    """Return the notes below a changed table: changed settings, split or joined rows, and moved rows."""
+    parts = render_setting_changes(dict.fromkeys(settings), "", styles, side_widths, new)
     parts += note_sides(
         dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.RestructuredBlocks)),
         styles,

@@ -50,26 +50,26 @@ class DiffUnit(NamedTuple):
     lines: tuple[LineChange, ...] = ()
     threads: tuple[tuple[ThreadSummary, str], ...] = ()
     is_tight: bool = False
-    """Whether there is no blank line above the unit."""
+    """True if there is no blank line above the unit."""
     slice_number: int = 0
     """Number of the slice of a long change, counted from 1. 0 for a whole change."""
     setting: AttributeChange | None = None
     removed: tuple[Block, ...] = ()
     added: tuple[Block, ...] = ()
-    """Blocks that replace the `removed` ones. For a move, `removed` and `added` are all blocks that moved together,
-    before and after."""
+    """Blocks that replace the `removed` blocks. For a move, `removed` has all blocks that moved together in the old
+    version, and `added` has them in the new version."""
     follows_move: bool = False
-    """Whether the unit moved together with the unit above."""
+    """True if the unit moved together with the unit above."""
     hidden_blocks: tuple[Block, ...] = ()
-    """Collapsed blocks that the unit stands for."""
+    """Collapsed blocks that the unit replaces."""
     kinds: frozenset[ChangeKind] = frozenset()
-    """What the change affects. Empty if the unit is not a change."""
+    """Kinds of the change, by what it affects. Empty if the unit is not a change."""
     line_limit: int = 0
     """Number of lines that are visible: the first lines, or the last lines if negative. 0 for all lines."""
 
     @property
     def is_container_change(self) -> bool:
-        """Whether the unit is a container that was added or removed around its content."""
+        """True if the unit is a container that was added or removed around its content."""
         return isinstance(self.entry, (AddedBlock, RemovedBlock)) and bool(self.entry.entries)
 
     def contains(self, key: str) -> bool:
@@ -77,7 +77,7 @@ class DiffUnit(NamedTuple):
         return any(block.has(key) for block in (*self.blocks, *self.hidden_blocks))
 
     def hides(self, block: Block) -> bool:
-        """Return whether a block of the new version, or a block with its key, is collapsed in the unit."""
+        """Return True if a block of the new version, or a block with the same key, is collapsed in the unit."""
         line = block.lines[0]
         near = [
             each for each in self.hidden_blocks if each.lines[0] <= line < each.lines[1] or each.kind == _SCATTERED_KIND
@@ -126,7 +126,7 @@ class DiffUnits:
         ]
 
     def complete(self) -> DiffUnits:
-        """Make all remaining units, which may take long, and return the whole."""
+        """Make all remaining units, which may take long. Return this object."""
         deque(self.build(), maxlen=0)
         return self
 
@@ -148,7 +148,7 @@ class ContextSize:
 
     @property
     def is_brief(self) -> bool:
-        """Whether only a few lines of prose are shown around a change, to recognize the place."""
+        """True if only a few lines of prose are shown around a change."""
         return self.blocks <= 1
 
     def increase(self) -> None:
@@ -160,6 +160,6 @@ class ContextSize:
 
 
 def may_contain(block: Block, other: Block) -> bool:
-    """Return whether a block or slice may contain another block of the same page, judged by their source lines."""
+    """Return True if a block or slice may contain another block of the same page, according to their source lines."""
     first, end = whole_block(block).lines
     return first <= other.lines[0] < end or block.kind == _SCATTERED_KIND

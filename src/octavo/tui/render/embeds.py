@@ -34,24 +34,24 @@ from octavo.tui.widgets.short_texts import as_clause
 
 
 def file_name(address: str) -> str:
-    """Return the last part of an address, decoded. Empty for a `data:` address."""
+    """Return the last part of a URL, decoded. Empty for a `data:` URL."""
     if address[:5].lower() == "data:":
         return ""
     path = address.split("?")[0].split("#")[0].rstrip("/")
-    # The last part of the address of an uploaded file contains its whole path.
+    # The last part of the URL of an uploaded file contains its whole path.
     return flatten_emoji(safe_line(unquote(path.rsplit("/", 1)[-1]).rsplit("/", 1)[-1]) or address)
 
 
 def host_of(address: str) -> str:
-    """Return the host of an address, or the whole address if it has no host."""
+    """Return the host of a URL, or the whole URL if it has no host."""
     try:
         return (urlsplit(address).hostname or address).removeprefix("www.")
     except ValueError:
         return address
 
 
-def _address_after_host(address: str) -> str:
-    """Return the part of an address after its host."""
+def _url_after_host(address: str) -> str:
+    """Return the part of a URL after its host."""
     try:
         rest = urlunsplit(urlsplit(address)._replace(scheme="", netloc=""))
     except ValueError:
@@ -99,9 +99,9 @@ def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
     return add_caption(context, block, render_bar(context, left, right, width), width)
 
 
-def _render_broken(context: LayoutContext, text: str, trouble: str, width: int) -> list[Line]:
+def _render_broken(context: LayoutContext, text: str, problem: str, width: int) -> list[Line]:
     """Render a broken link with the reason."""
-    styles, why = context.styles, as_clause(trouble)
+    styles, why = context.styles, as_clause(problem)
     left = [Piece(f"{styles.glyphs.no} ", styles.error, None, True), Piece(text, styles.error)]
     if width_of(left) + cells(why) + 2 > width - 2:
         why = why.partition(" at ")[0]  # The full reason is shown when the link is opened.
@@ -109,10 +109,8 @@ def _render_broken(context: LayoutContext, text: str, trouble: str, width: int) 
 
 
 def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an embed: its title or host, and its address.
-
-    If the address does not fit, its host is left out, then its query.
-    """
+    """Render an embed: its title or host, and its URL. If the URL does not fit, first its host is left out, then its
+    query."""
     styles, url = context.styles, str(block.attrs.get("url") or "")
     title = context.link_targets.title_of(url) if context.link_targets is not None else None
     refused = link_destination(url) is LinkDestination.REFUSED
@@ -129,7 +127,7 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
     ]
     detail = url if url != words else ""
     if detail and words == host_of(url) and width_of(left) + len("  ") + cells(url) > width - 2:
-        detail = _address_after_host(url)
+        detail = _url_after_host(url)
         if "%2F" in detail and width_of(left) + len("  ") + cells(detail) > width - 2:
             detail = file_name(url)
         elif width_of(left[:1]) + cells(detail) > width - 2:
@@ -148,14 +146,14 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
     title = targets.title_of(url) if targets is not None else None
     where = targets.destination(url) if targets is not None else link_destination(url)
     if where in (LinkDestination.BROKEN, LinkDestination.REFUSED):
-        trouble = (
+        problem = (
             title.problem
             if title is not None
             else "Octavo does not open this kind of link."
             if where is LinkDestination.REFUSED
             else "The page no longer exists."
         )
-        return _render_broken(context, file_name(url) if words.startswith("broken") else words, trouble, width)
+        return _render_broken(context, file_name(url) if words.startswith("broken") else words, problem, width)
     spot = Clickable("link", url)
     sign = glyphs.outside if where is LinkDestination.OUTSIDE else glyphs.into
     detail = "" if file_name(url).removesuffix(".md") == words else url
@@ -207,7 +205,7 @@ def render_integration(context: LayoutContext, block: Block, width: int) -> list
         out += indent(rows, blank := [Piece("   ", PLAIN, None, True)], blank)
     if block.text:
         rows = [Line(part) for row in block.text.split("\n") for part in wrap([Piece(row, styles.text)], width - 4)]
-        out += box(rows, width, styles, ground=styles.panel, edges=(has_start(block), has_end(block)))
+        out += box(rows, width, styles, background=styles.panel, edges=(has_start(block), has_end(block)))
     return out + context.flow(block.children, width)
 
 

@@ -15,17 +15,16 @@ from octavo.tui.render.wrap import wrap
 
 T = TypeVar("T")
 _SOURCE_LINES = 60
-"""Most lines of source in a box. Each slice of a long block may have a box of its own."""
+"""Maximum number of source lines in a box. Each slice of a long block may have a box of its own."""
 _LONGEST = 20_000
 _log = logging.getLogger(__name__)
 
 
 def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
-    """Return the result of `work`. If it raises an exception, log it and return the result of `fallback`.
+    """Return the result of `work`. If it raises an exception, log the exception and return the result of `fallback`.
 
-    This is the only place in the app that catches `Exception`: a bug in one block, on input that nobody tried, must not
-    hide the rest of the page. `MemoryError` is raised again, because it is not about the block.
-    """
+    Apart from the keyring, only this function catches `Exception`: a bug in the layout of one block must not hide the
+    rest of the page. `MemoryError` is raised again, because the block did not cause it."""
     try:
         return work()
     except MemoryError:

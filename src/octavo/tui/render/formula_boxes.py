@@ -44,7 +44,7 @@ class FormulaBox(NamedTuple):
 
     @property
     def is_tall(self) -> bool:
-        """Whether the box has several rows."""
+        """True if the box has several rows."""
         return len(self.rows) > 1
 
     def strip(self) -> FormulaBox:
@@ -63,7 +63,7 @@ EMPTY_BOX = FormulaBox(("",))
 
 
 def join_boxes(boxes: Iterable[FormulaBox], *, apart: bool = True) -> FormulaBox:
-    """Return boxes side by side on one baseline. `apart`: boxes that would run into each other get a space between, and
+    """Return boxes side by side on one baseline. `apart`: a space separates boxes that would run into each other, and
     two adjacent spaces become one."""
     kept: list[FormulaBox] = []
     for box in boxes:
@@ -120,7 +120,7 @@ def fraction(over: FormulaBox, under: FormulaBox, *, line: bool = True) -> Formu
 
 
 def add_overline(inside: FormulaBox) -> FormulaBox:
-    """Return a box below a line."""
+    """Return a box with a line above it."""
     return stack([FormulaBox((_BAR * inside.width,)), inside], 1)
 
 

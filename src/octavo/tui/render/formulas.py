@@ -41,7 +41,7 @@ _STACKED_OPERATORS, _IGNORED = (
         "huge Huge",
     )
 )
-"""Commands with their scripts below and above, and commands that show nothing."""
+"""Commands whose scripts are below and above them, and commands that show nothing."""
 _BLANK_COMMANDS = frozenset({"label", "color", "hspace", "vspace", "mspace", "phantom"})
 _TEXT_COMMANDS = frozenset({"text", "textrm", "textbf", "textit", "texttt", "textsf", "mbox", "mathrm", "operatorname"})
 _ACCENTS = {
@@ -65,7 +65,7 @@ _ENVIRONMENT_BRACKETS = {
 _SPACED_SIGNS = frozenset("·⋅÷∘⟹⟸⟺⟶⟵⟷↪≲≳≺≻≤≥≠≈≡∼≃≅∝≪≫→←⇒⇐⇔↔↦∈∉⊂⊆⊃⊇∪∩×±∧∨⊕⊗∣=")
 _UNAMBIGUOUS = re.compile(r"[\w.∞′]+[⁰-₟ᵃ-ᶿ²³¹]*|\([^()]*\)|\|[^|]*\||.", re.S)
 _MOST_ROWS, _MOST_CELLS = 40, 400
-"""Most rows of a stacked formula, and most cells of its matrices."""
+"""Maximum number of rows of a stacked formula, and of cells of its matrices."""
 
 
 def format_inline(source: str, *, ascii: bool = False) -> str:
@@ -93,7 +93,7 @@ def _layout_formula(source: str, stacked: bool) -> FormulaBox | None:
 
 
 class _PartReader:
-    """Reader of the parts of a group, one after the other."""
+    """Iterator over the parts of a group that can look at the next part."""
 
     def __init__(self, parts: LatexParts) -> None:
         self._parts = parts

@@ -172,14 +172,15 @@ def icon_sign(name: str, *, ascii: bool = False) -> str | None:
 
 
 def icon_words(name: str) -> str | None:
-    """Return the name of an icon in words, without its frame. None if it is not a name."""
+    """Return the words in the name of an icon, without its prefix. None if the name is too long or has other
+    characters."""
     name = name.removeprefix("fa-")
     return " ".join(_name_parts(name)) if len(name) <= _LONGEST and _NAME.fullmatch(name) else None
 
 
 @lru_cache(512)
 def _find_sign(name: str) -> str | None:
-    """Return the character for a name or the longest beginning of it: `file-medical` is a file."""
+    """Return the character for a name or for the longest beginning of the name, such as `file` of `file-medical`."""
     if known := _signs().get(name):
         return known
     parts = _name_parts(name[:_LONGEST])

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 WIDEST, NARROWEST, LEAST_SIDE_BY_SIDE = 64, 24, 28
-"""Widths of a frame in cells: at most, at least with a width set on the page, and at least side by side."""
+"""Widths of a frame in cells: the maximum, the minimum if the page sets a width, and the minimum side by side."""
 GAP = 2
 PIXELS_PER_CELL = 9
 """Width of a cell in pixels, to convert the width of an image."""
 TALLEST = 14
-"""Most lines of a thumbnail."""
+"""Maximum number of lines of a thumbnail."""
 
 _COPIES = re.compile(r"(?: +\(1?\)?)+(?=[ .])")
 _ONLY_WORDS = re.compile(r"[\W_]+")
@@ -79,10 +79,10 @@ def _frame(context: LayoutContext, block: Block, wide: int, least: int = 0) -> l
     styles, glyphs = context.styles, context.styles.glyphs
     src = str(block.attrs.get("src") or "")
     spot = Clickable("image", src)
-    trouble, facts = _image_facts(context, src)
+    problem, facts = _image_facts(context, src)
     rows = _frame_lines(context, block, wide, spot)
     rows += [Line([]) for _ in range(least - len(rows))]
-    sign = Piece(f"{glyphs.no if trouble else glyphs.picture} ", styles.error if trouble else styles.muted, spot, True)
+    sign = Piece(f"{glyphs.no if problem else glyphs.picture} ", styles.error if problem else styles.muted, spot, True)
     title = [sign, Piece(_shown_name(src, wide) or "image", styles.muted, spot, True)]
     right = [Piece(facts, styles.muted, None, True)] if facts else []
     out = box(rows, wide, styles, title=title, right=right)
@@ -95,7 +95,8 @@ def _caption(context: LayoutContext, block: Block) -> list[Piece]:
 
 
 def _frames_caption(block: Block) -> bool:
-    """Return whether the caption goes inside the frame: without alternative text, or if both are the same."""
+    """Return True if the caption is inside the frame: if there is no alternative text, or if both texts are the
+    same."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
@@ -132,13 +133,13 @@ def _frame_lines(context: LayoutContext, block: Block, wide: int, spot: Clickabl
     if link := str(block.attrs.get("link") or ""):
         linked = context.inline((Run(alt or link.partition("://")[2] or link, link=link),))
         rows = [*([] if alt else rows), *wrap(linked, wide - 4)]
-    if trouble := _image_facts(context, src)[0]:
-        rows += wrap([Piece(trouble, styles.error, None, True)], wide - 4)
+    if problem := _image_facts(context, src)[0]:
+        rows += wrap([Piece(problem, styles.error, None, True)], wide - 4)
     return _render_thumbnail(context, src, wide - 4) + [Line(pieces) for pieces in rows]
 
 
 def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
-    """Return why an image is missing (or an empty text), and its host, type and size if known."""
+    """Return the reason why an image is missing (empty if it is not), and its host, type and size if they are known."""
     where = link_destination(src)
     if where is LinkDestination.OUTSIDE:
         return "", host_of(src)
@@ -197,10 +198,10 @@ class ImageReference:
     alt: str = ""
     caption: str = ""
     dark: str = ""
-    """Address of the image for dark backgrounds. Empty if there is none."""
+    """URL of the image for dark backgrounds. Empty if there is none."""
 
     def source_for(self, *, dark: bool) -> str:
-        """Return the address for dark or light backgrounds."""
+        """Return the URL for dark or for light backgrounds."""
         return self.dark if dark and self.dark else self.src
 
 

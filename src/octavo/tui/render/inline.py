@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
 _LONGEST_SCRIPT = 3
-"""Most letters of a text that is shown as superscript or subscript."""
+"""Maximum number of letters of a text that is shown as superscript or subscript."""
 _WORD_SEPARATORS = re.compile(r"[\s_-]+")
 _BLANKS = re.compile(r"[ \t]+")
 _MARKS = {
@@ -45,7 +45,7 @@ def icon_text(name: str, text: str, styles: Styles) -> str:
 
 
 def label_with_icon(name: object, label: str, styles: Styles) -> str:
-    """Return a label behind its icon, if it has one."""
+    """Return a label with its icon before it, if it has an icon."""
     sign = icon_text(str(name), label, styles) if name else ""
     return f"{sign} {flatten_emoji(label)}" if sign else flatten_emoji(label)
 
@@ -121,10 +121,29 @@ def _render_run(
     ends: tuple[bool, bool],
     targets: LinkTargets | None,
 ) -> list[Piece]:
-    """Return the styled text of one run. `ends`: whether a link begins and ends with the run."""
-    attrs, glyphs, text = run.attrs, styles.glyphs, flatten_emoji(run.text.replace("\t", " "))
+    """Return the styled text of one run. `ends`: True if a link begins with the run, and if it ends with the run."""
+    text = flatten_emoji(run.text.replace("\t", " "))
     if styles.ascii:
-        text = text.replace("•", glyphs.bullets[0])
+        text = text.replace("•", styles.glyphs.bullets[0])
+    special = _render_special_run(run, text, styles, background, spot, targets)
+    if special is not None:
+        return special
+    if "kbd" in run.marks:
+        return [Piece(non_breaking(f" {text} ", styles), styles.chip, spot)]
+    text, style = _scripted(run, text, styles, _run_style(run, styles, background))
+    if run.kind == "mention":
+        text = text.removesuffix(".md")
+    if run.link is None:
+        return [Piece(text, style)]
+    where = link_destination(run.link) if targets is None else targets.destination(run.link)
+    return _render_link(where, text, style, styles, spot, ends)
+
+
+def _render_special_run(
+    run: Run, text: str, styles: Styles, background: Style, spot: Clickable | None, targets: LinkTargets | None
+) -> list[Piece] | None:
+    """Return the styled text of a run that is more than text, such as an image or a button. None for text."""
+    attrs, glyphs = run.attrs, styles.glyphs
     match run.kind:
         case "emoji" if styles.ascii and (name := str(attrs.get("code", ""))) and not text.isascii():
             return [Piece(f":{name}:", background, spot)]
@@ -154,18 +173,26 @@ def _render_run(
                 return [dotted, Piece(glyphs.note, styles.accent, note if spot else dotted.clickable, True)]
             mark = f"[{text}]" if styles.ascii or not text.isdigit() else superscript(text)
             return [Piece(mark, styles.accent, note)]
+    return None
+
+
+def _run_style(run: Run, styles: Styles, background: Style) -> Style:
+    """Return the style of a run of text, by its marks and its color."""
     style = background
     for mark in run.marks:
         if (more := _MARKS.get(mark)) is not None:
             style += more
-    if colour := attrs.get("color"):
+    if colour := run.attrs.get("color"):
         style += styles.style_for_color(str(colour))
-    if "mark" in run.marks and (attrs.get("background") or not colour):
+    if "mark" in run.marks and (run.attrs.get("background") or not colour):
         style = styles.cursor + style if not styles.mono else style + Style(reverse=True)
     if run.kind == "code" or "code" in run.marks:
         style = styles.code + Style(bold=style.bold, italic=style.italic, strike=style.strike)
-    if "kbd" in run.marks:
-        return [Piece(non_breaking(f" {text} ", styles), styles.chip, spot)]
+    return style
+
+
+def _scripted(run: Run, text: str, styles: Styles, style: Style) -> tuple[str, Style]:
+    """Return the text of a run with its style. Superscript and subscript are drawn with small characters."""
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):
             style += styles.muted  # Words in superscript are hard to read.
@@ -173,12 +200,7 @@ def _render_run(
             text = f"^{text}" if "sup" in run.marks else f"_{text}"
         else:
             text = superscript(text) if "sup" in run.marks else subscript(text)
-    if run.kind == "mention":
-        text = text.removesuffix(".md")
-    if run.link is None:
-        return [Piece(text, style)]
-    where = link_destination(run.link) if targets is None else targets.destination(run.link)
-    return _render_link(where, text, style, styles, spot, ends)
+    return text, style
 
 
 def _render_button(
@@ -241,12 +263,12 @@ def _render_link(
 
 
 def superscript(text: str) -> str:
-    """Return a text in superscript characters, or behind `^` if a character is missing."""
+    """Return a text in superscript characters, or with `^` before it if a character is missing."""
 
     return text.translate(SUPERSCRIPTS) if all(ord(c) in SUPERSCRIPTS for c in text) else f"^{text}"
 
 
 def subscript(text: str) -> str:
-    """Return a text in subscript characters, or behind `_` if a character is missing."""
+    """Return a text in subscript characters, or with `_` before it if a character is missing."""
 
     return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"

@@ -82,8 +82,8 @@ _OPENING = re.compile(
 _OPENS = {"begin": 0, "left": 1, "(": 2, "[": 3, "{": 4}
 _CLOSES = {"end": 0, "right": 1, ")": 2, "]": 3, "}": 4}
 LONGEST, DEEPEST = 2000, 40
-"""Most characters of a formula and most levels of nesting. The library takes 20 ms for the longest formula, and some
-stack frames per level."""
+"""Maximum number of characters of a formula, and of levels of nesting. The library takes 20 ms for the longest formula,
+and some stack frames per level."""
 
 
 class LatexCommand(NamedTuple):

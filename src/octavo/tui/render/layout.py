@@ -65,7 +65,7 @@ class PageUnit(NamedTuple):
 
     block: Block
     gap: int = 0
-    """Blank lines above the unit."""
+    """Number of blank lines above the unit."""
     slice: Block | None = None
     """Slice of the block. None for the whole block."""
     rows: int = 1

@@ -29,16 +29,17 @@ NARROWEST = 16
 
 @dataclass
 class Folds:
-    """What the user has expanded, selected and scrolled on a page. Blocks are identified by their keys, so the state
-    survives a reload."""
+    """State of a page that the user changes: expanded blocks, selected tabs and scrolled blocks. Blocks are identified
+    by their keys, so the state survives a reload."""
 
     opened: dict[str, bool] = field(default_factory=dict)
     tabs: dict[str, int] = field(default_factory=dict)
-    """For each slug, when its tab was selected last. Tabs with the same slug are selected together."""
+    """Sequence numbers of selections by the slug of the tab: the tab selected last has the highest. Tabs with the same
+    slug are selected together."""
     panned: dict[str, int] = field(default_factory=dict)
-    """Cells that a wide block is scrolled to the right."""
+    """Number of cells by which each wide block is scrolled to the right."""
     hidden: dict[str, int] = field(default_factory=dict)
-    """Cells of a wide block that did not fit when it was rendered last."""
+    """Number of cells of each wide block that did not fit when the block was rendered last."""
 
     def pan_offset(self, key: str, hidden: int, start: int = 0) -> int:
         """Return how far a block is scrolled, when `hidden` of its cells do not fit. `start` is the offset until the
@@ -125,7 +126,7 @@ def path_to_block(block: Block, key: str) -> list[Block]:
 
 
 def tab_slug(tab: Block) -> str:
-    """Return the text that tabs with the same name have in common."""
+    """Return a text that is equal for all tabs with the same name."""
     return fold(str(tab.attrs.get("slug") or tab.attrs.get("title") or "")).strip()
 
 
@@ -138,17 +139,17 @@ class LayoutContext:
     render_block: Callable[[LayoutContext, Block, int], list[Line]]
     """Function that renders a block in a width."""
     available_width: int = 0
-    """Cells that a wide block at the top level may take."""
+    """Number of cells that a wide block at the top level may take."""
     spare: int = 0
-    """Cells that a wide block may take beyond its width. 0 in containers with a right border."""
+    """Number of cells that a wide block may take beyond its width. 0 in containers with a right border."""
     never_wraps_code: bool = False
-    """Whether code is never wrapped, even if its block asks for it."""
+    """True if code is never wrapped, even if its block asks for it."""
     source_of: Callable[[Block], str] = field(default=lambda block: "")
     """Function that returns the source of a block, if it is known."""
     rules_headings: bool = True
-    """Whether headings have rules below them."""
+    """True if headings have rules below them."""
     has_background: bool = False
-    """Whether a container draws a background behind the current block."""
+    """True if a container draws a background behind the current block."""
     depth: int = 0
     list_depth: int = 0
     deferred: DeferredContent | None = None
@@ -159,7 +160,7 @@ class LayoutContext:
 
     @property
     def position(self) -> tuple[int, int, bool, bool, int]:
-        """State that describes the position of the next block. It is restored after a failed block."""
+        """Values that change from block to block. They are restored after a failed block."""
         return self.depth, self.list_depth, self.has_background, self.rules_headings, self.spare
 
     @position.setter
@@ -230,7 +231,7 @@ class LayoutContext:
         return self.deferred.targets if self.deferred is not None else None
 
     def widest(self, width: int) -> int:
-        """Return how wide a block may become if that helps."""
+        """Return the maximum width of a block that may take the spare cells."""
         return width + self.spare
 
 

@@ -1,4 +1,5 @@
-"""Targets of the links of a page. Titles of pages of the space are known at once, others are loaded."""
+"""Targets of the links of a page, with their titles. Titles from the page tree are available immediately, other titles
+are loaded."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class LinkDestination(Enum):
-    """Kind of destination of an address."""
+    """Kind of destination of a URL or path in a link."""
 
     PAGE = "page"
     ANCHOR = "anchor"
@@ -32,11 +33,11 @@ class LinkDestination(Enum):
     MAIL = "mail"
     BROKEN = "broken"
     REFUSED = "refused"
-    """A scheme that is never opened. Only http, https and mailto are opened."""
+    """Scheme that Octavo never opens: any but http, https and mailto."""
 
 
 def link_destination(address: str) -> LinkDestination:
-    """Return the kind of destination of an address as written in the source."""
+    """Return the kind of destination of a link, as written in the source."""
     if not address or "broken-reference" in address or address.startswith(("/broken/", "broken/")):
         return LinkDestination.BROKEN
     if address.startswith("#"):
@@ -87,13 +88,13 @@ class TitleQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkContext:
-    """Page tree in which links are resolved. `origins` are the addresses of the platform's app."""
+    """Page tree in which links are resolved. `origins` are the URLs of the platform's app."""
 
     tree: PageTree
     page_ref: ContentRef
     origins: tuple[str, ...] = ()
     is_folder: bool = False
-    """Whether the tree is a local folder. Targets outside it are then not broken, but not available."""
+    """True if the tree is a local folder. Targets outside it are then not available instead of broken."""
 
     @cached_property
     def pages(self) -> dict[str, Page]:
@@ -123,13 +124,13 @@ class LinkTargets:
 
     def __init__(
         self,
-        ground: LinkContext,
+        context: LinkContext,
         page_id: str,
         titles: AsyncCache[TitleQuery, LinkTitle] | None = None,
         space_of: Callable[[str], LinkTitle | None] = lambda space: None,
     ) -> None:
         """Resolve the links of the page `page_id` in `context`. `space_of` returns the title of a space, or None."""
-        self.context, self.page_id = ground, page_id
+        self.context, self.page_id = context, page_id
         self._titles, self._space_title = titles, space_of
         self._resolved: dict[str, links.Target] = {}
 
@@ -182,8 +183,8 @@ class LinkTargets:
         return "".join([run.text if run.link is None else self.link_text(run) or run.text for run in runs])
 
     def link_text(self, run: Run, *, alone: bool = True) -> str | None:
-        """Return the title to show instead of a link text that only repeats the address. None to keep the text.
-        `alone`: the link has no other text."""
+        """Return the title to show instead of a link text that only repeats the URL. None to keep the text. `alone`:
+        the link has no other text."""
         address = run.link or ""
         if (
             run.kind not in ("text", "mention", "code")
@@ -200,14 +201,14 @@ class LinkTargets:
 
 
 def app_origins(page: Page | None) -> tuple[str, ...]:
-    """Return the address of the platform's app that shows a page."""
+    """Return the URL of the platform's app that shows a page."""
     app = page.urls.app if page is not None else None
     scheme, found, rest = (app or "").partition("://")
     return (f"{scheme}://{rest.partition('/')[0]}",) if found else ()
 
 
 def repeats_address(run: Run) -> bool:
-    """Return whether the text of a link only repeats its file name or address."""
+    """Return True if the text of a link only repeats its file name or URL."""
     text, address = run.text.strip(), run.link or ""
     if not text or text in _MEANINGLESS_TEXTS:
         return bool(address)

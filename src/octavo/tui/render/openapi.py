@@ -1,5 +1,5 @@
-"""Rendering of OpenAPI blocks: one line per operation, with details when expanded. Also of operations that are written
-out on the page."""
+"""Rendering of OpenAPI blocks: one line per operation, with details when expanded. Also renders operations that are
+written out on the page."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from octavo.tui.render.styled_lines import (
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import fit_title, wrap
 
-_PLACES = {"path": "in the path", "query": "in the query", "header": "in headers", "cookie": "in cookies"}
+_LOCATIONS = {"path": "in the path", "query": "in the query", "header": "in headers", "cookie": "in cookies"}
 _MOST_LISTED = 400
-"""Most operations that are listed for a whole specification."""
+"""Maximum number of operations that are listed for a whole specification."""
 _MOST_LINES = 1200
-"""Most lines of the details of a block."""
+"""Maximum number of lines of the details of a block."""
 
 
 def method_style(method: str, styles: Styles) -> Style:
@@ -56,21 +56,21 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
     variant = str(attrs.get("variant") or "operation")
     title = str(attrs.get("spec") or attrs.get("src") or "")
     above = context.block_above
-    specification, trouble = _loaded_specification(context.deferred, block)
+    specification, problem = _loaded_specification(context.deferred, block)
     if (
-        trouble
+        problem
         and above is not None
         and above.kind == block.kind
-        and _loaded_specification(context.deferred, above)[1] == trouble
+        and _loaded_specification(context.deferred, above)[1] == problem
     ):
-        trouble = ""  # Repeated only once for adjacent blocks.
+        problem = ""  # Repeated only once for adjacent blocks.
     query = operation_query(specification, block) if specification is not None else None
     operation, is_known = _known_operation(context.deferred, query)
     is_whole = variant in ("schemas", "file")
     is_open = context.folds.is_open(block)
     if specification is not None and is_known and operation is None and not is_whole:
         called = "webhook" if variant == "webhook" else "operation"
-        trouble = (
+        problem = (
             f"This {called} is not in {specification.title or title}: the {called} may have been renamed or deleted."
         )
     opens = query is not None and (is_whole or operation is not None or not is_known)
@@ -82,10 +82,10 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
     out = _render_bar(context, [Piece(f"{sign} ", styles.accent, spot, True), *method], address, summary, right, width)
     if details and not attrs.get("spec"):
         details = [*_wrapped_text(f"from {title}", styles.muted, width - 2), *details]
-    if trouble:
+    if problem:
         blank = [Piece("  ", PLAIN, None, True)]
         out += indent(
-            [Line(line) for line in wrap([Piece(trouble, styles.muted, None, True)], width - 2)], blank, blank
+            [Line(line) for line in wrap([Piece(problem, styles.muted, None, True)], width - 2)], blank, blank
         )
     rail = [Piece(f"{styles.glyphs.down} ", styles.line, None, True)]
     return [*out, *indent(details, rail, rail), *context.flow(block.children, width)]
@@ -125,11 +125,11 @@ def render_operation_details(
     return lines
 
 
-def _known_operation(sources: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
+def _known_operation(deferred: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
     """Return the operation of a query if it is loaded, and whether it is loaded."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
-    cache = sources.operations if sources is not None else None
+    cache = deferred.operations if deferred is not None else None
     if cache is None:
         return find_operation(query), True
     found = cache.get(query)
@@ -147,28 +147,28 @@ def _loaded_details(
     return found or [Line([Piece(context.styles.glyphs.more, context.styles.muted, None, True)])]
 
 
-def curl_command(sources: DeferredContent, block: Block) -> str:
+def curl_command(deferred: DeferredContent, block: Block) -> str:
     """Return the curl command of an OpenAPI block. Empty if it is not loaded."""
     if block.kind != "openapi":
         return ""
-    specification, _ = _loaded_specification(sources, block)
+    specification, _ = _loaded_specification(deferred, block)
     operation, _ = _known_operation(
-        sources, operation_query(specification, block) if specification is not None else None
+        deferred, operation_query(specification, block) if specification is not None else None
     )
     return operation.curl if operation is not None else ""
 
 
-def _loaded_specification(sources: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
+def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
     """Return the specification that a block refers to, or why there is none."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     title = spec or source
     if not title:
         return None, "This block does not name an OpenAPI specification."
-    if sources is None or sources.specifications is None:
+    if deferred is None or deferred.specifications is None:
         return None, ""
     is_address = not spec or "/" in spec
-    asked = sources.targets.resolve(title) if is_address and sources.targets is not None else title
-    specification = sources.specifications.get(asked)
+    asked = deferred.targets.resolve(title) if is_address and deferred.targets is not None else title
+    specification = deferred.specifications.get(asked)
     if specification is None:
         return None, f"Loading the specification {title}…"
     return (None, specification.error) if specification.error else (specification, "")
@@ -216,7 +216,7 @@ def _render_bar(
 
 
 def wrap_address(left: list[Piece], address: Piece, width: int) -> list[list[Piece]]:
-    """Return a method and its path in lines that break after slashes."""
+    """Return a method and its path, wrapped after slashes."""
     hang = width_of(left)
     rows = [left]
     if hang > width // 2:
@@ -241,8 +241,8 @@ def _render_operation(context: LayoutContext, operation: Operation, width: int) 
     if operation.security:
         out += _group_heading("authentication", styles, out)
         out += _wrapped_text("; or ".join(operation.security), styles.text, width)
-    for place, words in _PLACES.items():
-        given = [each.field for each in operation.parameters if each.location == place]
+    for location, words in _LOCATIONS.items():
+        given = [each.field for each in operation.parameters if each.location == location]
         if given:
             out += _group_heading(words, styles, out)
             for each in given:
@@ -379,7 +379,7 @@ def _wrapped_text(text: str, style: Style, width: int) -> list[Line]:
 
 
 def render_operation_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an operation: its address, parameters and responses."""
+    """Render an operation: its URL, parameters and responses."""
     styles, attrs = context.styles, block.attrs
     method = str(attrs.get("method") or "get").upper()
     address = f"{attrs.get('host') or ''}{attrs.get('path') or ''}"
@@ -395,7 +395,7 @@ def render_operation_block(context: LayoutContext, block: Block, width: int) -> 
 
 
 def render_operation_part(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a section, parameter or response that stands outside an operation."""
+    """Render a section, parameter or response outside an operation."""
     return render_operation_parts(context, Block("api-method", children=(block,)), width)
 
 

@@ -1,4 +1,4 @@
-"""Helpers for pages: their source as blocks, comparisons of titles, and the marks of threads. Also the messages about
+"""Parts of page views: the source of a page as blocks, comparison of titles, thread marks, and the messages about
 links."""
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from octavo.documents.blocks import NO_ATTRS, Block, Document, Run
 _SOURCE_BLOCK, _LONGEST_LINE = 2_000, 8_000
 """Characters of a source block, and of the longest line in it."""
 _MOST_EDGES = 4_000
-"""Most blocks that begin or end a source block."""
+"""Maximum number of blocks whose edges are edges of source blocks."""
 _FEW_LINES, _STEPS = 8, (2_000, 250, 60)
-"""Up to this many lines are counted one by one. More lines are counted in steps of so many characters, which is
-faster."""
+"""Maximum number of lines that are counted one by one. More lines are counted in steps of the second number of
+characters, which is faster."""
 
 
 class LinkFollowed(Message):
-    """Message: a link, image, file or note was opened, or a button pressed. `outside`: in the browser."""
+    """Message: the user opened a link, image, file or note, or pressed a button. `outside`: open it in the browser."""
 
     def __init__(self, href: str, outside: bool, kind: str, text: str = "") -> None:
         super().__init__()
         self.href = href
-        """Address of a link, label of a note, or query of a button. Empty for the page itself."""
+        """URL or path of a link, label of a note, or query of a button. Empty for the page itself."""
         self.outside = outside
         self.kind = kind
         """One of link, image, file, note, ask, search and page."""
-        self.words = text
+        self.text = text
         """Text of the link."""
 
 
 class CopyUrlRequested(Message):
-    """Message: the address of a link, or of the page itself (kind page), is to be copied."""
+    """Message: the user wants to copy the URL of a link, or of the page itself if `kind` is `page`."""
 
     def __init__(self, href: str, kind: str) -> None:
         super().__init__()
@@ -42,21 +42,20 @@ class CopyUrlRequested(Message):
         self.kind = kind
 
 
-def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = None) -> list[Block]:
+def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | None = None) -> list[Block]:
     """Return the source of a page as blocks of lines. Long lines are split.
 
-    The cursor can move to the start of each block in `blocks` and of `of`, because a source block begins there and has
-    its key.
-    """
+    A source block begins at each block in `blocks` and at `selected`, and has its key, so that the cursor can move
+    there."""
     out: list[Block] = []
     every = [*blocks]
     thin = 2 * len(every) // _MOST_EDGES + 1  # Very short blocks should not each become a unit.
     tops = {block.lines[0]: block for block in every[::thin] if block.lines[0] < block.lines[1]}
-    owners = [*tops.values(), *([of] if of is not None else [])]
+    owners = [*tops.values(), *([selected] if selected is not None else [])]
     begin = {block.lines[0]: block for block in owners}
     top: Block | None = None
     known: set[str] = set()
-    edges = sorted({*tops, *(of.lines if of is not None else ())})
+    edges = sorted({*tops, *(selected.lines if selected is not None else ())})
     if thin == 1:
         edges = sorted({*edges, *(block.lines[1] for block in owners)})
     for text, first, last in _split_source(source, edges):
@@ -100,7 +99,7 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
 
 
 def _end_of_line(source: str, start: int, lines: int) -> int:
-    """Return the index of the end of a line, counted from the line that begins at `start`. -1 if the source has fewer
+    """Return the index at which a line ends, counted from the line that begins at `start`. -1 if the source has fewer
     lines."""
     for stretch in _STEPS:
         while lines > _FEW_LINES and start < len(source):
@@ -124,14 +123,13 @@ def split_oversized(block: Block) -> list[Block] | None:
 
 
 def repeats_title(heading: str, title: str) -> bool:
-    """Return whether a heading only repeats the title of the page, without its emoji."""
+    """Return True if a heading only repeats the title of the page, without its emoji."""
     heading, title = " ".join(fold(heading).split()), " ".join(fold(title).split())
     return heading == title or title.endswith(f" {heading}")
 
 
 def anchors_above(document: Document) -> dict[str, str]:
-    """Return for each block key the anchor of the last heading at or above the block. Empty before the first
-    heading."""
+    """Return the anchor of the last heading at or above each block, by block key. Empty before the first heading."""
     anchors = {heading.block.key: heading.anchor for heading in document.headings}
     out: dict[str, str] = {}
     here = ""

@@ -12,12 +12,13 @@ from rich.style import Style
 from textual.strip import Strip
 
 from octavo.tui.render.failed_block import run_guarded
-from octavo.tui.render.styled_lines import Line, cells, segments
+from octavo.tui.render.styled_lines import Line, Piece, cells, crop, segments, width_of
+from octavo.tui.render.styles import Styles
 from octavo.tui.widgets.scrolling import disable_caches
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
-    """Return a line as a strip of `width` cells, behind a margin, on the style `base`."""
+    """Return a line as a strip of `width` cells, after a margin, on the style `base`."""
     if not line.pieces:
         return Strip.blank(width, base)
     used = margin + line.width
@@ -37,8 +38,8 @@ def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[in
 
 
 def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
-    """Return a strip with `text` over it from a cell on. A negative cell counts as 0, and the text is cut at the end of
-    the strip."""
+    """Return a strip with `text` drawn over it, from cell `position` on. A negative position counts as 0, and the text
+    is cut at the end of the strip."""
     width = strip.cell_length
     position = max(0, position)
     room = width - position
@@ -67,18 +68,43 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
-    """Return the text of the page between two places, each a line number and a column of the pane. None stands for the
-    start or the end. Decorations are left out."""
+    """Return the text between two positions without decorations. Each position is a line number and a column of the
+    pane. None is the start or the end of the lines."""
     out: list[str] = []
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0
         high = end[1] - margin if end is not None and end[0] == number else 1 << 30
         at = 0
         kept = ""
-        for text, _, _, furniture in line.pieces:
+        for text, _, _, is_decoration in line.pieces:
             part = text[max(0, low - at) : max(0, high - at)]
-            if not furniture or (part and not part.strip() and kept):
+            if not is_decoration or (part and not part.strip() and kept):
                 kept += part
             at += len(text)
         out.append(kept.rstrip())
     return "\n".join(out)
+
+
+def bottom_line(
+    styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, typing: bool = False
+) -> Strip:
+    """Return the strip of a row with `text` at the left and `parts` at the right. With `typing`, a text cursor follows
+    the text.
+
+    In a narrow pane, parts are dropped from the middle: the first and the last part remain longest."""
+    between = f" {styles.glyphs.between} "
+    style = base_style + styles.panel
+    sign = f" {sign} " if sign else " "
+    room = max(0, width - cells(sign) - 1)
+    needed = min(cells(text) + (3 if typing else 2), room // 2) if text or typing else 0
+    visible = list(parts)
+    while visible and cells(between.join(visible)) + needed > room:
+        del visible[-2 if len(visible) > 1 else -1]
+    tail = between.join(visible)
+    left = max(0, room - cells(tail) - 3) if tail else max(0, room - 1)
+    pieces = [Piece(sign, styles.accent), *crop([Piece(text, styles.text)], cells(text) - left, cells(text))]
+    if typing:
+        pieces.append(Piece(" ", Style(reverse=True)))
+    blank = width - width_of(pieces) - cells(tail) - 1 if needed else 0
+    pieces.append(Piece(" " * max(0, blank) + tail, styles.muted))
+    return Strip(segments(pieces, style)).extend_cell_length(width, style)

@@ -19,7 +19,7 @@ from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import ASCII, UNICODE, Styles
 
 MARGIN, WIDEST = 2, 110
-"""Width in cells of the left and right margins, and of the widest text."""
+"""Width of the left and right margins, and maximum width of the text, in cells."""
 
 
 def print_document(

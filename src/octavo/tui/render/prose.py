@@ -20,7 +20,7 @@ _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 _format_stacked = lazy("octavo.tui.render.formulas:format_stacked")
 
 _SAMPLE_ITEMS = 40
-"""Items that decide on which side the bullets of a list are."""
+"""Number of items that decide on which side the bullets of a list are."""
 
 
 def render_page_title(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -67,7 +67,7 @@ def render_paragraph(context: LayoutContext, block: Block, width: int) -> list[L
 
 
 def is_right_to_left(block: Block) -> bool:
-    """Return whether the text of a block reads from right to left."""
+    """Return True if the text of a block reads from right to left."""
     return reads_from_right(plain_text(block.runs))
 
 
@@ -140,7 +140,7 @@ def _starts_right_to_left(item: Block) -> bool:
 
 
 def is_loose(block: Block) -> bool:
-    """Return whether a list has blank lines between its items."""
+    """Return True if a list has blank lines between its items."""
     block = whole_block(block)
     if block.attrs.get("tight", True) is False:
         return True
@@ -152,7 +152,7 @@ def is_loose(block: Block) -> bool:
 
 
 def render_quote(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a quote behind a bar."""
+    """Render a quote with a bar at the left."""
     bar = [Piece(context.styles.glyphs.down + " ", context.styles.muted, None, True)]
     return indent(context.flow_in(block, width - 2, is_open=True), bar, bar)
 

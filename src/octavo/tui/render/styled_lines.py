@@ -28,7 +28,7 @@ def flatten_emoji(text: str) -> str:
 
 
 def _replace_modifier(regex_match: re.Match[str]) -> str:
-    """Return the joiner if it joins letters, which many scripts need, else an empty text."""
+    """Return the joiner if it joins letters, which many scripts need. Otherwise return an empty text."""
     text, at = regex_match.string, regex_match.start()
     joins_signs = text[at - 1 : at] > _LAST_LETTER and text[at + 1 : at + 2] > _LAST_LETTER
     return regex_match[0] if regex_match[0] == _JOINER and not joins_signs else ""
@@ -36,11 +36,10 @@ def _replace_modifier(regex_match: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clickable:
-    """Target of a click. All pieces of one link share one clickable, also across lines.
+    """Target of a click. All pieces of a link share one `Clickable`, also on several lines.
 
-    Kinds: link (target: address), image and file (target: address), fold (target: key of the block), tab (target: key
-    of the tabs, index: number of the tab), note (target: label), and the actions of buttons.
-    """
+    Kinds: `link`, `image` and `file` (target: URL), `fold` (target: key of the block), `tab` (target: key of the tabs,
+    index: number of the tab), `note` (target: label), and the actions of buttons."""
 
     kind: str
     target: str
@@ -54,16 +53,16 @@ class Piece(NamedTuple):
     style: Style = PLAIN
     clickable: Clickable | None = None
     is_decoration: bool = False
-    """Whether the text is drawn around the page's text, such as a border or a bullet. It is not searched or copied."""
+    """True if the text does not belong to the page, such as a border or a bullet. It is not searched or copied."""
 
 
 _LONGEST_CACHED = 60
-"""Most letters of a text whose width is cached."""
+"""Maximum number of letters of a text whose width is cached."""
 
 
 @dataclass(slots=True)
 class Line:
-    """A line of styled text, and the block that a comment on this line is about."""
+    """A line of styled text, and the block that the user comments on from this line."""
 
     pieces: list[Piece]
     block: Block | None = None
@@ -79,7 +78,7 @@ class Line:
         return width_of(self.pieces)
 
     def prepend(self, prefix: list[Piece]) -> Line:
-        """Return the line behind a prefix."""
+        """Return the line with a prefix before it."""
         return Line(prefix + self.pieces, self.block)
 
 
@@ -100,7 +99,7 @@ def cells(text: str) -> int:
 
 
 _cells = lru_cache(4096)(cell_len)
-"""Return the width of a short text in cells. Borders and signs are measured often."""
+"""Return the width of a short text in cells. The results are cached: borders and signs are measured often."""
 
 
 def width_of(pieces: Iterable[Piece]) -> int:
@@ -183,13 +182,13 @@ def pad(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None
     return before + pieces + after
 
 
-def with_background(ground: Style, pieces: Iterable[Piece]) -> list[Piece]:
+def with_background(background: Style, pieces: Iterable[Piece]) -> list[Piece]:
     """Return styled text on a background. Pieces with a background of their own keep it."""
-    return [Piece(text, ground + style, spot, furniture) for text, style, spot, furniture in pieces]
+    return [Piece(text, background + style, spot, is_decoration) for text, style, spot, is_decoration in pieces]
 
 
 def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list[Line]:
-    """Return lines behind a prefix, with another prefix for the first line."""
+    """Return lines with a prefix before them, and another prefix before the first line."""
     out = []
     prefix = first
     for line in lines:
@@ -223,23 +222,22 @@ def box(
     right: Sequence[Piece] = (),
     foot: Sequence[Piece] = (),
     border: Style | None = None,
-    ground: Style = PLAIN,
+    background: Style = PLAIN,
     edges: tuple[bool, bool] = (True, True),
 ) -> list[Line]:
     """Return lines in a rounded box of `width` cells. The lines must fit `width` - 4 cells.
 
-    `title` and `right` are in the upper border, `foot` is in the lower one. `edges`: whether the box has an upper and a
-    lower border, which a slice may not have.
-    """
+    `title` and `right` are in the upper border, `foot` is in the lower one. `edges`: True for an upper and for a lower
+    border. A slice may have only one of them."""
     glyphs = styles.glyphs
-    edge = ground + (styles.line if border is None else border)
+    edge = background + (styles.line if border is None else border)
     inner = width - 4
 
     def edged(left: str, right_end: str, words: Sequence[Piece], at_right: Sequence[Piece]) -> Line:
         room = width - 4
-        shown = truncate(with_background(ground, words), room - 2, glyphs.more) if words else []
+        shown = truncate(with_background(background, words), room - 2, glyphs.more) if words else []
         used = width_of(shown) + 2 if shown else 0
-        tail = with_background(ground, at_right) if at_right and width_of(at_right) + 3 <= room - used else []
+        tail = with_background(background, at_right) if at_right and width_of(at_right) + 3 <= room - used else []
         pieces = [Piece(left + glyphs.across, edge, None, True)]
         if shown:
             pieces += [Piece(" ", edge, None, True), *shown, Piece(" ", edge, None, True)]
@@ -251,10 +249,10 @@ def box(
         return Line(pieces)
 
     side = Piece(glyphs.down, edge, None, True)
-    gap = Piece(" ", ground, None, True)
+    gap = Piece(" ", background, None, True)
     out = [edged(glyphs.top_left, glyphs.top_right, title, right)] if edges[0] else []
     for line in lines:
-        body = pad(with_background(ground, line.pieces) if ground else line.pieces, inner, ground)
+        body = pad(with_background(background, line.pieces) if background else line.pieces, inner, background)
         framed = line.prepend([side, gap])
         framed.pieces = [side, gap, *body, gap, side]
         out.append(framed)
@@ -312,7 +310,7 @@ class SplitLine(Line):
     block_cells: tuple[BlockCells, ...] = ()
 
     def prepend(self, prefix: list[Piece]) -> Line:
-        """Return the line behind a prefix."""
+        """Return the line with a prefix before it."""
         return SplitLine(prefix + self.pieces, self.block, None, tuple(shift_cells(self.block_cells, width_of(prefix))))
 
 

@@ -126,7 +126,7 @@ class _Styles(NamedTuple):
     remove_word: Style = _REMOVED
     button: Style = _BUTTON
     faded: Style = _FADED
-    """Style of the page while a link hint is typed."""
+    """Style of the text of a page while link hints are shown."""
     hit: Style = _ADDED
     hit_now: Style = _NOW
     mono: bool = False
@@ -134,12 +134,12 @@ class _Styles(NamedTuple):
 
 
 class Styles(_Styles):
-    """Styles by meaning. The styles named after a background set only the background, and the others only the
-    foreground, so that any two can be combined."""
+    """Styles by meaning. Styles named after a background set only the background, and others only the foreground, so
+    that any two can be combined."""
 
     @property
     def ascii(self) -> bool:
-        """Whether only ASCII characters may be drawn."""
+        """True if only ASCII characters may be drawn."""
         return self.glyphs is ASCII
 
     @classmethod
@@ -165,7 +165,7 @@ class Styles(_Styles):
             found = colour(name)
             return Style(color=found.rich_color if found else None)
 
-        def ground(name: str, *, underline: bool | None = None, strike: bool | None = None) -> Style:
+        def background(name: str, *, underline: bool | None = None, strike: bool | None = None) -> Style:
             found = colour(name)
             return Style(bgcolor=found.rich_color if found else None, underline=underline, strike=strike)
 
@@ -179,18 +179,18 @@ class Styles(_Styles):
             warning=ink("warning"),
             error=ink("error"),
             note=ink("octavo-note"),
-            surface=ground("surface"),
-            panel=ground("panel"),
-            cursor=ground("octavo-cursor"),
-            add_line=ground("octavo-add-line"),
-            add_word=ground("octavo-add-word", underline=True),
-            remove_line=ground("octavo-remove-line"),
-            remove_word=ground("octavo-remove-word", strike=True),
+            surface=background("surface"),
+            panel=background("panel"),
+            cursor=background("octavo-cursor"),
+            add_line=background("octavo-add-line"),
+            add_word=background("octavo-add-word", underline=True),
+            remove_line=background("octavo-remove-line"),
+            remove_word=background("octavo-remove-word", strike=True),
             button=Style(
                 color=page.rich_color if page else None, bgcolor=accent.rich_color if accent else None, bold=True
             ),
             faded=Style(color=muted.blend(page, 0.4).rich_color if muted and page else None, dim=not (muted and page)),
-            hit=ground("octavo-cursor", underline=True),
+            hit=background("octavo-cursor", underline=True),
             hit_now=Style(
                 color=page.rich_color if page else None, bgcolor=warning.rich_color if warning else None, bold=True
             ),

@@ -53,7 +53,7 @@ and the most text in all."""
 _recent_samples: RecentResults[Block, Block] = RecentResults()
 MOST_CELLS = 20_000
 _MANY_ROWS = 8
-"""Number of rows from which every other row has a background."""
+"""Minimum number of rows of a table in which every other row has a background."""
 _PIXELS_PER_CELL = 8
 """Pixels of a column width that make a cell."""
 
@@ -119,7 +119,7 @@ def grid_for(
     block: Block, columns: Sequence[tuple[int, TableColumn]], styles: Styles, targets: LinkTargets | None = None
 ) -> Callable[[int], TableGrid]:
     """Return a function that fits the columns of a table to a number of cells. The grid is wider only if the columns
-    cannot be narrowed that far."""
+    cannot be narrower."""
     rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
     cut_at = slice_bounds(block)
     is_first = cut_at is None or cut_at.is_first
@@ -155,7 +155,7 @@ def grid_for(
 
 
 def _reads_from_right(rows: Sequence[Sequence[list[Piece]]], position: int) -> bool:
-    """Return whether most cells of a column read from right to left."""
+    """Return True if most cells of a column read from right to left."""
     texts = [text for row in rows if (text := cell_text(row[position])) and not text.isascii()]
     return 2 * sum(map(reads_from_right, texts)) > len(rows) if texts else False
 
@@ -216,8 +216,8 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _fit_table(
     context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, available_width: int
 ) -> tuple[TableGrid, bool]:
-    """Return the table with its column widths, and whether any row takes several lines. The full room is used only if
-    that helps."""
+    """Return the table with its column widths, and True if any row takes several lines. All `available_width` cells are
+    used only if that helps."""
     grid = grid_for(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if available_width > width and (
@@ -239,14 +239,14 @@ def _sample_rows(block: Block) -> Block:
     longest = [nlargest(_LONGEST_ROWS, last_first, key=lengths.__getitem__) for lengths in by_column]
     sample: dict[int, Block] = {}
     left: float = _SAMPLE_TEXT
-    for place in (
-        *(place for ranked in zip(*longest, strict=True) for place in ranked),
+    for index in (
+        *(index for ranked in zip(*longest, strict=True) for index in ranked),
         *range(min(_FIRST_ROWS, len(block.children))),
     ):
-        if place not in sample and (left > 0 or not sample):
-            sample[place] = shorten_row(block.children[place])
-            left -= layout_cost(sample[place], _SAMPLE_TEXT)
-    return block._replace(children=tuple(sample[place] for place in sorted(sample)))
+        if index not in sample and (left > 0 or not sample):
+            sample[index] = shorten_row(block.children[index])
+            left -= layout_cost(sample[index], _SAMPLE_TEXT)
+    return block._replace(children=tuple(sample[index] for index in sorted(sample)))
 
 
 def _text_length(cell: Block) -> int:
@@ -255,11 +255,12 @@ def _text_length(cell: Block) -> int:
 
 
 _LABEL = 24
-"""Widest field name beside its value, in cells. Without room for both, the name is above the value."""
+"""Maximum width of a field name next to its value, in cells. Without room for both, the name is above the value."""
 
 
 def record_document(table: Block, row: Block) -> Document:
-    """Return a row as a document with one block, which has a cell for each column, including hidden ones."""
+    """Return a row as a document that contains one record block, with a cell for each column, including hidden
+    columns."""
     at = next((index for index, each in enumerate(table.children) if each is row), 0)
     line = cells_by_column(table.children[: at + 1])[at] if row in table.children else list(row.children)
     given = list(table.attrs.get("columns") or ())
@@ -277,7 +278,7 @@ def record_document(table: Block, row: Block) -> Document:
 
 
 def render_record(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render the fields of a row: their names beside or above their values."""
+    """Render the fields of a row: each name next to or above its value."""
     styles = context.styles
     cut, columns = slice_bounds(block), block.attrs["columns"]
     if cut is not None:

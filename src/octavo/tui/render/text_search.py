@@ -1,4 +1,4 @@
-"""Search in a page, including collapsed content, and the places of matches on rendered lines."""
+"""Search in a page, including collapsed content, and the cells of matches on rendered lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SECTION_LETTERS, _SECTION_ENTRIES = 10_000, 200
 
 
 class Match(NamedTuple):
-    """A match: its unit, its number within the unit, and the block that contains it."""
+    """A match: its unit, its number within the unit, and the block that contains the match."""
 
     unit_index: int
     nth: int
@@ -66,8 +66,8 @@ class BlockTextFinder:
         text_of: Callable[[tuple[Run, ...]], str] = plain_text,
         letters: int = _SECTION_LETTERS,
     ) -> None:
-        """`blocks` has each top-level block or slice with its unit. `text_of` returns the visible text of runs. A
-        section has about `letters` letters: pass a small number if `blocks` is slow."""
+        """`blocks`: each top-level block or slice with the index of its unit. `text_of` returns the visible text of
+        runs. A section has about `letters` letters: pass a small number if iterating over `blocks` is slow."""
         self._blocks, self._text_of, self._letters = iter(blocks), text_of, letters
         self._sections: list[_Section] = []
 
@@ -96,7 +96,7 @@ class BlockTextFinder:
                 return
 
     def _read_section(self) -> bool:
-        """Read another section, and return whether there was one."""
+        """Read another section. Return False if there is none."""
         texts: list[str] = []
         starts: list[int] = []
         entries: list[_BlockText] = []
@@ -136,7 +136,7 @@ class BlockTextFinder:
 
 
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
-    """Return the places of `needle` on rendered lines."""
+    """Return the cells of `needle` on rendered lines."""
     if not fold(needle).strip():
         return []
     parts: list[str] = []
@@ -144,8 +144,8 @@ def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
     length = 0
     for number, line in enumerate(lines):
         at = 0
-        for text, _, _, furniture in line.pieces:
-            if not furniture:
+        for text, _, _, is_decoration in line.pieces:
+            if not is_decoration:
                 places.append((length, number, at, text))
                 parts.append(text)
                 length += len(text)

@@ -1,4 +1,4 @@
-"""Rendering of the threads and suggestions in a diff, beside a dotted line."""
+"""Rendering of the threads and suggestions in a diff, next to a dotted line."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
-    """Render threads with their numbers, such as `thread 1/2`, beside a dotted line at cell `indent`. Each thread is a
+    """Render threads with their numbers, such as `thread 1/2`, next to a dotted line at cell `indent`. Each thread is a
     block of kind `thread` with its id as key."""
     glyphs = styles.glyphs
     rail = [Piece(" " * indent + glyphs.rail + " ", styles.note, None, True)]
     inner = width - indent - 2
     out = [Line(list(rail))]
-    for thread, place in threads:
+    for thread, numbering in threads:
         block = Block("thread", {"open": thread.is_open}, text=thread.text, key=thread.key)
         head = [
             Piece(
@@ -50,9 +50,9 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
         ]
         if thread.unsent:
             head += [Piece(f" {glyphs.between} ", styles.muted), Piece(thread.unsent, styles.note)]
-        head = truncate(head, inner - len(place) - 2, glyphs.more)
-        room = inner - width_of(head) - len(place)
-        head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(place, styles.muted, None, True)]
+        head = truncate(head, inner - len(numbering) - 2, glyphs.more)
+        room = inner - width_of(head) - len(numbering)
+        head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(numbering, styles.muted, None, True)]
         out.append(Line([*rail, *head], block))
         if thread.quote:
             quoted = truncate([Piece(f"on “{thread.quote}”", styles.muted + Style(italic=True))], inner, glyphs.more)
@@ -81,7 +81,7 @@ def render_diff_unit_or_threads(context: LayoutContext, unit: DiffUnit, side_wid
 def _message_lines(
     name: list[Piece], message: ThreadSummary | ThreadReply, styles: Styles, width: int
 ) -> list[list[Piece]]:
-    """Return the first rendered lines of a message, behind a name."""
+    """Return the first rendered lines of a message, after a name."""
     text, most = message.text, _MOST_LINES
     lines: list[list[Piece]] = []
     if message.suggestion_diffs:

@@ -20,14 +20,14 @@ class ThreadReply:
     author: str
     age: str
     text: str
-    """Markdown, of which the first lines are shown."""
+    """Markdown text. Only its first lines are shown."""
     suggestion_diffs: tuple[Hashable, ...] = ()
     """Comparisons (`PageComparison`) for the suggestions in `text`. Empty until they are loaded."""
 
 
 @dataclass(frozen=True)
 class ThreadSummary:
-    """Summary of a thread. `text` is Markdown, of which the first lines are shown. `reply_count` counts all replies."""
+    """Summary of a thread. `text` is Markdown, and only its first lines are shown. `reply_count` counts all replies."""
 
     author: str
     age: str
@@ -38,15 +38,15 @@ class ThreadSummary:
     key: str = ""
     """Id of the thread."""
     is_outdated: bool = False
-    """Whether the block of the thread was changed or deleted."""
+    """True if the block of the thread was changed or deleted."""
     quote: str = ""
-    """Text that the thread is about, if its block is not right above."""
+    """Text that the thread refers to, if its block is not right above."""
     is_pending: bool = False
-    """Whether the comment waits for a review to be submitted. `age` says so."""
+    """True if the comment waits for a review to be submitted. `age` says so."""
     is_review: bool = False
-    """Whether the text belongs to a review, which nobody has to answer."""
+    """True if the text belongs to a review, which needs no reply."""
     is_draft: bool = False
-    """Whether the text is an unsent draft."""
+    """True if the text is an unsent draft."""
     unsent: str = ""
     """Mark of an unsent reply. Empty if there is none."""
     suggestion_diffs: tuple[Hashable, ...] = ()
@@ -83,7 +83,7 @@ def quote_markdown(text: str, *, is_code: bool) -> str:
 
 
 def keep_quoted_lines(markdown: str) -> str:
-    """Return a comment with hard line breaks in its quotes, because people rarely put a fence around quoted code."""
+    """Return a comment with hard line breaks in its quotes. Users rarely put quoted code into a code block."""
     if not _QUOTED.search(markdown):
         return markdown
     rows = markdown.split("\n")

@@ -1,4 +1,5 @@
-"""A long column of lines, of which only the visible ones are laid out here. The others have estimated heights, or are laid out in a thread."""
+"""Lines of a long page. Visible lines are laid out when they are needed, and the others have estimated heights or are
+laid out in a thread."""
 
 from __future__ import annotations
 
@@ -16,25 +17,26 @@ if TYPE_CHECKING:
 U = TypeVar("U")
 _TOGETHER = 256
 KEPT, KEPT_LINES = 600, 2500
-"""Most units and most lines that are kept. The unit rendered last is always kept, and so are all heights."""
+"""Maximum numbers of units and of lines that are kept. The unit rendered last is always kept, and so are all
+heights."""
 
 
 class VirtualLines(Generic[U]):
     """Lines of units, one below the other. Rendering a unit corrects its height and moves the units below it, but never
-    those above."""
+    those above it."""
 
     def __init__(
         self,
         units: Sequence[U],
-        guess: Callable[[U], int],
-        set_unit: Callable[[U], list[Line]],
+        estimate_height: Callable[[U], int],
+        render: Callable[[U], list[Line]],
         laid: LaidUnits | None = None,
         *,
         keeps_all: bool = False,
     ) -> None:
         """`laid`: units that a thread laid out. `keeps_all`: all lines are kept."""
         self.units: list[U] = []
-        self._guess, self._set_unit, self._keeps_all = guess, set_unit, keeps_all
+        self._estimate_height, self._render, self._keeps_all = estimate_height, render, keeps_all
         self._heights: list[int] = []
         self._sums: list[int] = []
         """Total height of each group of units, so that a change affects only one sum."""
@@ -50,10 +52,10 @@ class VirtualLines(Generic[U]):
         return len(self.units)
 
     def extend(self, units: Sequence[U], laid: LaidUnits | None = None) -> None:
-        """Append units, and take over what a thread laid out."""
+        """Append units, and use the heights and lines that a thread laid out."""
         known = laid.heights if laid is not None else {}
         for index, unit in enumerate(units, len(self.units)):
-            height = known[index] if index in known else self._guess(unit)
+            height = known[index] if index in known else self._estimate_height(unit)
             if index % _TOGETHER == 0:
                 self._sums.append(0)
             self._sums[-1] += height
@@ -64,7 +66,7 @@ class VirtualLines(Generic[U]):
             self.take(laid)
 
     def take(self, laid: LaidUnits) -> None:
-        """Take over the heights and lines of units that a thread laid out, except units that were rendered or changed
+        """Use the heights and lines of units that a thread laid out, except units that were rendered or changed
         meanwhile."""
         for index, height in laid.heights.items():
             if self._exact[index] or index in self.forgotten:
@@ -78,7 +80,7 @@ class VirtualLines(Generic[U]):
 
     def lay_out_some(self, lines: int) -> None:
         """Render units with estimated heights from the top down, until they have `lines` lines."""
-        for index in self.unset_units():
+        for index in self.estimated_units():
             if lines <= 0:
                 break
             lines -= len(self.lines(index))
@@ -89,11 +91,11 @@ class VirtualLines(Generic[U]):
         return sum(self._sums)
 
     @property
-    def unset(self) -> int:
+    def estimated_count(self) -> int:
         """Number of units with an estimated height."""
         return self._exact.count(0)
 
-    def unset_units(self) -> list[int]:
+    def estimated_units(self) -> list[int]:
         """Return the indexes of the units with an estimated height."""
         return [index for index, is_exact in enumerate(self._exact) if not is_exact]
 
@@ -120,7 +122,7 @@ class VirtualLines(Generic[U]):
         if found is not None:
             self._lines.move_to_end(index)
             return found
-        return self.put(index, self._set_unit(self.units[index]))
+        return self.put(index, self._render(self.units[index]))
 
     def put(self, index: int, lines: list[Line]) -> list[Line]:
         """Replace the lines of a unit, and return them."""
@@ -146,24 +148,24 @@ class VirtualLines(Generic[U]):
 
 
 KEPT_WHOLE = 256 * 1024
-"""Most characters of a page whose lines are all kept. Of longer pages only the heights and the most recent lines are
-kept."""
+"""Maximum number of characters of a page whose lines are all kept. Of longer pages only the heights and the most recent
+lines are kept."""
 
 
 class UnitLayout(NamedTuple):
-    """Functions and values that decide the lines of units, apart from the folds."""
+    """Functions and values that determine the lines of units. Folds are not part of it."""
 
     key: tuple[Any, ...]
-    """Equal for layouts that produce the same lines."""
+    """Value that is equal for layouts with the same lines."""
     estimate_height: Callable[[Any], int]
     """Function that returns the approximate number of lines of a unit."""
     renderer_with: Callable[[DeferredContent | None], Callable[[Any], list[Line]]]
     """Function that returns a function to render units with some deferred content. Each thread needs its own."""
     margin: int
-    measure: int
-    sources: DeferredContent | None = None
+    line_width: int
+    deferred: DeferredContent | None = None
     keeps_lines: bool = True
-    """Whether all lines are kept."""
+    """True if all lines are kept."""
 
 
 class LaidUnits(NamedTuple):
@@ -179,13 +181,13 @@ class LaidUnits(NamedTuple):
 
 
 def lay_out_units(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]) -> Generator[None, None, LaidUnits]:
-    """Lay out some of the units in a thread, and pause after each."""
+    """Lay out the units with the indexes `which` in a thread. Yields after each unit."""
     laid = LaidUnits(layout, {}, {}, {})
-    sources = layout.sources.for_thread() if layout.sources is not None else None
-    set_unit = layout.renderer_with(sources)
+    deferred = layout.deferred.for_thread() if layout.deferred is not None else None
+    render = layout.renderer_with(deferred)
     for index in which:
-        lines = set_unit(units[index])
-        if sources is not None and layout.sources is not None and (missed := sources.take_missing(layout.sources)):
+        lines = render(units[index])
+        if deferred is not None and layout.deferred is not None and (missed := deferred.take_missing(layout.deferred)):
             laid.missing[id(units[index])] = missed
         laid.heights[index] = len(lines)
         if layout.keeps_lines:

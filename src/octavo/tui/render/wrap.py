@@ -73,7 +73,7 @@ def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
         part = _slice_pieces(pieces, [(at, at + len(line))])[0]
         at += len(line) + 1
         item = _ITEM.match(line)
-        is_icon = not out and line.startswith("*")  # In ASCII an icon can look like a bullet.
+        is_icon = not out and line.startswith("*")  # In ASCII, the character of an icon can look like a bullet.
         hang = cells(item.group()) if item is not None and not is_icon else 0
         if not hang or hang > width // 2:
             out += wrap(part, width)
@@ -101,7 +101,7 @@ def _word_pattern(text: str) -> re.Pattern[str]:
 
 @cache
 def _multilingual_words() -> re.Pattern[str]:
-    # Compiled on first use: it takes 3 ms, which a start would notice.
+    # Compiled on first use: compiling takes 3 ms, which would slow down the start.
     return re.compile(
         f"[{_OPENING}]*(?:[{_CJK}][{_MARKS}]*|{_SYLLABLES}|[^ {_CJK}{_OPENING}{_SYLLABIC}]+)[{_CLOSING}{_MARKS}]* *"
         f"|[{_OPENING}]+ *|[{_SYLLABIC}]| +"
@@ -146,8 +146,8 @@ def _hyphenated_head(word: str, available_width: int) -> int:
 
 
 def _split_long_word(word: str, width: int) -> list[int]:
-    """Return where to break a word that is longer than a line: after punctuation or before a capital, else where the
-    line is full."""
+    """Return the index at which to break a word that is longer than a line: after punctuation or before a capital
+    letter, else where the line is full."""
     if word.isascii():
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges

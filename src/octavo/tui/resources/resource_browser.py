@@ -417,7 +417,7 @@ class BrowserScreen(ListView[Any]):
         if snapshot.value is not None:
             items = self.table.sort_items(_derived_items(self, resource, snapshot.value), self.name_of)
             if isinstance(snapshot.value, ListPage):
-                self.rows.show_page(snapshot.value, items)
+                self.show_list_page(snapshot.value, items)
             else:
                 self.rows.show(items)
             if self._new_key and self.rows.go_to(self._new_key):

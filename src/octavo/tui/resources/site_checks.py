@@ -38,7 +38,7 @@ from octavo.tui.resources.resource_commands import CreateTarget
 from octavo.tui.resources.space_resources import load_all
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame, TextButton
 from octavo.tui.widgets.short_texts import AnyText, Fact, plural, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock, LineInput, TextEditor
@@ -237,7 +237,7 @@ def open_link_test(app: Shell, target: CreateTarget, link: str = "", facts: tupl
         if answer is not None:
             app.background(_show_result(app, target, answer.text))
 
-    field = Field("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
+    field = DialogField("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
     intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
     app.push_screen(
         ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided
@@ -278,7 +278,7 @@ def open_site_search(app: Shell, target: CreateTarget) -> None:
         if answer is not None:
             app.background(_show_results(app, target, answer.text))
 
-    field = Field("Search words", required_error="Type the words to search for.", max_length=MAX_QUERY_LENGTH)
+    field = DialogField("Search words", required_error="Type the words to search for.", max_length=MAX_QUERY_LENGTH)
     app.push_screen(ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field), decided)
 
 

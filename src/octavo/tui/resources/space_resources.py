@@ -76,7 +76,7 @@ def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> access.
     return access.Person(member.user.id, member.user.name, member.role, frozenset(team_ids), member.disabled)
 
 
-async def load_places(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[access.Place]:
+async def load_places(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[access.RoleScope]:
     """Return the space or collection and all collections around it, innermost first, with the roles assigned there."""
     collections_by_id = {
         each.id: each for each in await load_all(live, collections.List(at=organization, limit=PAGE_SIZE))
@@ -94,7 +94,7 @@ async def load_places(live: Live, organization: OrganizationRef, at: Shared) -> 
     return await asyncio.gather(*(_load_place(live, ref, each) for ref, each in places))
 
 
-async def _load_place(live: Live, at: Shared, place: Any) -> access.Place:
+async def _load_place(live: Live, at: Shared, place: Any) -> access.RoleScope:
     """Return a space or collection with its roles. Without the permission to see them, `load_error` says why."""
     title = place.title or place.id
     try:
@@ -103,8 +103,8 @@ async def _load_place(live: Live, at: Shared, place: Any) -> access.Place:
             load_all(live, permissions.ListTeams(at=at, limit=PAGE_SIZE)),
         )
     except ApiError as error:
-        return access.Place(place.id, title, place.default_level, load_error=str(error))
-    return access.Place(
+        return access.RoleScope(place.id, title, place.default_level, load_error=str(error))
+    return access.RoleScope(
         place.id,
         title,
         place.default_level,

@@ -12,6 +12,7 @@ from textual.content import Content
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageReference
 from octavo.data.unsent_index import UnsentText
+from octavo.documents.change_kinds import RISKY, ChangeKind
 from octavo.documents.changed_items import WHOLE, ChangedPage, settings_of
 from octavo.documents.diff_model import ChangeSize
 from octavo.tui.core.tree_rows import open_thread_counts
@@ -57,6 +58,8 @@ class EntryMarks:
     """Keys of the entries that changed after you viewed the page."""
     open_threads: Mapping[str, int] = field(default_factory=dict)
     sizes: Mapping[str, ChangeSize] = field(default_factory=dict)
+    kind_counts: Mapping[str, Mapping[ChangeKind, int]] = field(default_factory=dict)
+    """Number of changes of each kind, by entry key."""
     conflicting: Collection[str] = ()
     """Keys of the entries that may conflict with main."""
     unsent: Mapping[str, Sequence[UnsentText]] = field(default_factory=dict)
@@ -82,11 +85,11 @@ def tree_nodes(
     deleted = _deleted_by_parent(by_key, before, {page.id for root in after for page in root.walk()})
 
     def nodes_below(pages: Sequence[Page], parent: str | None) -> list[TreeNode]:
-        found = [(page.id, page_nodes(page)) for page in pages if page.id not in placed]
+        nodes = [(page.id, page_nodes(page)) for page in pages if page.id not in placed]
         for key, siblings in deleted.get(parent, ()):
             if key not in placed:
-                found.insert(_position_after(siblings, found), (key, [deleted_node(by_key[key])]))
-        return [node for _, group in found for node in group]
+                nodes.insert(_position_after(siblings, nodes), (key, [deleted_node(by_key[key])]))
+        return [node for _, group in nodes for node in group]
 
     def page_nodes(page: Page) -> list[TreeNode]:
         placed.add(page.id)
@@ -150,7 +153,9 @@ def _node(entry: ChangedPage, marks: EntryMarks, below: Sequence[TreeNode] = (),
     viewed_mark = "✓" if viewed else "•" if entry.key in marks.changed_since else " "
     size = marks.sizes.get(entry.key) if entry.changes else None
     unsent = marks.unsent.get(entry.key, ())
-    figures = (size.added, size.removed) if size is not None else (0, 0)
+    counts = marks.kind_counts.get(entry.key, {}) if entry.changes else {}
+    risky = sum(count for kind, count in counts.items() if kind in RISKY)
+    figures = (risky, size.added, size.removed) if size is not None else (0, 0, 0)
     return TreeNode(
         entry.key,
         entry.title,
@@ -173,12 +178,14 @@ def _sign(mark: str, sign: str) -> Content:
 
 
 @lru_cache(500)
-def _right_end(added: int, removed: int, conflicts: bool, tight: bool, unsent: Content) -> Content:
-    """Return the right end of a row: added and removed words, the conflict warning, the mark of unsent drafts."""
+def _right_end(risky: int, added: int, removed: int, conflicts: bool, tight: bool, unsent: Content) -> Content:
+    """Return the right end of a row: risky changes, added and removed words, the conflict warning, the mark of unsent
+    drafts."""
+    risk = Content.styled(f"{risky}!", "$warning") if risky else None
     added_count = [Content.styled(f"+{added}", "$success")] if added else []
     removed_count = [Content.styled(f"−{removed}", "$error")] if removed else []
     size = Content("" if tight else " ").join([*added_count, *removed_count])
-    signs = (size, Content.styled("⚠", "$warning") if conflicts else None, unsent)
+    signs = (risk, size, Content.styled("⚠", "$warning") if conflicts else None, unsent)
     return Content(" ").join([each for each in signs if each])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -13,8 +14,10 @@ from textual.timer import Timer
 from octavo.api.errors import ApiError
 from octavo.data.state_db import StateDb
 from octavo.data.unsent_index import UnsentText
+from octavo.documents.change_kinds import WITHOUT_MEANING, count_text
 from octavo.documents.changed_items import WHOLE, ChangedPage
 from octavo.tui.comments.diff_threads import DiffThreads
+from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_position import position_from_json
 from octavo.tui.review.changed_pages import (
     EntryMarks,
@@ -82,9 +85,9 @@ class ChangedTree:
 
     def likely_next(self) -> Iterable[ChangedPage]:
         """Return the entries that you will probably open next, nearest first."""
-        keys, here = self._reading_order, self.key
-        at = keys.index(here) + 1 if here in keys else 0
-        return [self._entries[key] for key in islice((*keys[at:], *reversed(keys[:at])), MAX_AHEAD)]
+        keys, selected_key = self._reading_order, self.key
+        start = keys.index(selected_key) + 1 if selected_key in keys else 0
+        return [self._entries[key] for key in islice((*keys[start:], *reversed(keys[:start])), MAX_AHEAD)]
 
     def unsent_of(self, key: str) -> Sequence[UnsentText]:
         """Return the unsent drafts for the entry with the key `key`."""
@@ -101,35 +104,44 @@ class ChangedTree:
         counts = thread_counts(self._threads.posted_threads)
         tight = self._view.has_class("-narrow")
         conflicting = comparison.conflicting | comparison.diffs.with_markers
+        diffs = comparison.diffs
         marks = EntryMarks(
-            self.marks.keys, self.marks.changed, counts, comparison.diffs.sizes, conflicting, self._unsent, tight
+            self.marks.keys,
+            self.marks.changed,
+            counts,
+            diffs.sizes,
+            diffs.kind_counts,
+            conflicting,
+            self._unsent,
+            tight,
         )
-        found = tree_nodes(
+        nodes = tree_nodes(
             changed, commented, comparison.old_pages, comparison.new_pages, marks, whole_tree=self._shows_all_pages
         )
         by_key = {entry.key: entry for entry in (*changed, *commented)}
-        drawn = [node for node in walk_nodes(found) if node.kind != "section"]
+        drawn = [node for node in walk_nodes(nodes) if node.kind != "section"]
         self._entries = {str(node.key): by_key.get(str(node.key)) or unchanged_entry(node) for node in drawn}
         self.changing = {key: entry for key, entry in self._entries.items() if entry.changes}
         self._reading_order = [key for key in self._entries if key in by_key]
-        is_first, here = not tree.keys, self.key
-        tree.show(found)
+        is_first, selected_key = not tree.keys, self.key
+        tree.show(nodes)
         tree.state.show_unreadable(comparison.unreadable)
         if comparison.error_text:
             self.show_error()
-        if is_first or here not in self._entries:
+        if is_first or selected_key not in self._entries:
             first = next(iter(self._reading_order), "")
             tree.select_hidden(self.marks.last_page if is_first and self.marks.last_page in self._entries else first)
-        elif here not in tree.keys and not tree.filter_words:
-            tree.select_hidden(here)  # The entry moved below a collapsed page.
-        self._draw_title(changed)
+        elif selected_key not in tree.keys and not tree.filter_words:
+            tree.select_hidden(selected_key)  # The entry moved below a collapsed page.
+        self.draw_title()
 
     def show_error(self) -> None:
         """Show the reason why the changes could not be loaded."""
         self.widget.state.fail("Could not load the changes", self._comparison.error_text)
 
-    def _draw_title(self, changed: Sequence[ChangedPage]) -> None:
-        listed, comparison = [each.key for each in changed], self._comparison
+    def draw_title(self) -> None:
+        """Draw the number of viewed pages, and what the changes of the selected page affect."""
+        listed, comparison = [each.key for each in self._comparison.changed or ()], self._comparison
         viewed_count = sum(key in self.marks.keys for key in listed)
         lines = [Content.assemble("PAGES  ", (f"{viewed_count} of {len(listed)} viewed", ""))]
         if changed_count := sum(key in self.marks.changed for key in listed):
@@ -145,7 +157,26 @@ class ChangedTree:
             )
         if comparison.sides is not None and comparison.sides.old_name:
             lines.append(Content.styled(f"compared with {comparison.sides.old_name}", "$primary"))
+        if comparison.sides is not None and (counts := comparison.diffs.kind_counts.get(self.key)):
+            items = [count_text({kind: count}).replace(" ", "\N{NO-BREAK SPACE}") for kind, count in counts.items()]
+            lines += [Content.styled(line, "$octavo-muted") for line in self._wrapped(f"This page: {', '.join(items)}")]
+        if self._view.query_one(DiffView).contents.only_meaning:
+            lines += [Content.styled(line, "$warning") for line in self._wrapped(self._hidden_text())]
         self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
+
+    def _wrapped(self, text: str) -> list[str]:
+        """Return a text in lines that fit into the pane."""
+        return wrap(text, max(20, self.widget.size.width - 2))
+
+    def _hidden_text(self) -> str:
+        """Return how many changes without meaning the compared pages have."""
+        counts = [
+            sum(count for kind, count in each.items() if kind in WITHOUT_MEANING)
+            for each in self._comparison.diffs.kind_counts.values()
+        ]
+        pages = sum(map(bool, counts))
+        hidden = f"{plural(sum(counts), 'change')} hidden on {plural(pages, 'page')}" if pages else "nothing is hidden"
+        return f"Only meaning: {hidden}"
 
     # Navigation
 
@@ -169,11 +200,11 @@ class ChangedTree:
 
     def _next_key(self, step: int) -> str | None:
         """Return the key of the page that `select_next` selects. None if there is none."""
-        tree, here = self.widget, self.key
+        tree, selected_key = self.widget, self.key
         keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._entries)
-        at = keys.index(here) if here in keys else -1
-        among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
-        return next((key for key in among if key in self._reading_order), None)
+        index = keys.index(selected_key) if selected_key in keys else -1
+        candidates = keys[index + 1 :] if step > 0 else reversed(keys[: max(index, 0)])
+        return next((key for key in candidates if key in self._reading_order), None)
 
     def toggle_all_pages(self) -> None:
         """Switch between all pages and the changed pages."""
@@ -181,7 +212,7 @@ class ChangedTree:
         self._redraw()
 
     def why_not_all(self) -> str | None:
-        """Return why all pages cannot be shown. None if they can."""
+        """Return the reason why all pages cannot be shown. None if they can."""
         return None if self._comparison.new_pages else "The pages are still loading."
 
     # Viewed marks
@@ -194,14 +225,14 @@ class ChangedTree:
 
     async def _renew_marks(self, earlier: str) -> None:
         try:
-            found = await self._comparison.changed_since(earlier)
+            changed = await self._comparison.changed_since(earlier)
         except ApiError:
-            found = None
-        self.marks.keep_unchanged(None if found is None else {each.key for each in found})
+            changed = None
+        self.marks.keep_unchanged(None if changed is None else {each.key for each in changed})
         self._redraw()
 
     def why_not_viewed(self) -> str | None:
-        """Return why the page cannot be marked as viewed. None if it can."""
+        """Return the reason why the page cannot be marked as viewed. None if it can."""
         if self.key in self.changing:
             return None
         return "This page has no changes." if self.widget.keys else "Select a page first."
@@ -322,7 +353,9 @@ class ViewedMarks:
 
     def save_position(self) -> None:
         """Store the last viewed page and the reading positions."""
-        by_page = {key: page_position.fact for key, page_position in [*self.positions.items()][-MAX_POSITIONS:]}
+        by_page = {
+            key: page_position.stored_fields for key, page_position in [*self.positions.items()][-MAX_POSITIONS:]
+        }
         fact = {"at": self.last_page, "within": by_page}
         if self._state.get_fact(self._position_key) != fact:
             self._state.set_fact(self._position_key, fact)

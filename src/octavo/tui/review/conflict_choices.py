@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
@@ -15,6 +15,7 @@ from octavo.documents.conflict_markers import find_markers
 from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice
 from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.shell import Shell
+from octavo.tui.core.write_queue import show_progress
 from octavo.tui.editing import target_request
 from octavo.tui.editing.page_drafts import editor_folder
 from octavo.tui.review.conflict_finder import OpenConflicts, find_conflicts, merge_revisions, stored_revisions
@@ -22,6 +23,7 @@ from octavo.tui.terminal.external_editor import FileNote, NotEdited, delete_file
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
+    from octavo.api.content import ContentEdit
     from octavo.data.live import Live
 
 
@@ -88,14 +90,14 @@ class Choices:
 
 
 def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
-    """Open a conflict in the editor. Return whether you wrote a new text."""
+    """Open a conflict in the editor. Return True if you wrote a new text."""
     draft, before = choices.draft_of(name), choices.by_name.get(name)
     # Blank lines around the text belong to the page, and editors add a final newline.
     initial = (draft.text or conflict.text(before or MergeChoice("words")) or "").strip("\n")
 
     def keep(written: str) -> str:
-        mine = written.strip("\r\n")
-        return save_error(draft.save_now, mine) if mine != initial else ""
+        new_text = written.strip("\r\n")
+        return save_error(draft.save_now, new_text) if new_text != initial else ""
 
     note = FileNote("Conflict resolution", draft.key, app.session.state.namespace)
     result = edit_text(app, f"{initial}\n", editor_folder(app), name="conflict", keep=keep, note=note)
@@ -104,8 +106,8 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
         cause = result.sentence if suffix else result.message
         app.say(f"{cause} The conflict is not resolved yet.{suffix}", tone="care", seconds=10.0)
         return False
-    mine = result.text.strip("\r\n")
-    if mine == initial:
+    new_text = result.text.strip("\r\n")
+    if new_text == initial:
         ending = (
             "your earlier choice is kept."
             if before is not None
@@ -113,12 +115,12 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
         )
         app.say(f"You changed nothing, so {ending}")
         return False
-    choices.choose(name, "own", mine)
+    choices.choose(name, "own", new_text)
     return True
 
 
 def _keep_failed_edit(result: NotEdited, keep: Callable[[str], str]) -> str:
-    """Keep the text that a failed editor left in its file, and return a sentence that says how to continue. Empty if
+    """Keep the text that a failed editor left in its file, and return a sentence with the key that continues. Empty if
     the text cannot be read or stored."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or keep(content.text):
@@ -140,28 +142,17 @@ async def save_choices(
     chosen = choices.by_name
     changes = open_conflicts.edits(chosen, f"#{change_request.number}")
     pages = tuple(page.page for page in open_conflicts.resolved_pages(chosen))
-    live, expected, overwrote = app.session.live, open_conflicts.revision, False
     if not changes:
         choices.clear_saved(open_conflicts, chosen)
         _save_resolved_pages(app, change_request, open_conflicts, chosen)
         app.say("Nothing to save: this change request already has the versions you chose.")
         on_written(pages)
         return
-    number = app.notices.say(f"Saving {plural(len(changes), 'change')} in #{change_request.number}…", seconds=90)
-    sent = 0
-    for start in range(0, len(changes), MAX_CHANGES):
-        batch = changes[start : start + MAX_CHANGES]
-        outcome: EditOutcome = await edit(live, at, expected, batch)
-        if outcome.kind != "done":
-            app.notices.close(number)
-            progress = f" {sent} of {len(changes)} changes were saved." if sent else ""
-            reason = f"{outcome.cause}{progress} Octavo kept your choices."
-            if outcome.kind == "changed":
-                reason = f"someone else edited the change request.{progress} Octavo reloaded the change request. Press ctrl+s to retry."
-            app.say(f"Could not save your choices in #{change_request.number}: {reason}", tone="failed")
-            return
-        sent, expected, overwrote = (sent + len(batch), outcome.revision, overwrote or outcome.replaced is not None)
-    app.notices.close(number)
+    with show_progress(app, f"Saving {plural(len(changes), 'change')} in #{change_request.number}…"):
+        saved = await _send_edits(app.session.live, at, open_conflicts.revision, changes)
+    if saved.error:
+        app.say(f"Could not save your choices in #{change_request.number}: {saved.error}", tone="failed")
+        return
     target_request.remember_target(app, at.space, change_request)
     app.writes.forbid_undo(
         "You cannot undo this save by pressing u. To change the text, edit the page, or restore an earlier version from the version history."
@@ -169,20 +160,49 @@ async def save_choices(
     resolved = [name for page in open_conflicts.resolved_pages(chosen) for name, _ in page.conflicts]
     count = len(resolved) + sum(each.name in chosen for each in open_conflicts.tree_conflicts)
     choices.clear_saved(open_conflicts, chosen)
-    _save_resolved_pages(app, change_request, open_conflicts, chosen, expected)
-    marked, changed_by_server = await _check_saved_pages(live, at, open_conflicts, chosen, change_request)
+    _save_resolved_pages(app, change_request, open_conflicts, chosen, saved.revision)
+    warning = _OVERWROTE
+    if not saved.overwrote:
+        warning = await _check_saved_pages(app.session.live, at, open_conflicts, chosen, change_request)
     message = f"Resolved {plural(count, 'conflict')} in #{change_request.number}."
-    if overwrote:
-        message += (
-            " Someone else edited the change request at the same time, and your choices may have overwritten their text. "
-            "Compare the pages with the previous revision."
-        )
-    elif marked:
-        message += f" The server still reports conflicts on {plural(marked, 'page')}. Press R to resolve the conflicts."
-    elif changed_by_server:
-        message += f" The server changed the text of {plural(changed_by_server, 'page')} while saving. Review the diff."
-    app.say(message, tone="care" if overwrote or marked or changed_by_server else "done")
+    app.say(f"{message} {warning}".rstrip(), tone="care" if warning else "done")
     on_written(pages)
+
+
+_OVERWROTE = (
+    "Someone else edited the change request at the same time, and your choices may have overwritten their text. "
+    "Compare the pages with the previous revision."
+)
+
+
+class _SavedEdits(NamedTuple):
+    """Result of sending the edits of a change request."""
+
+    error: str = ""
+    """Reason why not all edits were saved, in sentences. Empty if they were."""
+    revision: str | None = None
+    """New revision of the change request."""
+    overwrote: bool = False
+    """True if the edits replaced a revision that another user created in the meantime."""
+
+
+async def _send_edits(
+    live: Live, at: ChangeRequestRef, revision: str | None, changes: Sequence[ContentEdit]
+) -> _SavedEdits:
+    """Save edits on top of `revision`, in batches of the size that the server accepts."""
+    sent, overwrote = 0, False
+    for start in range(0, len(changes), MAX_CHANGES):
+        batch = changes[start : start + MAX_CHANGES]
+        outcome: EditOutcome = await edit(live, at, revision, batch)
+        if outcome.kind != "done":
+            progress = f" {sent} of {len(changes)} changes were saved." if sent else ""
+            if outcome.kind == "changed":
+                return _SavedEdits(
+                    f"someone else edited the change request.{progress} Octavo reloaded the change request. Press ctrl+s to retry."
+                )
+            return _SavedEdits(f"{outcome.cause}{progress} Octavo kept your choices.")
+        sent, revision, overwrote = sent + len(batch), outcome.revision, overwrote or outcome.replaced is not None
+    return _SavedEdits("", revision, overwrote)
 
 
 def _save_resolved_pages(
@@ -210,20 +230,26 @@ async def _check_saved_pages(
     open_conflicts: OpenConflicts,
     chosen: dict[str, MergeChoice],
     change_request: ChangeRequest,
-) -> tuple[int, int]:
-    """Return the number of pages that still have conflict markers, and of pages whose text the server changed."""
+) -> str:
+    """Return a warning about saved pages that still have conflict markers, or whose text the server changed. Empty if
+    there are none, or if the pages could not be loaded."""
     marked = changed_by_server = 0
     pages = open_conflicts.resolved_pages(chosen)
     try:
         sources = await asyncio.gather(*(page_source(live, at, page.page) for page in pages[:MAX_CHANGES]))
     except ApiError:
-        return 0, 0
+        return ""
     for page, raw in zip(pages, sources, strict=False):
-        wanted = page.text(chosen, f"#{change_request.number}")
         text = raw.text if raw is not None else ""
-        marked += bool(find_markers(text))
-        changed_by_server += not find_markers(text) and text != wanted
-    return marked, changed_by_server
+        if find_markers(text):
+            marked += 1
+        elif text != page.text(chosen, f"#{change_request.number}"):
+            changed_by_server += 1
+    if marked:
+        return f"The server still reports conflicts on {plural(marked, 'page')}. Press R to resolve the conflicts."
+    if changed_by_server:
+        return f"The server changed the text of {plural(changed_by_server, 'page')} while saving. Review the diff."
+    return ""
 
 
 class ConflictSource:
@@ -273,7 +299,7 @@ class ConflictSource:
         return revision is not None and revision == self.change_request.revision
 
     async def load(self) -> OpenConflicts:
-        """Load and return the conflicts. Raise ApiError."""
+        """Load and return the conflicts. Raises ApiError."""
         live, space = self.app.session.live, self.at.space_id
         self.change_request = await live.fetch(change_requests.Get(at=self.at))
         state = self.app.session.state
@@ -283,8 +309,8 @@ class ConflictSource:
             self._merged_request = await live.fetch(change_requests.Get(at=merged_ref))
         source = self._merged_request or self.change_request
         merged = self._merged_request.revision_merged if self._merged_request is not None else None
-        place = RevisionRef(space_id=space, revision_id=merged) if merged is not None else self.at
-        changed = await live.fetch(content.ListChanges(at=place, limit=1000))
+        changes_at = RevisionRef(space_id=space, revision_id=merged) if merged is not None else self.at
+        changed = await live.fetch(content.ListChanges(at=changes_at, limit=1000))
         update_fact = state.get_fact(f"update {source.id}")
         revisions = await merge_revisions(live, source.ref(self.space), source, update_fact)
         server_revisions = (
@@ -302,7 +328,7 @@ class ConflictSource:
         )
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Save the choices. `close` gets the edited pages and returns whether all conflicts are resolved."""
+        """Save the choices. `close` gets the edited pages and returns True if all conflicts are resolved."""
 
         def written(pages: tuple[str, ...]) -> None:
             if close(pages):

@@ -107,15 +107,18 @@ class ConflictedPage:
 
     def text(self, choices: Mapping[str, MergeChoice], name: str) -> str:
         """Return the text with the choices applied. Other conflicts keep their conflict markers."""
-        own = {
-            key: choices[self.choice_name(key)]
-            for key, _ in self.merged.named_conflicts
-            if self.choice_name(key) in choices
+        own_choices = {
+            conflict: choices[self.choice_name(conflict)]
+            for conflict, _ in self.merged.named_conflicts
+            if self.choice_name(conflict) in choices
         }
-        if self.fields and own:
+        if self.fields and own_choices:
             first = self.merged.named_conflicts[0][0]
-            own = {key: MergeChoice("own") if key == first else choice for key, choice in own.items()}
-        return self.merged.text(own, request=name)
+            own_choices = {
+                conflict: MergeChoice("own") if conflict == first else choice
+                for conflict, choice in own_choices.items()
+            }
+        return self.merged.text(own_choices, request=name)
 
 
 @dataclass(frozen=True)
@@ -154,19 +157,19 @@ class OpenConflicts:
 
     def edits(self, choices: Mapping[str, MergeChoice], name: str) -> list[ContentEdit]:
         """Return the edits for the resolved pages and tree conflicts."""
-        found: list[ContentEdit] = []
+        edits: list[ContentEdit] = []
         for page in self.resolved_pages(choices):
-            given = {}
+            fields: dict[str, Any] = {}
             if page.fields and choices[page.conflicts[0][0]].kind == "request":
-                given = {name: mine for name, (_, mine) in page.fields.items()}
+                fields = {name: mine for name, (_, mine) in page.fields.items()}
             text = page.text(choices, name)
             if (title := page.title_after(text)) is not None:
-                given["title"] = title
+                fields["title"] = title
             if text != page.source:
-                given["document"] = DocumentBody(markdown=text)
-            if given:
-                found.append(UpdatePage(page=page.page, **given))
-        return [*found, *tree_edits(self.tree_conflicts, choices)]
+                fields["document"] = DocumentBody(markdown=text)
+            if fields:
+                edits.append(UpdatePage(page=page.page, **fields))
+        return [*edits, *tree_edits(self.tree_conflicts, choices)]
 
 
 async def merge_revisions(
@@ -182,7 +185,7 @@ async def merge_revisions(
         return None
     update = await _last_update(live, at, change_request.revision, change_request.revision_initial)
     if update is None or update.type != "update" or len(update.parents) < 2:
-        # The server does not return the parents of revisions, so the stored revisions are all there is.
+        # The server does not return the parents of revisions, so only the stored revisions are known.
         return stored if stored is not None and stored.main == change_request.base else None
     mine, main = update.parents[:2]
     if stored is not None and stored.mine == mine:
@@ -247,16 +250,13 @@ async def find_conflicts(
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
     source = revisions if revisions is not None and revisions.base is not None else server_revisions
     triple = await _revisions(live, at, source) if source is not None else None
-    others: list[TreeConflict] = []
+    tree_conflicts: list[TreeConflict] = []
     fields: dict[str, Fields] = {}
     merged_ids: Collection[str] = [page.id for page in pages] if server_revisions is not None else ()
     if source is not None and triple is not None:
-        others, fields = await asyncio.to_thread(find_tree_conflicts, triple, tree)
-        merged_ids = [
-            each
-            for each in conflict_prediction.pages_to_read(triple, changed_ids)
-            if all(side.find(each) for side in triple)
-        ]
+        tree_conflicts, fields = await asyncio.to_thread(find_tree_conflicts, triple, tree)
+        candidates = conflict_prediction.pages_to_read(triple, changed_ids)
+        merged_ids = [page_id for page_id in candidates if all(side.find(page_id) for side in triple)]
     reader = _PageReader(live, at, source, triple)
     found = await gather_bounded(
         lambda page: reader.page(
@@ -270,10 +270,12 @@ async def find_conflicts(
     )
     pages_with_conflicts = [page for page in found if page is not None]
     with_fields = {page.page for page in pages_with_conflicts if page.fields or page.sets_title}
-    others = [each for each in others if each.kind != "field" or each.id not in with_fields]
-    others = await gather_bounded(lambda each: reader.with_texts(each, tree.find(each.id)), others, MAX_PARALLEL)
+    tree_conflicts = [each for each in tree_conflicts if each.kind != "field" or each.id not in with_fields]
+    tree_conflicts = await gather_bounded(
+        lambda conflict: reader.with_texts(conflict, tree.find(conflict.id)), tree_conflicts, MAX_PARALLEL
+    )
     unread = len(pages) - len(pages[:MAX_PAGES]) + changed.more
-    return OpenConflicts(revision, tuple(pages_with_conflicts), tuple(others), unread)
+    return OpenConflicts(revision, tuple(pages_with_conflicts), tuple(tree_conflicts), unread)
 
 
 async def _revisions(
@@ -301,18 +303,9 @@ class _PageReader:
         if not markers and not is_merged:
             return None
         if self.revisions is None or self.revisions.base is None:
-            if not markers:
-                return None
-            main = None
-            if self.revisions is not None:
-                main = await self._text(_ref(self.at, self.revisions.main), page.id)
-            elif isinstance(self.at, ChangeRequestRef):
-                main = await self._text(self.at.space, page.id)
-            return ConflictedPage(
-                page.id, page.title, await asyncio.to_thread(read_marked_page, source), source, main=main
-            )
-        places = [_ref(self.at, each) for each in (self.revisions.base, self.revisions.main, self.revisions.mine)]
-        base, main, mine = await asyncio.gather(*(self._text(place, page.id) for place in places))
+            return await self._marked_page(page, source) if markers else None
+        refs = [_ref(self.at, each) for each in (self.revisions.base, self.revisions.main, self.revisions.mine)]
+        base, main, mine = await asyncio.gather(*(self._text(ref, page.id) for ref in refs))
         merged = await asyncio.to_thread(merge, base, main, mine)
         if deleted := [each for _, each in merged.named_conflicts if each.base and each.main is None]:
             await asyncio.to_thread(_find_moved, deleted, await self._changed_pages_of_main(page.id))
@@ -339,6 +332,16 @@ class _PageReader:
         sets_title = sets_title and not fields
         return ConflictedPage(page.id, page.title, read, source, main=main, page_titles=titles, sets_title=sets_title)
 
+    async def _marked_page(self, page: Page, source: str) -> ConflictedPage:
+        """Return the conflicts between the markers of a page whose base is unknown."""
+        main = None
+        if self.revisions is not None:
+            main = await self._text(_ref(self.at, self.revisions.main), page.id)
+        elif isinstance(self.at, ChangeRequestRef):
+            main = await self._text(self.at.space, page.id)
+        marked = await asyncio.to_thread(read_marked_page, source)
+        return ConflictedPage(page.id, page.title, marked, source, main=main)
+
     async def with_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
         """Return a tree conflict with the texts of its page in main and in the change request."""
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
@@ -361,9 +364,9 @@ class _PageReader:
         before = {page.id: page.document_id for page in base.walk()}
         pages = [page for page in main.walk() if page.type == "document" and page.id != except_page]
         changed = [page.id for page in pages if page.id not in before or before[page.id] != page.document_id]
-        place = _ref(self.at, main.id)
-        found = await gather_bounded(lambda each: self._text(place, each), changed[:MAX_TARGET_PAGES], MAX_PARALLEL)
-        return dict(zip(changed, found, strict=False))
+        ref = _ref(self.at, main.id)
+        texts = await gather_bounded(lambda page: self._text(ref, page), changed[:MAX_TARGET_PAGES], MAX_PARALLEL)
+        return dict(zip(changed, texts, strict=False))
 
     def _title_in_main(self, page_id: str) -> str:
         page = self.triple[1].find(page_id) if self.triple is not None else None

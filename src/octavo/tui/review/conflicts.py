@@ -23,6 +23,7 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWayView
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.conflict_page import (
     FIELDS,
     ConflictView,
@@ -177,11 +178,11 @@ class ConflictsScreen(View):
         return self.rows.item if is_whole(self) else None
 
     @on(LineList.Highlighted, "#conflicts")
-    def _highlighted(self) -> None:
+    def _on_conflict_selected(self) -> None:
         self._show()
 
     @on(LineList.Opened, "#conflicts")
-    def _chosen(self) -> None:
+    def _on_conflict_opened(self) -> None:
         self.view.focus()
 
     def _show(self, *, force_update: bool = False) -> None:
@@ -252,13 +253,13 @@ class ConflictsScreen(View):
             f"Changes › {prefix}#{change_request.number} {change_request.title} › Conflicts", self.view.facts
         )
 
-    @on(ThreeWayView.Moved)
-    def _moved(self) -> None:
+    @on(PaneMoved)
+    def _on_moved(self) -> None:
         self.refresh_bindings()
         self._show_position()
 
     @on(Reader.NextPageRequested)
-    def _end_reached(self) -> None:
+    def _on_end_reached(self) -> None:
         self.rows.move(1)
 
     # Choosing
@@ -285,7 +286,7 @@ class ConflictsScreen(View):
         return self.live.unavailable(Edit) or why_not_in_space(self.shell, self.source.space.space_id, "edit")
 
     def why_not_send(self) -> str | None:
-        """Return why the choices cannot be saved, in a sentence. None if they can."""
+        """Return the reason why the choices cannot be saved, in a sentence. None if they can."""
         if (why := self._why_not_editable()) is not None or (found := self._open_conflicts) is None:
             return why
         if not found.names:
@@ -297,7 +298,7 @@ class ConflictsScreen(View):
         return None
 
     def why_not_use(self, kind: ChoiceKind | Literal["edit"]) -> str | None:
-        """Return why the selected conflict cannot be resolved with `kind`, in a sentence. None if it can."""
+        """Return the reason why the selected conflict cannot be resolved with `kind`, in a sentence. None if it can."""
         if (why := self._why_not_editable()) is not None:
             return why
         conflict = self._selected_conflict
@@ -327,9 +328,9 @@ class ConflictsScreen(View):
         before = self._choices.by_name.get(selected.name)
         is_cleared = before is not None and before.kind == kind
         self._choices.choose(selected.name, None if is_cleared else kind)
-        self._choices_changed(moves_on=not is_cleared)
+        self._show_choices(moves_on=not is_cleared)
 
-    def _choices_changed(self, *, moves_on: bool) -> None:
+    def _show_choices(self, *, moves_on: bool) -> None:
         self.view.set_choices(self._choices.by_name)
         self.rows.redraw()
         self._draw_head()
@@ -351,10 +352,10 @@ class ConflictsScreen(View):
             return
         if conflict_choices.edit_resolution(self.shell, self._choices, selected.name, conflict):
             self._show(force_update=True)
-            self._choices_changed(moves_on=True)
+            self._show_choices(moves_on=True)
 
     def why_no_moved_text(self) -> str | None:
-        """Return why no page with the moved text can be opened, in a sentence. None if it can."""
+        """Return the reason why no page with the moved text can be opened, in a sentence. None if it can."""
         conflict = self._text_conflict
         if conflict is None or conflict.base_text_page is None:
             return "This text was not moved to another page in main."
@@ -366,7 +367,7 @@ class ConflictsScreen(View):
             self.shell.go(ToPage(self.source.space.space_id, conflict.base_text_page))
 
     def why_no_preview(self) -> str | None:
-        """Return why the page cannot be previewed, in a sentence. None if it can."""
+        """Return the reason why the page cannot be previewed, in a sentence. None if it can."""
         if self._open_conflicts is None:
             return "The conflicts are still loading."
         item = self._item

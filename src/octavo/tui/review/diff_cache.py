@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from octavo.api.content import GetPage
@@ -14,6 +14,7 @@ from octavo.concurrency import report_error
 from octavo.data.live import Live
 from octavo.data.queries import find_page, get_page_source, page_markdown
 from octavo.data.sync_queue import Rank
+from octavo.documents.change_kinds import ChangeKind
 from octavo.documents.changed_items import ChangedPage
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.diff_model import ChangeSize
@@ -66,6 +67,8 @@ class DiffCache:
         """Keys of the diffs in `sizes`, by page key."""
         self.sizes: dict[str, ChangeSize] = {}
         """Numbers of added and removed words of the compared pages, by page key."""
+        self.kind_counts: dict[str, Mapping[ChangeKind, int]] = {}
+        """Numbers of changes of the compared pages by their most important kind, by page key."""
         self.with_markers: set[str] = set()
         """Keys of the compared pages with conflict markers in their text."""
 
@@ -76,6 +79,7 @@ class DiffCache:
             self._sides = sides
             self._cache.clear()
             self.sizes.clear()
+            self.kind_counts.clear()
             self._measured_keys.clear()
             self.with_markers.clear()
 
@@ -97,15 +101,15 @@ class DiffCache:
     def cached(self, page: ChangedPage) -> PageComparison | None:
         """Return the cached diff of a page. None if there is none."""
         self._shown, self._is_reduced = _diff_key(page), False
-        found = self._cache.get(self._shown)
-        if found is not None:
+        comparison = self._cache.get(self._shown)
+        if comparison is not None:
             self._cache.move_to_end(self._shown)
-        return found
+        return comparison
 
     async def compare(self, page: ChangedPage) -> PageComparison:
         """Return the diff of a page. Other comparisons wait until this diff is done. Raises ApiError."""
-        if (found := self.cached(page)) is not None:
-            return found
+        if (comparison := self.cached(page)) is not None:
+            return comparison
         self._waiting_count += 1
         task = self._start(page)
         try:
@@ -168,11 +172,12 @@ class DiffCache:
                 for op in self._sources(page)
             )
         )
-        found = await asyncio.to_thread(compare, before, after)
+        comparison = await asyncio.to_thread(compare, before, after)
         limit = 0 if self._is_reduced else MAX_TEXT
-        if self._waiting_count or self._cached_length() + _length(found) <= limit:
-            self._cache[_diff_key(page)] = found
-        self.sizes[page.key] = found.diff.size
+        if self._waiting_count or self._cached_length() + _length(comparison) <= limit:
+            self._cache[_diff_key(page)] = comparison
+        self.sizes[page.key] = comparison.diff.size
+        self.kind_counts[page.key] = comparison.kind_counts
         self._measured_keys[page.key] = _diff_key(page)
         if find_markers(after):
             self.with_markers.add(page.key)
@@ -181,7 +186,7 @@ class DiffCache:
         while len(self._cache) > 1 and self._cached_length() > limit:
             self._cache.popitem(last=False)
         self._on_diff(page.key)
-        return found
+        return comparison
 
     def _cached_length(self) -> int:
         return sum(map(_length, self._cache.values()))
@@ -189,8 +194,8 @@ class DiffCache:
     def _sources(self, page: ChangedPage) -> tuple[GetPage | None, GetPage | None]:
         """Return the operations that load both sides of a page. None for a side without the page."""
         sides = self._sides
-        assert sides is not None, "nothing is compared before it is known with what"
-        assert sides.old is not None, "nothing is compared before it is known with what"
+        assert sides is not None, "Pages are compared only after both revisions are known"
+        assert sides.old is not None, "Pages are compared only after both revisions are known"
         return self._source(sides.old, page, page.exists_before), self._source(sides.new, page, page.exists_after)
 
     def _source(self, at: ContentRef, page: ChangedPage, exists: bool) -> GetPage | None:

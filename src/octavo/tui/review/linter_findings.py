@@ -31,8 +31,8 @@ class LinterRuns:
     async def findings(self, page: LintedPage) -> PageFindings:
         """Return the findings of all linters on a page, by block. A linter that fails is named in `failures`."""
         outcomes = await asyncio.gather(*(self._run(linter, page) for linter in self._linters))
-        found = [each for findings, _ in outcomes for each in findings]
-        return PageFindings(page.path, by_block(found), tuple(failure for _, failure in outcomes if failure))
+        all_findings = [each for findings, _ in outcomes for each in findings]
+        return PageFindings(page.path, by_block(all_findings), tuple(failure for _, failure in outcomes if failure))
 
     async def _run(self, linter: Linter, page: LintedPage) -> tuple[list[Finding], str]:
         """Return the findings of a linter, and a sentence if it failed or reported too much."""
@@ -60,6 +60,6 @@ def _read(linter: Linter, output: bytes, page: LintedPage, text: str) -> tuple[l
     format_name = cast(Format, linter.format)
     columns = cast(Columns, linter.columns) if linter.columns else DEFAULT_COLUMNS[format_name]
     reports, has_more = read_reports(output, format_name)
-    found = list(place_reports(reports, page, text, source=linter.name, columns=columns))
-    more = f"{linter.name} has more than {MAX_REPORTS} findings on {page.path}. The others are left out."
-    return found, more if has_more else ""
+    findings = list(place_reports(reports, page, text, source=linter.name, columns=columns))
+    more = f"{linter.name} has more than {MAX_REPORTS} findings on {page.path}. The others are not shown."
+    return findings, more if has_more else ""

@@ -81,7 +81,7 @@ class Checks:
 
     @property
     def why_no_effect(self) -> str:
-        """Why a merge would change nothing, in a sentence. Empty if it would change something."""
+        """Reason why a merge would change nothing, in a sentence. Empty if it would change something."""
         return ALREADY_ON_MAIN if self.is_on_main else "" if self.changes or self.unlisted else NO_CHANGES
 
     @property
@@ -95,7 +95,7 @@ class Checks:
 
 
 def why_blocked(checks: Checks) -> str:
-    """Return why the change request cannot be merged, in a sentence. Empty if it can."""
+    """Return the reason why the change request cannot be merged, in a sentence. Empty if it can."""
     if not checks.can_merge:
         reasons = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("status", "permission"))
         reason = str(next(reasons, "the server does not allow this merge"))
@@ -104,7 +104,7 @@ def why_blocked(checks: Checks) -> str:
 
 
 def why_typed(checks: Checks) -> str:
-    """Return why you have to type the number of the change request to merge it. Empty if `y` is enough."""
+    """Return the reason why you have to type the number of the change request to merge it. Empty if `y` is enough."""
     if checks.conflicts:
         return "Pages may conflict"
     if checks.with_markers:
@@ -166,7 +166,7 @@ async def run_checks(live: Live, at: ChangeRequestRef) -> Checks:
 async def _load_rules(
     live: Live, space: Space, change_request: ChangeRequest, reviews: tuple[Review, ...]
 ) -> tuple[list[Fact], bool]:
-    """Return the rows of the merge rules, and whether a rule requires an update from main."""
+    """Return the rows of the merge rules, and True if a rule requires an update from main."""
     organization: Organization | None = None
     if inherits(space) and space.organization is not None:
         try:

@@ -15,6 +15,7 @@ from octavo.data.live import Live
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import SendResult
+from octavo.tui.core.write_queue import show_progress
 from octavo.tui.review import merge_effects
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.merge_checks import (
@@ -106,9 +107,8 @@ async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> s
     """Merge the checked revision once and show the result. If something changed since the checks, send nothing and
     return the changes in sentences. Otherwise return an empty string."""
     change_request = checked.change_request
-    number = app.notices.say(f"Merging #{change_request.number}…", seconds=90)
-    sent = await merge(app.session.live, at, checked)
-    app.notices.close(number)
+    with show_progress(app, f"Merging #{change_request.number}…"):
+        sent = await merge(app.session.live, at, checked)
     if sent.kind == "changed":
         return sent.message
     if sent.kind in ("done", "unknown"):
@@ -179,7 +179,7 @@ _BY_ITSELF = "merge this change request by itself"
 
 
 def why_not_in_bulk(checks: Checks) -> str:
-    """Return why a change request cannot be merged together with others, and the next step. Empty if it can."""
+    """Return the reason why a change request cannot be merged together with others, and the next step. Empty if it can."""
     if reason := why_blocked(checks):
         return _as_clause(reason)
     if reason := why_typed(checks):
@@ -227,7 +227,7 @@ def _warning_labels(checks: Checks) -> list[str]:
 
 
 async def _why_not_after(live: Live, queued: QueuedMerge, checks: Checks, earlier: CheckedMerges) -> str:
-    """Return why `queued` cannot be merged after the `earlier` merges. Empty if it can. Raises ApiError."""
+    """Return the reason why `queued` cannot be merged after the `earlier` merges. Empty if it can. Raises ApiError."""
     changed_ids = _changed_ids(checks)
     for other, theirs in earlier:
         if other.at.space_id != queued.at.space_id:
@@ -387,7 +387,7 @@ class MergeSeveralDialog(ConfirmDialog):
         self._show_mergeable()
 
     def _show_mergeable(self) -> None:
-        """Show how many change requests can be merged, and the first problem."""
+        """Show the number of change requests that can be merged, and the first problem."""
         total = len(self._readiness)
         self._mergeable = next((number for number, readiness in enumerate(self._readiness) if readiness.reason), total)
         after = reason = ""
@@ -421,7 +421,7 @@ class MergeSeveralDialog(ConfirmDialog):
         self.update(facts=marked)
 
     def why_not_moved(self, step: int) -> str | None:
-        """Return why the selected change request cannot be moved. None if it can."""
+        """Return the reason why the selected change request cannot be moved. None if it can."""
         if self._is_merging or self._is_finished:
             return "You cannot change the order while Octavo is merging." if self._is_merging else _FINISHED
         if not self._has_checks:

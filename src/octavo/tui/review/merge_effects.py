@@ -44,7 +44,7 @@ MAX_NAMES = 3
 
 
 async def check_in_time(label: str, check: Awaitable[tuple[Fact, ...]]) -> tuple[Fact, ...]:
-    """Return the rows of `check`, or a row that says why the check failed."""
+    """Return the rows of `check`, or a row with the reason why the check failed."""
     try:
         return await asyncio.wait_for(check, TIMEOUT)
     except TimeoutError:
@@ -250,7 +250,6 @@ async def find_markers_in(live: Live, trees: MergeTrees, changed: Sequence[str])
 
 
 def _count_markers(page: Page | None) -> int:
-
     return len(find_markers(page_markdown(page)))
 
 
@@ -263,10 +262,10 @@ async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
         return None
     op = sites.List(at=OrganizationRef(organization_id=space.organization), space=space.id, published=True, limit=100)
     try:
-        found = await asyncio.wait_for(live.fetch(op), TIMEOUT)
+        response = await asyncio.wait_for(live.fetch(op), TIMEOUT)
     except (TimeoutError, ApiError):
         return None
-    return found.items
+    return response.items
 
 
 def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> str:

@@ -17,6 +17,7 @@ from octavo.api.safety import text as safe_text
 from octavo.documents.diff_model import AttributeChange
 from octavo.tui.core.view import View
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -106,12 +107,12 @@ class MergedPreviewScreen(View):
         )
         self._show_position()
 
-    @on(DiffView.Moved)
+    @on(PaneMoved)
     def _show_position(self) -> None:
         self.show_location(self._location, self.view.facts)
 
     def why_not_send(self) -> str | None:
-        """Return why the page cannot be saved, in a sentence. None if it can."""
+        """Return the reason why the page cannot be saved, in a sentence. None if it can."""
         return self._why_not_send()
 
     def send(self) -> None:

@@ -37,7 +37,7 @@ MAX_LINES = 8
 
 
 def why_no_revert(app: Shell, target: RequestTarget) -> str | None:
-    """Return why the merge cannot be reverted, in a sentence. None if it can."""
+    """Return the reason why the merge cannot be reverted, in a sentence. None if it can."""
     if target.change_request.status != "merged":
         return f"{target.name} is not merged. Only merged change requests can be reverted."
     if target.change_request.revision_merged is None:
@@ -74,7 +74,6 @@ class RevertChecks:
 
 async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> RevertChecks:
     """Load the plan of the revert. Raises ApiError."""
-
     live = app.session.live
     merged = await live.fetch(change_requests.Get(at=change_request.ref(space)))
     sides = await load_sides(live, space, merged, None)
@@ -94,15 +93,15 @@ def facts(planned: RevertPlan) -> tuple[Fact, ...]:
     """Return the rows of the dialog: the pages to revert, and the changes that cannot be reverted."""
     lines = planned.lines
     pages = "   ".join(lines[:MAX_LINES]) + (f"   and {len(lines) - MAX_LINES} more" if len(lines) > MAX_LINES else "")
-    found = [Fact("ok", "reverts", pages or "nothing")]
+    facts = [Fact("ok", "reverts", pages or "nothing")]
     if planned.later_edited:
         titles = name_first([page.title for page in planned.later_edited])
         text = f"{titles} · later edits will be kept, and conflicts will be marked in the text"
-        found.append(Fact("care", "edited later", text))
-    found += [Fact("care", "not reverted", line) for line in planned.not_reverted[:MAX_LINES]]
+        facts.append(Fact("care", "edited later", text))
+    facts += [Fact("care", "not reverted", line) for line in planned.not_reverted[:MAX_LINES]]
     if len(planned.not_reverted) > MAX_LINES:
-        found.append(Fact("care", "not reverted", f"and {len(planned.not_reverted) - MAX_LINES} more"))
-    return tuple(found)
+        facts.append(Fact("care", "not reverted", f"and {len(planned.not_reverted) - MAX_LINES} more"))
+    return tuple(facts)
 
 
 async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
@@ -129,7 +128,6 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """Return a message, and the new change request if the revert is complete. Raises ApiError."""
-
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
@@ -158,13 +156,12 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
 async def _find_or_create_draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
     """Return the user's draft change request with this subject, or create one. Return a message on failure. Raises
     ApiError."""
-
     live, me = app.session.live, app.workspace.me
-    mine = {"creator": me.id} if me is not None else {}
-    drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **mine))
-    found = next((each for each in drafts.items if each.subject == subject), None)
-    if found is not None:
-        return await live.fetch(change_requests.Get(at=found.ref(space))), ""
+    filters = {"creator": me.id} if me is not None else {}
+    drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **filters))
+    draft = next((each for each in drafts.items if each.subject == subject), None)
+    if draft is not None:
+        return await live.fetch(change_requests.Get(at=draft.ref(space))), ""
     sent = await create(live, space, subject)
     return (sent.result, "") if sent.kind == "done" else (None, sent.message)
 
@@ -278,7 +275,7 @@ class _Planner:
         moved = tuple(self._moved(self._in_order(by_kind.get("page_moved", [])), restored_ids))
         deleted = self._deleted(by_kind.get("page_created", []), {page.id for page, _, _ in moved})
         if moved:  # Each move can shift the positions of restored siblings, so these are set again.
-            restored_places = [(page, self._before.parents[page], self._before.place(page)) for page in restored]
+            restored_places = [(page, self._before.parents[page], self._before.position_of(page)) for page in restored]
             positions = [*moved, *((self._before.pages[page], above, place) for page, above, place in restored_places)]
             moved = tuple(sorted(positions, key=lambda each: list(self._before.pages).index(each[0].id)))
         return RevertPlan(
@@ -341,7 +338,7 @@ class _Planner:
                     f"{page.title}: its former parent page became one of its subpages after the merge"
                 )
             else:
-                yield page, former, self._before.place(page_id)
+                yield page, former, self._before.position_of(page_id)
 
     def _deleted(self, pages: Iterable[str], moved_ids: set[str]) -> list[str]:
         """Return the created pages that can be deleted, which have no later edits and no remaining subpages."""
@@ -376,7 +373,7 @@ class _Tree:
                 self._children.setdefault(above, []).append(page.id)
                 self._add(page.pages, page.id)
 
-    def place(self, page: str) -> int:
+    def position_of(self, page: str) -> int:
         """Return the position of a page among its siblings."""
         return self._children[self.parents[page]].index(page)
 
@@ -414,24 +411,29 @@ async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: Rev
     edits += [RevertPage(page=page.id, revision=sides.before.id) for page in plan.restored]
     edits += [RevertPage(page=page.id, revision=sides.before.id) for page in plan.reverted]
     for later in plan.later_edited:
-        fields = dict(later.fields)
+        document, has_conflicts = None, False
         if later.merges_text:
-            base, main, proposed = await asyncio.gather(
-                *(
-                    page_source(live, _ref(space, each.id), later.page)
-                    for each in (sides.merged, sides.now, sides.before)
-                )
-            )
-            if base is not None and main is not None and proposed is not None:
-                merged = await asyncio.to_thread(_merge_texts, base.text, main.text, proposed.text)
-                if (text := merged.text(request=label)) != main.text:
-                    fields["document"] = DocumentBody(markdown=text)
-                if merged.conflicts:
-                    with_conflicts.append(later.title)
-        if fields:
+            document, has_conflicts = await _merge_later_text(live, space, sides, later.page, label)
+        if has_conflicts:
+            with_conflicts.append(later.title)
+        if fields := {**later.fields, **({"document": document} if document is not None else {})}:
             edits.append(UpdatePage(page=later.page, **fields))
     # Positions are set after all pages have their former parent.
     edits += [UpdatePage(page=page.id, into=above) for page, above, _ in plan.moved]
-    edits += [UpdatePage(page=page.id, at=place) for page, _, place in plan.moved]
+    edits += [UpdatePage(page=page.id, at=position) for page, _, position in plan.moved]
     edits += [DeletePage(page=page.id) for page in plan.deleted]
     return RevertEdits(tuple(edits), tuple(with_conflicts))
+
+
+async def _merge_later_text(
+    live: Live, space: SpaceRef, sides: MergeSides, page: str, label: str
+) -> tuple[DocumentBody | None, bool]:
+    """Return the text of a page without the merge but with its later edits, and True if they conflict. The text is None
+    if nothing is to change."""
+    revisions = (sides.merged, sides.now, sides.before)
+    base, main, proposed = await asyncio.gather(*(page_source(live, _ref(space, each.id), page) for each in revisions))
+    if base is None or main is None or proposed is None:
+        return None, False
+    merged = await asyncio.to_thread(_merge_texts, base.text, main.text, proposed.text)
+    text = merged.text(request=label)
+    return DocumentBody(markdown=text) if text != main.text else None, bool(merged.conflicts)

@@ -185,7 +185,7 @@ class PageDiff:
                 )
                 shell.background(shown)
             case target:
-                link_opening.open_target(shell, target, href=message.href, text=message.words, at=self._comparison.at)
+                link_opening.open_target(shell, target, href=message.href, text=message.text, at=self._comparison.at)
 
     # Threads
 
@@ -194,14 +194,13 @@ class PageDiff:
         return [each for each in self._page_threads() if each.is_open and find_suggestions(each.body.text)]
 
     def why_not_apply(self) -> str | None:
-        """Return why the suggestions cannot be applied to the page. None if they can."""
+        """Return the reason why the suggestions cannot be applied to the page. None if they can."""
         if not self._threads_with_suggestions():
             return "No open thread on this page has a suggested change."
         return why_not_in_space(self._view.shell, self._comparison.at.space_id, "edit")
 
     def apply_suggestions(self) -> None:
         """Apply all suggestions for the page."""
-
         if (page := self.visible_page) is not None:
             apply_all_suggestions(self._view.shell, self._comparison.at, page[1], self._threads_with_suggestions())
 
@@ -212,7 +211,7 @@ class PageDiff:
             for key, drafts in by_block(self._unsent_of_page()).items():
                 block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
                 lines[block_key] = [*lines.get(block_key, ()), *self._threads.draft_summaries(drafts)]
-            self.pane.contents.set_threads(lines)
+            self.pane.set_threads(lines)
         has_open = any(each.is_open_thread for each in self._threads.comments)
         if self.pane.contents.threads_elsewhere != has_open:
             self.pane.contents.threads_elsewhere = has_open
@@ -239,8 +238,8 @@ class PageDiff:
         self.go_to_pending_thread()
 
     def _select_block(self, key: str) -> None:
-        found = (document.find(key) for document in reversed(self._documents or ()))
-        if (block := next(filter(None, found), None)) is not None:
+        blocks = (document.find(key) for document in reversed(self._documents or ()))
+        if (block := next(filter(None, blocks), None)) is not None:
             self.pane.navigation.select_block(block)
 
     def go_to_pending_thread(self) -> None:

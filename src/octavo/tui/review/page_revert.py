@@ -129,7 +129,6 @@ def _ask_to_revert_page(app: Shell, revert: PageRevert, selected: SelectedChange
 
 
 def _open_dialog(app: Shell, title: str, intro: str, after: str, revert: PageRevert, change: ContentEdit) -> None:
-
     def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:
             app.background(_revert(app, revert, change))

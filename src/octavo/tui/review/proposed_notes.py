@@ -61,7 +61,8 @@ def edit_and_accept(app: Shell, note: ProposedNote) -> None:
 
 
 def source_label(note: ProposedNote) -> str:
-    """Return who proposed a note, and whether its block is certain: `proposed by claude`."""
+    """Return the program that proposed a note, such as `proposed by claude`. If the block of the note is only likely, the label
+    adds that."""
     return f"proposed by {note.source}" + (" · similar block" if note.placed == "likely" else "")
 
 

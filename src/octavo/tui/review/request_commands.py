@@ -20,7 +20,7 @@ from octavo.tui.review import merge_revert, review_requests, review_submission, 
 from octavo.tui.review.merge_dialog import MergeSeveralDialog, QueuedMerge, merge_dialog
 from octavo.tui.review.request_target import RequestTarget, for_one_request, has_status, requires
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -78,10 +78,10 @@ def _space_title(app: Shell, each: ChangeRequest) -> str:
 
 def _edit_details(app: Shell, target: RequestTarget) -> None:
     change_request, at = target.change_request, target.at
-    place = f"{at.space_id} {at.change_request_id}"
+    draft_key = f"{at.space_id} {at.change_request_id}"
     text = _document_to_markdown(change_request.description)
-    subject = DialogDraft(app, f"subject {place}", change_request.subject)
-    description = DialogDraft(app, f"description {place}", text or "")
+    subject = DialogDraft(app, f"subject {draft_key}", change_request.subject)
+    description = DialogDraft(app, f"description {draft_key}", text or "")
 
     def on_answer(answer: Confirmed | None) -> None:
         if answer is None:
@@ -95,7 +95,7 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
             drafts = (subject, description) if text is not None else (subject,)
             _send_details(app, target, changes, drafts)
 
-    also = Field(
+    also = DialogField(
         "Description (Markdown)",
         description.text,
         lines=6,
@@ -140,7 +140,7 @@ def comment_on_whole(app: Shell, target: RequestTarget) -> None:
 
 
 why_no_comment_on_whole = requires("comment")
-"""Returns why you cannot comment on the change request as a whole. None if you can."""
+"""Returns the reason why you cannot comment on the change request as a whole. None if you can."""
 
 
 def _ready_label(app: Shell, target: RequestTarget) -> str | None:
@@ -193,7 +193,6 @@ def _create(app: Shell, space: SpaceRef) -> None:
     draft = DialogDraft(app, f"subject {space.space_id}")
 
     def on_created(change_request: ChangeRequest) -> None:
-
         draft.delete()
         remember_target(app, space, change_request)
         app.say(f"Created #{change_request.number} {change_request.title}")
@@ -210,9 +209,9 @@ def _create(app: Shell, space: SpaceRef) -> None:
     app.push_screen(ConfirmDialog(title, verb="Create", field=_subject_field(draft)), on_answer)
 
 
-def _subject_field(draft: DialogDraft) -> Field:
+def _subject_field(draft: DialogDraft) -> DialogField:
     keep, keep_now = draft.autosave, draft.autosave_now
-    return Field(
+    return DialogField(
         "Subject",
         draft.text,
         required_error=_REQUIRED,

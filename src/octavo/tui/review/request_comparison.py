@@ -264,9 +264,9 @@ class Comparison:
             if self.unlisted_count and self.changed is not None:
                 after = await load_revision(self._view.live, sides.new)
                 if has_document_ids(after):
-                    found = changed_pages(await asyncio.to_thread(changes_between, before, after))
-                    keys = {each.key for each in found}
-                    self.changed = (*found, *(each for each in self.changed if each.key not in keys))
+                    all_changes = changed_pages(await asyncio.to_thread(changes_between, before, after))
+                    keys = {each.key for each in all_changes}
+                    self.changed = (*all_changes, *(each for each in self.changed if each.key not in keys))
                     self.unlisted_count, self._complete_changes = 0, (sides, listed, self.changed)
         except ApiError:
             return  # The title shows that changes are missing.
@@ -294,14 +294,14 @@ class Comparison:
                 )
                 self._find_changes()
             return
-        found = changed_pages(await asyncio.to_thread(changes_between, before, after))
+        changed = changed_pages(await asyncio.to_thread(changes_between, before, after))
         if not has_document_ids(after) and self._listed is not None:
             # The revisions do not tell which texts differ, so the changes listed by the server are added.
-            keys = {each.key for each in found}
-            found += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
+            keys = {each.key for each in changed}
+            changed += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
         self._set_sides(sides)
         self.old_pages, self._new_pages = before.pages, after.pages
-        self._set_changes(found, 0)
+        self._set_changes(changed, 0)
 
     async def _sides_of(self, base: Base, is_merged: bool) -> ComparedSides:
         change_request = self.change_request
@@ -338,12 +338,11 @@ class Comparison:
     def my_review(self) -> Review | None:
         """Your last review that names a revision. None if there is none."""
         me = self._view.shell.workspace.me
-        mine = (each for each in self.reviews if me is not None and each.reviewer.id == me.id and each.revision)
-        return next(mine, None)
+        own_reviews = (each for each in self.reviews if me is not None and each.reviewer.id == me.id and each.revision)
+        return next(own_reviews, None)
 
     def open_base_picker(self) -> None:
         """Open the picker of the version to compare with."""
-
         change_request, review = self.change_request, self.my_review
         disabled = ""
         if review is None:

@@ -73,11 +73,11 @@ class RequestHead:
         now = self._comparison.change_request.revision
         for revision in revisions:
             try:
-                found = await self._comparison.changed_since(revision)
+                pages = await self._comparison.changed_since(revision)
             except ApiError:
                 return  # The review is marked as outdated even without the count.
-            if found is not None and now == self._comparison.change_request.revision:
-                self._changed_since[revision] = len(found)
+            if pages is not None and now == self._comparison.change_request.revision:
+                self._changed_since[revision] = len(pages)
         self.draw()
 
     def show_pending(self, draw_threads: Callable[[], None]) -> None:
@@ -105,9 +105,9 @@ class RequestHead:
         width = max(20, view.size.width)
         undecided = len(comparison.diffs.with_markers) if change_request.status in UNDECIDED else 0
         self._pending = self._pending_comments()
-        place = space.title if space else "", comparison.reviews, open_count, width
+        context = space.title if space else "", comparison.reviews, open_count, width
         counts = len(comparison.conflicting), undecided, len(self._pending), len(self._proposed_notes())
-        head = request_status.first_line(change_request, *place, *counts, is_on_main=comparison.is_on_main)
+        head = request_status.first_line(change_request, *context, *counts, is_on_main=comparison.is_on_main)
         view.query_one("#head", ChangingText).update(head)
         me = view.shell.workspace.me.id if view.shell.workspace.me is not None else ""
         people = comparison.reviews, self._requested, self._contributors
@@ -120,15 +120,15 @@ class RequestHead:
         comparison, pages = self._comparison, self._pages
         change_request, sides = comparison.change_request, comparison.sides
         keys = list(pages.changing)
-        here = pages.key
-        place = f"page {keys.index(here) + 1} of {len(keys)}" if here in pages.changing else ""
+        selected = pages.key
+        position = f"page {keys.index(selected) + 1} of {len(keys)}" if selected in pages.changing else ""
         against = f"compared with {sides.old_name}" if sides is not None and sides.old_name else ""
         space = self._view.shell.workspace.space(comparison.space.space_id)
-        where = f"{space.title} › " if space is not None else ""
+        space_name = f"{space.title} › " if space is not None else ""
         diff = self._view.query_one(DiffView)
         diff.contents.has_page_before = pages.has_next(-1)
         diff.contents.has_page_after = pages.has_next(1)
         self._view.show_location(
-            f"Changes › {where}#{change_request.number} {change_request.title}",
-            " · ".join(each for each in (place, against, diff.facts) if each),
+            f"Changes › {space_name}#{change_request.number} {change_request.title}",
+            " · ".join(each for each in (position, against, diff.facts) if each),
         )

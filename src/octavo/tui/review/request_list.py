@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, TypeAlias, get_args
+from typing import Any, ClassVar, get_args
 
 from textual import on
 from textual.content import Content
@@ -15,7 +12,6 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
-from octavo.api.folding import fold
 from octavo.api.operation import ListPage, Model
 from octavo.api.organizations import Organization
 from octavo.api.places import SpaceRef
@@ -32,139 +28,23 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.unsent_texts import with_unsent_mark
 from octavo.tui.review import request_status
 from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS
+from octavo.tui.review.request_filters import (
+    ORDERS,
+    RequestFilter,
+    can_still_match,
+    matching_requests,
+    offered_filters,
+    undecided_requests,
+)
 from octavo.tui.review.request_preview import SELECTION_DELAY, RequestPreview
-from octavo.tui.review.request_status import RequestStatus, StatusFact, StatusLoader
 from octavo.tui.review.request_target import RequestTarget, why_not_single
+from octavo.tui.review.status_loader import StatusLoader
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.short_texts import plural, short_age
-
-StatusOf: TypeAlias = Callable[[ChangeRequest], RequestStatus]
-
-_NEVER = datetime.min.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True)
-class RequestFilter:
-    """A filter of the list of change requests. One filter of each `kind` is used at a time."""
-
-    kind: str
-    name: str
-    matches: Callable[[ChangeRequest, RequestStatus], bool] = field(compare=False)
-    needs: StatusFact | None = None
-    """Fact that the filter needs. None if the listed change requests have all the data."""
-
-    def is_decided(self, status: RequestStatus) -> bool:
-        """Return True if the needed fact is loaded."""
-        return self.needs is None or self.needs in status.known
-
-
-def matching_requests(
-    items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
-) -> list[ChangeRequest]:
-    """Return the change requests that match all filters. `status` returns the status of a change request."""
-    return [
-        item
-        for item in items
-        if all(each.is_decided(status(item)) and each.matches(item, status(item)) for each in filters)
-    ]
-
-
-def undecided_requests(
-    items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
-) -> list[ChangeRequest]:
-    """Return the change requests that may match all filters once their facts are loaded."""
-    return [
-        item
-        for item in items
-        if all(not each.is_decided(status(item)) or each.matches(item, status(item)) for each in filters)
-        and not all(each.is_decided(status(item)) for each in filters)
-    ]
-
-
-def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if a needed fact is still loading for any of the change requests."""
-    return any(each.needs not in status(change_request).unread for change_request in undecided for each in filters)
-
-
-def offered_filters(
-    items: Sequence[ChangeRequest],
-    active: Sequence[RequestFilter],
-    space_title: Callable[[ChangeRequest], str],
-    status: StatusOf,
-) -> list[tuple[RequestFilter, int, int]]:
-    """Return the filters that can be added, each with the number of matches and of undecided change requests. A filter
-    that matches all or none is not offered."""
-    filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
-    approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
-    for name, _ in approvers.most_common():
-        filters.append(RequestFilter("Approved by", name, _approved_by(name), "reviews"))
-    for title in sorted({space_title(each) for each in items}, key=fold):
-        filters.append(RequestFilter("Space", title, _equals(space_title, title)))
-    for name in sorted({author_of(each) for each in items} - {""}, key=fold):
-        filters.append(RequestFilter("Author", name, _equals(author_of, name)))
-    offered = []
-    for each in filters:
-        others = [other for other in active if other.kind != each.kind]
-        candidates = matching_requests(items, others, status)
-        matches, unknown = (
-            len(matching_requests(candidates, [each], status)),
-            len(undecided_requests(candidates, [each], status)),
-        )
-        if each not in active and (unknown or 0 < matches < len(candidates)):
-            offered.append((each, matches, unknown))
-    return offered
-
-
-_STATUS_FILTERS = (
-    RequestFilter("Status", "outdated", lambda _, status: status.outdated),
-    RequestFilter("Status", "up to date", lambda _, status: not status.outdated),
-)
-_CONFLICT_FILTERS = (
-    RequestFilter("Conflicts", "with conflicts", lambda _, status: bool(status.conflicts), "conflicts"),
-    RequestFilter("Conflicts", "without conflicts", lambda _, status: not status.conflicts, "conflicts"),
-    RequestFilter("Threads", "with open threads", lambda _, status: status.threads > 0),
-    RequestFilter("Threads", "without open threads", lambda _, status: status.threads == 0),
-)
-_REVIEW_FILTERS = (
-    RequestFilter("Review", "review requested", lambda _, status: status.is_requested_from_me, "requested"),
-    RequestFilter("Review", "approved", lambda _, status: bool(status.approved), "reviews"),
-    RequestFilter("Review", "approval outdated", lambda _, status: bool(status.outdated_approvals), "reviews"),
-    RequestFilter("Review", "changes requested", lambda _, status: bool(status.changes_requested), "reviews"),
-    RequestFilter("Review", "not reviewed", lambda _, status: not status.is_reviewed, "reviews"),
-)
-
-
-def _approved_by(name: str) -> Callable[[ChangeRequest, RequestStatus], bool]:
-    return lambda _, status: name in (*status.approved, *status.outdated_approvals)
-
-
-def _equals(value_of: Callable[[ChangeRequest], str], name: str) -> Callable[[ChangeRequest, RequestStatus], bool]:
-    return lambda each, _: value_of(each) == name
-
-
-def author_of(item: ChangeRequest) -> str:
-    """Return the name of the author. Empty if it is unknown."""
-    return item.created_by.name if item.created_by else ""
-
-
-def _update_time(item: ChangeRequest) -> datetime:
-    moment = item.updated_at
-    return _NEVER if moment is None else moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[object, ...]]]] = {
-    "space": ("by space", lambda each, _: ()),
-    "newest": ("most recently updated first", lambda each, _: (_NEVER - _update_time(each),)),
-    "oldest": ("least recently updated first", lambda each, _: (_update_time(each),)),
-    "threads": ("most open threads first", lambda _, status: (-status.threads,)),
-    "author": ("by author", lambda each, _: (fold(author_of(each)),)),
-}
-"""Sort orders by key, each with a name and a function that returns sort keys."""
-
 
 EMPTY_TEXT, HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
 NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
@@ -266,12 +146,12 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """Change requests by status, as loaded."""
         self.only_mine = False
-        self.filters: ActiveFilters[RequestFilter] = ActiveFilters(self, self._filters_changed)
+        self.filters: ActiveFilters[RequestFilter] = ActiveFilters(self, self._on_filters_changed)
         self._checked_count, self._has_unchecked = CHECKED_AT_ONCE, False
-        """Number of change requests that the filters check, and whether the list has more."""
+        """Number of change requests that the filters check, and True if the list has more."""
         self._progress = ""
         """Part of the status line with the number of change requests that the filters have not checked yet."""
-        self.statuses = StatusLoader(self, self._status_changed)
+        self.statuses = StatusLoader(self, self._on_status_changed)
         self._follow_timer: Timer | None = None
         self._redraw_timer: Timer | None = None
 
@@ -296,15 +176,15 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     def on_mount(self) -> None:
         self.shell.workspace.organization_changed.subscribe(self, self._show_organization)
-        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._spaces_changed())
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._on_spaces_changed())
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self.rows.redraw())
         if self.shell.workspace.organization is not None:
             self._show_organization(self.shell.workspace.organization)
-        self._spaces_changed()
+        self._on_spaces_changed()
         self.watch(self.rows, "scroll_y", self._follow_shown_soon, init=False)
         self.rows.focus()
 
-    def _spaces_changed(self) -> None:
+    def _on_spaces_changed(self) -> None:
         if not self.show_no_organization(self.rows, "change requests"):
             self.rows.search_texts.discard()
             self.rows.apply_filter()
@@ -357,20 +237,20 @@ class ChangesScreen(ListView[ChangeRequest]):
                 self.rows.state.hint = f"G load more   {self.rows.state.hint}"
                 self.rows.show(items, partial_note=f"Only the {checked_text} are loaded")
             else:
-                self.rows.show_page(snapshot.value, items)
+                self.show_list_page(snapshot.value, items)
             self._load_facts(undecided)
             self._follow_shown_soon()
-            self._highlighted()  # The selected change request may be newer.
+            self._on_row_selected()  # The selected change request may be newer.
         self.show_response(snapshot, "Change requests", "change requests")
         self._show_position()
 
     def _show_position(self) -> None:
         organization = self.shell.workspace.organization.title if self.shell.workspace.organization else ""
-        mine = " · mine" if self.only_mine else ""
-        mine += "".join(f" · {each}" for each in self.filters.names)
+        own_note = " · mine" if self.only_mine else ""
+        own_note += "".join(f" · {each}" for each in self.filters.names)
         selection_text = f" · {len(self.selected_rows)} selected" if self.selected_rows else ""
-        where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{selection_text}"
-        self.show_location(where, self.rows.counts.summary + self._progress)
+        crumbs = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{own_note}{selection_text}"
+        self.show_location(crumbs, self.rows.counts.summary + self._progress)
 
     def space_title(self, change_request: ChangeRequest) -> str:
         """Return the title of the space of a change request. Empty if it is unknown."""
@@ -426,7 +306,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.rows.redraw()
             self._follow_shown_soon()
 
-    def _status_changed(self, name: str) -> None:
+    def _on_status_changed(self, name: str) -> None:
         if not is_whole(self):
             return
         self.rows.redraw(name)
@@ -453,7 +333,7 @@ class ChangesScreen(ListView[ChangeRequest]):
     # Selection
 
     @on(RowList.SelectionChanged, "#change-requests")
-    def _selection_changed(self) -> None:
+    def _on_selection_changed(self) -> None:
         self._show_position()
         self.refresh_bindings()
 
@@ -470,7 +350,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         return [each for each in (item, space) if each is not None]
 
     @on(LineList.Highlighted, "#change-requests")
-    def _highlighted(self) -> None:
+    def _on_row_selected(self) -> None:
         item = self.rows.item
         space = _space_of(item) if item is not None else None
         if item is not None and space is not None:
@@ -480,7 +360,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.refresh_bindings()
 
     @on(LineList.MoreRequested, "#change-requests")
-    def _more(self) -> None:
+    def _on_more_requested(self) -> None:
         op = self.subscriptions.operation(self.sections.current)
         if self._has_unchecked:
             self._checked_count += CHECKED_AT_ONCE
@@ -489,12 +369,12 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.shell.background(self.live.fetch_next_page(op))
 
     @on(LineList.FilterChanged, "#change-requests")
-    def _filtered(self) -> None:
+    def _on_filter_changed(self) -> None:
         self._show_position()
         self._follow_shown_soon()
 
     @on(LineList.Opened, "#change-requests")
-    def _open(self) -> None:
+    def _on_row_opened(self) -> None:
         item = self.rows.item
         space = _space_of(item) if item is not None else None
         if item is not None and space is not None:
@@ -503,11 +383,11 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.shell.explain(why_no_space(item))
 
     def refresh_data(self) -> None:
-        self.statuses.ask_again()
+        self.statuses.refresh()
         super().refresh_data()
         self.redraw_list()
 
-    def _filters_changed(self) -> None:
+    def _on_filters_changed(self) -> None:
         self.statuses.stop_loading()
         self._checked_count = CHECKED_AT_ONCE
         self.redraw_list()

@@ -1,34 +1,23 @@
-"""The status of change requests as short texts, and its loader for the rows of a list that are on the screen."""
+"""The status of a change request, and short texts about it."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.content import Content
 
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.comments import Comment
-from octavo.api.errors import ApiError
-from octavo.api.operation import Listing, ListPage
-from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.safety import line as line_of
 from octavo.api.users import Contributor
-from octavo.concurrency import gather_bounded
-from octavo.data.live import Snapshot
-from octavo.data.queries import open_threads_of, requested_of, reviews_of
 from octavo.tui.core.permissions import UNDECIDED
-from octavo.tui.review.merge_checks import ListPrediction, predict_for_list
 from octavo.tui.widgets.short_texts import long_age, plural, short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.core.view import View
+    pass
 
 
 StatusFact = Literal["reviews", "requested", "conflicts"]
@@ -170,7 +159,7 @@ def _first_names(names: Sequence[str]) -> str:
 
 
 def merged_by(change_request: ChangeRequest) -> str:
-    """Return who merged a change request, and when, such as `Merged by Noor 2 days ago`."""
+    """Return the user and time of a merge, such as `Merged by Noor 2 days ago`."""
     by = f" by {change_request.merged_by.name}" if change_request.merged_by is not None else ""
     return f"Merged{by} {long_age(change_request.merged_at or change_request.updated_at)}".strip()
 
@@ -197,6 +186,30 @@ def first_line(
     author = change_request.created_by.name if change_request.created_by else ""
     done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
     facts = " · ".join(each for each in (space, author, done) if each)
+    counts = open_threads, conflicts, unresolved, pending, proposed
+    signs = _status_signs(change_request, reviews, *counts, is_on_main=is_on_main)
+    title = Content.assemble((f" #{change_request.number} ", "$octavo-muted"), (change_request.title, "bold"))
+    state = Content.assemble("  ", *signs)
+    free_width = width - state.cell_length
+    subtitles = [Content.styled(f"  {each}", "$octavo-muted") for each in (facts, done)]
+    subtitle = next((each for each in subtitles if title.cell_length + each.cell_length <= free_width), subtitles[0])
+    if title.cell_length + subtitle.cell_length > free_width:
+        return (title.truncate(max(free_width, 12), ellipsis=True) + state).truncate(width, ellipsis=True)
+    return title + subtitle + state
+
+
+def _status_signs(
+    change_request: ChangeRequest,
+    reviews: Sequence[Review],
+    open_threads: int,
+    conflicts: int,
+    unresolved: int,
+    pending: int,
+    proposed: int,
+    *,
+    is_on_main: bool,
+) -> list[tuple[str, str]]:
+    """Return the texts and styles of the signs in the first line. The parameters are those of `first_line`."""
     signs: list[tuple[str, str]] = [(f" {change_request.status} ", "bold $foreground on $panel")]
     approved = [review for review in reviews if not review.outdated and review.status == "approved"]
     rejections = [review for review in reviews if not review.outdated and review.status != "approved"]
@@ -220,14 +233,7 @@ def first_line(
         signs.append((f"  ✗ {plural(unresolved, 'page')} with conflicts (press R)", "$error"))
     if conflicts:
         signs.append((f"  ⚠ {plural(conflicts, 'possible conflict')}", "$warning"))
-    title = Content.assemble((f" #{change_request.number} ", "$octavo-muted"), (change_request.title, "bold"))
-    state = Content.assemble("  ", *signs)
-    room = width - state.cell_length
-    subtitles = [Content.styled(f"  {each}", "$octavo-muted") for each in (facts, done)]
-    subtitle = next((each for each in subtitles if title.cell_length + each.cell_length <= room), subtitles[0])
-    if title.cell_length + subtitle.cell_length > room:
-        return (title.truncate(max(room, 12), ellipsis=True) + state).truncate(width, ellipsis=True)
-    return title + subtitle + state
+    return signs
 
 
 def reviewer_list(
@@ -241,29 +247,15 @@ def reviewer_list(
     """Return the reviewers with their reviews, the requested reviewers, the contributors and the description. `me` is
     the ID of the user, who is marked with “(you)”. `changed_since` has the number of pages that changed since a
     revision, as far as it is loaded."""
-    parts: list[Content] = []
-    lines: list[Content] = []
-    for review in reviews:
-        if review.outdated:
-            continue
-        is_approved = review.status == "approved"
-        is_outdated = review.revision is not None and review.revision != change_request.revision
-        note = ""
-        if is_outdated:
-            pages = changed_since.get(review.revision or "")
-            note = f" · outdated ({plural(pages, 'page')} changed)" if pages else " · outdated"
-        mark = ("✓ ", "$success") if is_approved else ("✗ ", "$error")
-        you = " (you)" if review.reviewer.id == me else ""
-        lines.append(Content.assemble(mark, f"{review.reviewer.name}{you}", (note, "$warning")))
-    if lines:
-        parts.append(Content("\n").join([Content.styled("REVIEWERS", "bold $octavo-muted"), *lines]))
+    lines = [_review_line(change_request, review, changed_since, me) for review in reviews if not review.outdated]
+    parts = [_under_heading("REVIEWERS", lines)] if lines else []
     requested_lines: list[Content] = []
     for each in requested:
         you = " (you)" if each.user is not None and each.user.id == me else ""
         if name := f"{each.user.name}{you}" if each.user else f"team {line_of(each.team.id)}" if each.team else "":
             requested_lines.append(Content.assemble(("○ ", "$octavo-muted"), name))
     if requested_lines:
-        parts.append(Content("\n").join([Content.styled("REVIEW REQUESTED", "bold $octavo-muted"), *requested_lines]))
+        parts.append(_under_heading("REVIEW REQUESTED", requested_lines))
     author = change_request.created_by.id if change_request.created_by else ""
     others = [each.user.name for each in contributors if each.user.id != author and each.action_type != "comment"]
     if others:
@@ -274,214 +266,16 @@ def reviewer_list(
     return Content("\n\n").join(parts)
 
 
-MAX_FOLLOWED = 60
-"""Maximum number of change requests whose status is kept up to date. Other change requests keep their last loaded
-status."""
-MAX_PARALLEL = 4
-"""Number of change requests whose facts are loaded in parallel for a filter or a sort order."""
-_ALL = "all of a list"
+def _review_line(change_request: ChangeRequest, review: Review, changed_since: Mapping[str, int], me: str) -> Content:
+    is_outdated = review.revision is not None and review.revision != change_request.revision
+    note = ""
+    if is_outdated:
+        pages = changed_since.get(review.revision or "")
+        note = f" · outdated ({plural(pages, 'page')} changed)" if pages else " · outdated"
+    mark = ("✓ ", "$success") if review.status == "approved" else ("✗ ", "$error")
+    you = " (you)" if review.reviewer.id == me else ""
+    return Content.assemble(mark, f"{review.reviewer.name}{you}", (note, "$warning"))
 
 
-@dataclass
-class _LoadedFacts:
-    """Loaded facts of a change request."""
-
-    reviews: tuple[Review, ...] | None = None
-    requested: tuple[RequestedReviewer, ...] | None = None
-    predicted: ListPrediction | None = None
-    predicted_for: tuple[str | None, ...] = ()
-    """Revisions of the prediction: the base, the change request and main."""
-    unread: dict[StatusFact, str] = field(default_factory=dict)
-    """Causes of the facts that could not be loaded."""
-
-
-class StatusLoader:
-    """Loads and caches the status of change requests. Calls `changed` with the ID of a change request after each
-    change."""
-
-    def __init__(self, view: View, changed: Callable[[str], None]) -> None:
-        self._view, self._changed = view, changed
-        self._facts: dict[str, _LoadedFacts] = {}
-        self._followed: OrderedDict[str, ChangeRequest] = OrderedDict()
-        self._prediction_lock = asyncio.Lock()
-        self._loading: set[str] = set()
-        """IDs of the change requests whose facts are being loaded for the whole list."""
-
-    def clear(self) -> None:
-        """Forget all change requests, because the organization changed."""
-        for each in tuple(self._followed):
-            self._unfollow(each)
-        self.stop_loading()
-        self._facts.clear()
-
-    def status_of(self, change_request: ChangeRequest) -> RequestStatus:
-        """Return the status of a change request, as far as it is loaded."""
-        workspace, facts = self._view.shell.workspace, self._facts.get(change_request.id) or _LoadedFacts()
-        me, threads = workspace.me.id if workspace.me is not None else "", workspace.open_thread_count(change_request)
-        if change_request.status not in UNDECIDED:
-            return request_status(change_request, threads, (), (), (), me)
-        if not is_predicted(change_request):
-            return request_status(change_request, threads, facts.reviews, facts.requested, (), me, dict(facts.unread))
-        predicted = facts.predicted if facts.predicted_for == self._sides(change_request) else None
-        return request_status(
-            change_request,
-            threads,
-            facts.reviews,
-            facts.requested,
-            predicted.conflicts if predicted is not None else None,
-            me,
-            dict(facts.unread),
-            is_on_main=predicted is not None and predicted.is_on_main,
-        )
-
-    def follow_shown(self, shown: Iterable[ChangeRequest]) -> None:
-        """Follow the status of the change requests in `shown`, the rows on the screen."""
-        listed = [each for each in shown if each.space is not None and (each.status in UNDECIDED or each.comments)]
-        for change_request in listed:
-            self._follow(change_request)
-        shown_ids = {each.id for each in listed}
-        for each in tuple(self._followed):
-            if len(self._followed) > MAX_FOLLOWED and each not in shown_ids:
-                self._unfollow(each)
-        unpredicted = [each for each in listed if self._needs_prediction(each)]
-        if unpredicted:
-            self._view.run_worker(self._predict_all(unpredicted), exclusive=True, group="conflicts on show")
-
-    def load(self, change_requests: Iterable[ChangeRequest], facts: Collection[StatusFact]) -> None:
-        """Load the missing facts of the change requests."""
-        missing = [each for each in change_requests if each.id not in self._loading and each.space is not None]
-        if missing:
-            self._loading |= {each.id for each in missing}
-            self._view.run_worker(self._load_all(missing, facts), group=_ALL)
-
-    def stop_loading(self) -> None:
-        """Cancel the loads for the whole list."""
-        self._view.workers.cancel_group(self._view, _ALL)
-        self._loading.clear()
-
-    def ask_again(self) -> None:
-        """Allow Octavo to load the failed facts and the facts of unfollowed change requests again."""
-        for name in [each for each in self._facts if each not in self._followed]:
-            del self._facts[name]
-        for found in self._facts.values():
-            if found.unread.pop("conflicts", None):
-                found.predicted_for = ()
-
-    # Following the rows on the screen
-
-    def _follow(self, change_request: ChangeRequest) -> None:
-        at, view, name = _at(change_request), self._view, change_request.id
-        self._followed[name] = change_request
-        self._followed.move_to_end(name)
-        if change_request.status in UNDECIDED:
-            # The preview may have loaded the same lists a moment ago.
-            view.follow(f"reviews of {name}", reviews_of(at), partial(self._show_reviews, name), refetch=False)
-            view.follow(f"asked of {name}", requested_of(at), partial(self._show_requested, name), refetch=False)
-        self._follow_threads(name)
-
-    def _follow_threads(self, name: str) -> None:
-        """Follow the open threads if the comment count of the change request does not give their number. The count
-        differs if a review has an open comment, or if the change request is merged or archived."""
-        change_request, found = self._followed[name], self._facts.get(name)
-        counts_threads = change_request.status not in UNDECIDED or any(
-            each.comment is not None and each.comment.is_open for each in (found and found.reviews) or ()
-        )
-        op = open_threads_of(_at(change_request)) if counts_threads and change_request.comments else None
-        show = partial(self._show_threads, name) if op is not None else None
-        self._view.follow(f"threads of {name}", op, show, refetch=False)
-
-    def _unfollow(self, name: str) -> None:
-        del self._followed[name]
-        for fact in ("reviews", "asked", "threads"):
-            self._view.follow(f"{fact} of {name}", None)
-
-    def _show_reviews(self, name: str, snapshot: Snapshot[ListPage[Review]]) -> None:
-        found = self._facts.setdefault(name, _LoadedFacts())
-        found.reviews = self._items(found, "reviews", snapshot, found.reviews)
-        if name in self._followed:
-            self._follow_threads(name)
-        self._changed(name)
-
-    def _show_requested(self, name: str, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
-        found = self._facts.setdefault(name, _LoadedFacts())
-        found.requested = self._items(found, "requested", snapshot, found.requested)
-        self._changed(name)
-
-    def _show_threads(self, name: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
-        if snapshot.value is not None and name in self._followed:
-            self._view.shell.workspace.record_open_comments(name, snapshot.value, self._followed[name].comments)
-            self._changed(name)
-
-    def _items(
-        self, found: _LoadedFacts, fact: StatusFact, snapshot: Snapshot[ListPage[Any]], before: tuple[Any, ...] | None
-    ) -> tuple[Any, ...] | None:
-        if snapshot.error is not None and snapshot.value is None:
-            found.unread[fact] = str(snapshot.error)
-        else:
-            found.unread.pop(fact, None)
-        return snapshot.value.items if snapshot.value is not None else before
-
-    # Conflicts
-
-    def _sides(self, change_request: ChangeRequest) -> tuple[str | None, ...]:
-        space = self._view.shell.workspace.space(change_request.space or "")
-        main = space.revision if space is not None and change_request.outdated else None
-        return change_request.base, change_request.revision, main
-
-    def _needs_prediction(self, change_request: ChangeRequest) -> bool:
-        found = self._facts.get(change_request.id)
-        return is_predicted(change_request) and (found is None or found.predicted_for != self._sides(change_request))
-
-    async def _predict_all(self, change_requests: Sequence[ChangeRequest]) -> None:
-        for change_request in change_requests:
-            await self._predict(change_request)
-
-    async def _predict(self, change_request: ChangeRequest) -> None:
-
-        async with self._prediction_lock:
-            if not self._needs_prediction(change_request):
-                return
-            found, sides = self._facts.setdefault(change_request.id, _LoadedFacts()), self._sides(change_request)
-            try:
-                predicted = await predict_for_list(self._view.live, _at(change_request), change_request, main=sides[-1])
-                found.unread.pop("conflicts", None)
-                if predicted is None:
-                    found.unread["conflicts"] = "the base revision is not available"
-            except ApiError as error:
-                predicted = None
-                found.unread["conflicts"] = str(error)
-            found.predicted, found.predicted_for = predicted, sides
-        self._changed(change_request.id)
-
-    # Loading for the whole list
-
-    async def _load_all(self, change_requests: Sequence[ChangeRequest], facts: Collection[StatusFact]) -> None:
-        async def load_facts(change_request: ChangeRequest) -> None:
-            for fact in facts:
-                if fact not in self.status_of(change_request).known:
-                    await self._load_fact(change_request, fact)
-            self._loading.discard(change_request.id)
-
-        await gather_bounded(load_facts, change_requests, MAX_PARALLEL)
-
-    async def _load_fact(self, change_request: ChangeRequest, fact: StatusFact) -> None:
-        if fact == "conflicts":
-            await self._predict(change_request)
-            return
-        found = self._facts.setdefault(change_request.id, _LoadedFacts())
-        op: Listing[Any] = reviews_of(_at(change_request)) if fact == "reviews" else requested_of(_at(change_request))
-        try:
-            items = (await self._view.live.fetch(op)).items
-        except ApiError as error:
-            found.unread[fact] = str(error)
-        else:
-            found.unread.pop(fact, None)
-            if fact == "reviews":
-                found.reviews = items
-            else:
-                found.requested = items
-        self._changed(change_request.id)
-
-
-def _at(change_request: ChangeRequest) -> ChangeRequestRef:
-    return change_request.ref(SpaceRef(space_id=change_request.space or ""))
+def _under_heading(heading: str, lines: Sequence[Content]) -> Content:
+    return Content("\n").join([Content.styled(heading, "bold $octavo-muted"), *lines])

@@ -75,7 +75,7 @@ WhyNot: TypeAlias = "Callable[[Shell, RequestTarget], str | None]"
 
 
 def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *states: str) -> str | None:
-    """Return why the user cannot act on the change request: permission, status or space. None if the user can."""
+    """Return the reason why the user cannot act on the change request: permission, status or space. None if the user can."""
     return why_not_in_change_request(app, target.change_request, target.space, permission, *states)
 
 
@@ -96,7 +96,7 @@ def has_status(*states: str) -> Callable[[Shell, RequestTarget], bool]:
 
 
 def why_not_single(target: RequestTarget) -> str | None:
-    """Return why a command for one change request is disabled: others are selected. None if none are."""
+    """Return the reason why a command for one change request is disabled: others are selected. None if none are."""
     count = len(target.selected)
     if count > 1 or (count == 1 and target.selected[0].id != target.change_request.id):
         selected = plural(count, "change request is", "change requests are")

@@ -31,6 +31,8 @@ from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing, why_no_
 from octavo.tui.reader.diff_navigation import OtherThreadRequested
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.text_selection import TextCopied
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review.changed_tree import TREE_COMMANDS, ChangedTree
 from octavo.tui.review.page_diff import SUGGESTION_COMMANDS, PageDiff
@@ -118,7 +120,6 @@ def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
 
 
 def _export(app: Shell, view: ChangeRequestScreen) -> None:
-
     selected, about = view.changed_tree.selected, view.comparison.change_request
     page = selected.page if selected is not None and selected.is_document and selected.exists_after else None
     choose_export(
@@ -292,48 +293,50 @@ class ChangeRequestScreen(View):
     # Navigation
 
     @on(LineList.Highlighted, "#changes")
-    def _highlighted(self) -> None:
+    def _on_page_selected(self) -> None:
         self.changed_tree.save_position_soon()
+        self.changed_tree.draw_title()
         self.page_diff.show()
 
-    @on(DiffView.Moved)
-    def _diff_moved(self) -> None:
+    @on(PaneMoved)
+    def _on_diff_moved(self) -> None:
         self.changed_tree.save_position_soon()
+        self.changed_tree.draw_title()
         self.request_head.show_position()
 
     @on(LineList.Opened, "#changes")
-    def _chosen(self) -> None:
+    def _on_page_opened(self) -> None:
         self.view.focus()
 
     @on(LinkFollowed)
-    def _link_followed(self, message: LinkFollowed) -> None:
+    def _on_link_followed(self, message: LinkFollowed) -> None:
         self.page_diff.follow_link(message)
 
     @on(Reader.CommentRequested)
-    def _block_chosen(self) -> None:
+    def _on_comment_requested(self) -> None:
         self.page_discussion.comment()
 
     @on(Reader.ThreadRequested)
-    def _thread_wanted(self, message: Reader.ThreadRequested) -> None:
+    def _on_thread_requested(self, message: Reader.ThreadRequested) -> None:
         self.page_discussion.open_block_thread(message.block)
 
-    @on(Reader.Copied)
-    def _copied(self, message: Reader.Copied) -> None:
-        self.shell.say(f"Copied the {message.what}.")
+    @on(TextCopied)
+    def _on_copied(self, message: TextCopied) -> None:
+        self.shell.say(f"Copied the {message.content_kind}.")
 
     @on(Reader.NextPageRequested)
-    def _end_reached(self) -> None:
+    def _on_next_page_requested(self) -> None:
         self.changed_tree.select_next(1)
 
     @on(OtherThreadRequested)
-    def _thread_beyond(self, message: OtherThreadRequested) -> None:
+    def _on_other_thread_requested(self, message: OtherThreadRequested) -> None:
         self.page_diff.go_to_thread_beyond(message.step)
 
     @on(DiffView.RepliesRequested)
-    def _replies_wanted(self, message: DiffView.RepliesRequested) -> None:
+    def _on_replies_requested(self, message: DiffView.RepliesRequested) -> None:
         self.diff_threads.follow_replies(message.keys)
 
-    def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
+    def go_to_block(self, at: Discussion, page: str | None, node: str) -> bool:
         if self.at != at:
             return False
         if page is not None and page != (self.page_diff.visible_page or ("",))[0]:

@@ -71,7 +71,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         self.rows.redraw()
 
     def why_not_submit(self) -> str | None:
-        """Return why nothing can be requested. None if it can."""
+        """Return the reason why nothing can be requested. None if it can."""
         return "Press enter to select or deselect a reviewer first." if self._selected == self._requested else None
 
     def submit(self) -> None:
@@ -91,7 +91,6 @@ def choose_reviewers(app: Shell, target: RequestTarget) -> None:
 
 
 async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
-
     live, at, change_request = app.session.live, target.at, target.change_request
     try:
         people, requested, reviews_given = await asyncio.gather(
@@ -121,7 +120,6 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
 
 
 def _request(app: Shell, target: RequestTarget, people: list[str], names: list[str]) -> None:
-
     def on_requested(_: object) -> None:
         target.view.refresh_data()
         if app.screen is target.view:  # The offer is skipped if the user left the view meanwhile.
@@ -137,7 +135,6 @@ def _request(app: Shell, target: RequestTarget, people: list[str], names: list[s
 
 
 def _withdraw(app: Shell, target: RequestTarget, user_id: str, name: str) -> None:
-
     action, op = f"withdraw the review request to {name}", reviews.Withdraw(at=target.at, user_id=user_id)
     app.writes.send(
         action,

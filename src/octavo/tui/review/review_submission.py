@@ -27,7 +27,7 @@ from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.review import proposed_notes
 from octavo.tui.review.request_target import RequestTarget, has_status, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowList
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def why_no_review(app: Shell, target: RequestTarget) -> str | None:
-    """Return why you cannot review the change request. None if you can."""
+    """Return the reason why you cannot review the change request. None if you can."""
     if (why := why_not_allowed(app, target, "review", *UNDECIDED)) is not None:
         return why
     if has_review_in_flight(app.session.outbox.entries, target.at):
@@ -54,7 +54,7 @@ def is_review_offered(app: Shell, target: RequestTarget) -> bool:
 
 
 def why_no_withdrawal(app: Shell, target: RequestTarget) -> str | None:
-    """Return why you cannot withdraw your review. None if you can."""
+    """Return the reason why you cannot withdraw your review. None if you can."""
     if (why := why_not_allowed(app, target, "review", *UNDECIDED)) is not None:
         return why
     if target.reviews is not None and not _my_review(app, target.reviews):
@@ -68,7 +68,7 @@ def why_no_withdrawal(app: Shell, target: RequestTarget) -> str | None:
 
 
 def why_no_pending_comments(app: Shell, target: RequestTarget) -> str | None:
-    """Return why there are no pending comments and proposed notes to show. None if there are some."""
+    """Return the reason why there are no pending comments and proposed notes to show. None if there are some."""
     return (
         None
         if pending_comments_of(app, target) or proposed_notes_of(app, target)
@@ -109,7 +109,6 @@ def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
 
 
 async def _open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
-
     at, name, live = target.at, target.name, app.session.live
     try:
         reviews = (await live.fetch(reviews_of(at))).items
@@ -138,11 +137,10 @@ async def _open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
 
 def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> None:
     """Open the dialog that submits a review with a comment and the pending comments."""
-
     change_request, at, name = target.change_request, target.at, target.name
     approves, pending = status == "approved", pending_comments_of(app, target)
     draft = DialogDraft(app, f"review {at.space_id} {at.change_request_id} {status}")
-    field = Field(
+    field = DialogField(
         "Comment" if approves else "What needs to change?",
         draft.text,
         lines=4,
@@ -159,35 +157,37 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
         intro="\n".join([*describe_pending(pending, target.titles()), *_describe_proposed(app, target)]),
     )  # fmt: skip
 
+    def on_answer(answer: Confirmed | None) -> None:
+        if answer is not None:
+            _submit(app, target, status, answer.text, draft)
+
+    app.push_screen(dialog, on_answer)
+
+
+def _submit(app: Shell, target: RequestTarget, status: Verdict, comment: str, draft: DialogDraft) -> None:
+    """Send a review with the comment of the dialog. If there are pending comments, they are sent before the review."""
+    live, at, name, revision = app.session.live, target.at, target.name, target.change_request.revision
+    approves = status == "approved"
+    action = f"approve {name}" if approves else f"request changes on {name}"
+    if pending := app.session.outbox.pending_comments(at):
+        pending_text = plural(len(pending), "pending comment")
+        sending = change_request_writes.submit_review(
+            live, at, status, revision, comment, action=action, draft_key=draft.key
+        )
+        app.writes.submit_review(action, sending, message=f"Submitting your review of {name} with {pending_text}…")
+        return
+
     def on_submitted(_: object) -> None:
         draft.delete()
         target.view.refresh_data()
 
-    def on_answer(answer: Confirmed | None) -> None:
-        if answer is None:
-            return
-
-        doing = f"approve {name}" if approves else f"request changes on {name}"
-        message = f"Approved {name}" if approves else f"Requested changes on {name}"
-        if app.session.outbox.pending_comments(at):
-            pending_text = plural(len(app.session.outbox.pending_comments(at)), "pending comment")
-            draft_key = f"review {at.space_id} {at.change_request_id} {status}"
-            sending = change_request_writes.submit_review(
-                app.session.live, at, status, change_request.revision, answer.text, action=doing, draft_key=draft_key
-            )
-            app.writes.submit_review(doing, sending, message=f"Submitting your review of {name} with {pending_text}…")
-            return
-        app.writes.send(
-            doing,
-            change_request_writes.review(
-                app.session.live, at, status, change_request.revision, answer.text, action=doing
-            ),
-            message=message,
-            on_success=on_submitted,
-            failure_hint=dialog_draft.DRAFT_SAVED if answer.text else "",
-        )
-
-    app.push_screen(dialog, on_answer)
+    app.writes.send(
+        action,
+        change_request_writes.review(live, at, status, revision, comment, action=action),
+        message=f"Approved {name}" if approves else f"Requested changes on {name}",
+        on_success=on_submitted,
+        failure_hint=dialog_draft.DRAFT_SAVED if comment else "",
+    )
 
 
 def _describe_proposed(app: Shell, target: RequestTarget) -> list[str]:
@@ -343,7 +343,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         self.refresh_bindings()
 
     @on(LineList.Opened)
-    def _chosen(self) -> None:
+    def _on_row_opened(self) -> None:
         if self.rows.item is not None:
             self.dismiss(self.rows.item)
 

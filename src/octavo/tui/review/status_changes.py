@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
-    """Return why the change requests cannot be marked as ready or converted to drafts. None if they can."""
+    """Return the reason why the change requests cannot be marked as ready or converted to drafts. None if they can."""
     for each in requests:
         if each.status not in ("draft", "open"):
             reopen = f" Press L to reopen #{each.number} first." if each.status == "archived" else ""
@@ -95,7 +95,6 @@ def _name(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[tuple[ChangeRequest, ...]]:
-
     done: list[ChangeRequest] = []
     failures: list[str] = []
     for each in requests:
@@ -117,7 +116,6 @@ async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[t
 
 
 def _undo(app: Shell, done: tuple[ChangeRequest, ...]) -> DirectUndo:
-
     action, message = _messages(app, done)
     return DirectUndo(action, lambda: _toggle(app, done), message)
 
@@ -132,7 +130,6 @@ def offer_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeReq
 
 def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
     """Open the dialog to archive a change request, or to reopen an archived change request."""
-
     archived = change_request.status == "archived"
     verb, done, status = ("Reopen", "Reopened", "open") if archived else ("Archive", "Archived", "archived")
     op = change_requests.Update(at=at, status=status)

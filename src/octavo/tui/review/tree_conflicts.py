@@ -29,7 +29,7 @@ class TreeConflict:
     id: str
     title: str
     summary: str
-    """Sentence that says what both sides did."""
+    """Sentence about the changes on both sides."""
     options: tuple[str, str] = ("", "")
     """Effects of choosing main and of choosing this change request, in sentences. Empty if there is no choice."""
     edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)
@@ -80,8 +80,8 @@ class TreeConflict:
 def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeChoice]) -> list[ContentEdit]:
     """Return the edits for the choices. A kept page whose parent page is deleted moves to the position of the
     parent."""
-    chosen = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
-    deleted = [each for each in chosen if isinstance(each.edit(choices[each.name]), DeletePage)]
+    resolved = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
+    deleted = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.below))
     moves: list[ContentEdit] = []
     # The conflicts are in reverse order, because each page is put before the pages that moved to the same position.
@@ -90,7 +90,7 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
         if each.kind == "deleted" and each not in deleted and above:
             into, at = above[-1].position
             moves.append(UpdatePage(page=each.id, into=into, at=at))
-    others = [each for each in chosen if each not in deleted]
+    others = [each for each in resolved if each not in deleted]
     # Subpages are deleted before their parent pages.
     edits = (each.edit(choices[each.name]) for each in [*others, *deleted])
     return [*moves, *(edit for edit in edits if edit is not None)]

@@ -26,6 +26,7 @@ from octavo.documents.revision_changes import changes_between
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.view import View
+from octavo.tui.core.write_queue import show_progress
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.review import merge_checks
@@ -107,7 +108,7 @@ async def _incoming_changes(
 
 
 OnConflicts = Callable[[], bool]
-"""Shows the conflicts. Returns False without showing them if another view is open by now."""
+"""Shows the conflicts. Returns False without showing them if another view is open."""
 
 
 def update_dialog(
@@ -180,9 +181,8 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     # The revisions are stored before the update, because the update replaces the base of the change request.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
     app.session.state.set_fact(f"update {change_request.id}", update_fact)
-    number = app.notices.say(f"Updating #{change_request.number}…", seconds=90)
-    sent = await update(app.session.live, at, preview.basis)
-    app.notices.close(number)
+    with show_progress(app, f"Updating #{change_request.number}…"):
+        sent = await update(app.session.live, at, preview.basis)
     if sent.kind == "changed":
         return sent.message
     name = f"#{change_request.number}"
@@ -206,7 +206,7 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     elif result:
         app.say(sent.message or f"Updated {name}.")
     else:
-        # The lost response told whether there are conflicts.
+        # Only the lost response listed the conflicts.
         app.say(
             f"Updated {name}. The server's response was lost, so Octavo does not know whether the update caused conflicts. "
             "Press R on this change request to check.",
@@ -217,16 +217,15 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
 
 def open_update_dialog(app: Shell, target: RequestTarget) -> None:
     """Open the update dialog."""
-
     if not target.change_request.outdated:
         app.say(f"{target.name} is up to date with main.")
         return
 
     def on_conflicts() -> bool:
-        is_here = app.screen is target.view
-        if is_here:
+        is_view_open = app.screen is target.view
+        if is_view_open:
             _open_conflicts_view(app, target, target.change_request)
-        return is_here
+        return is_view_open
 
     app.push_screen(update_dialog(app, target.at, target.change_request, on_conflicts))
 
@@ -264,20 +263,20 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
         return
     revision = RevisionRef(space_id=space.space_id, revision_id=merged.revision_merged)
     try:
-        if (started := await _find_started(app, merged, space)) is not None:
-            _open_conflicts_view(app, target, started, merged)
+        if (request := await _find_resolving_request(app, merged, space)) is not None:
+            _open_conflicts_view(app, target, request, merged)
             return
         changed = await live.cached_or_fetch(content.ListChanges(at=revision, limit=1000))
-        found = await find_conflicts(live, space, None, changed, None)
+        conflicts = await find_conflicts(live, space, None, changed, None)
     except ApiError as error:
         app.say(f"Could not check {target.name} for conflicts: {error}", tone="failed")
         return
-    if not found.pages:
+    if not conflicts.pages:
         app.say(f"The merge of {target.name} left no conflicts in main.")
         return
     subject = f"Resolve the conflicts left by {target.name}"
-    pages = ", ".join(page.title for page in found.pages[:3])
-    more = f", and {len(found.pages) - 3} more" if len(found.pages) > 3 else ""
+    pages = ", ".join(page.title for page in conflicts.pages[:3])
+    more = f", and {len(conflicts.pages) - 3} more" if len(conflicts.pages) > 3 else ""
 
     def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -287,7 +286,7 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
     app.push_screen(ConfirmDialog(f"{subject}?", verb="Create", intro=intro), on_answer)
 
 
-async def _find_started(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
+async def _find_resolving_request(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
     """Return the change request that was created for the conflicts of a merged change request. None if there is none,
     or if it is merged or archived."""
     name = app.session.state.get_fact(f"resolved in {merged.id}")
@@ -302,7 +301,6 @@ async def _find_started(app: Shell, merged: ChangeRequest, space: SpaceRef) -> C
 
 
 async def _create_and_open(app: Shell, target: RequestTarget, subject: str) -> None:
-
     sent = await create(app.session.live, target.at.space, subject)
     if sent.kind != "done" or sent.result is None:
         app.say(sent.message, tone="failed")
@@ -424,11 +422,11 @@ class IncomingChanges(View):
             self.view.state.fail(f"{page.title} has no text to compare", describe_change(page))
 
     @on(LineList.Opened, "#incoming")
-    def _chosen(self) -> None:
+    def _on_page_opened(self) -> None:
         self.view.focus()
 
     @on(Reader.NextPageRequested)
-    def _end_reached(self) -> None:
+    def _on_next_page_requested(self) -> None:
         self.rows.move(1)
 
     async def _compare(self, page: ChangedPage) -> None:

@@ -55,7 +55,7 @@ class NoBrowser:
 
 
 def find(url: str, environment: Mapping[str, str]) -> Browser | NoBrowser:
-    """Return the first installed program of the variable BROWSER, else the opener of the desktop."""
+    """Return the first installed program of the variable BROWSER, else the program of the desktop that opens URLs."""
     if not url.startswith(SCHEMES):
         return NoBrowser("Octavo opens only web links in a browser.")
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):

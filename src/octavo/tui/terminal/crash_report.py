@@ -17,7 +17,7 @@ from octavo.api.safety import line, text
 from octavo.redaction import redact
 
 REPORTS_OF_ONE_PROCESS = 100
-"""Most reports of processes with the same process id."""
+"""Maximum number of reports of processes with the same process id."""
 
 
 def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
@@ -61,7 +61,7 @@ class FaultLog(logging.Handler):
 
 @contextmanager
 def fault_reports(folder: Path) -> Iterator[FaultLog]:
-    """Write errors that are logged meanwhile to report files in `folder`."""
+    """Write errors that are logged inside the `with` block to report files in `folder`."""
     faults, log = FaultLog(folder), logging.getLogger("octavo")
     log.addHandler(faults)
     try:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from octavo.api.safety import line
 
 LONGEST = 80
-"""Most characters of a notification."""
+"""Maximum number of characters of a notification."""
 _BY_PROGRAM = {"iTerm.app": "osc9", "WezTerm": "osc9", "ghostty": "osc9", "rio": "osc9"}
 _SEQUENCES = {
     "osc9": "\x1b]9;{text}\x1b\\",
@@ -28,7 +28,7 @@ def notification(text: str, setting: str, environment: Mapping[str, str]) -> str
 
 
 def _kind(environment: Mapping[str, str]) -> str:
-    """Return the notifications that the terminal is known to support. Empty if none is known."""
+    """Return the name of the sequence that the terminal is known to support, such as `osc9`. Empty if none is known."""
     if environment.get("KITTY_WINDOW_ID"):
         return "osc99"
     if environment.get("TERM", "").startswith(("foot", "rxvt")):

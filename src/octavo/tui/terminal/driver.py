@@ -30,7 +30,7 @@ class TerminalDriver(LinuxDriver):
     """
 
     ESCAPE_DELAY = 0.1
-    """Seconds after which an escape that nothing follows is the escape key."""
+    """Seconds after an escape character until it counts as the escape key, if no other character follows."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -15,13 +15,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath
-from typing import Protocol
+from typing import Any
 
-from textual.app import SuspendNotSupported
+from textual.app import App, SuspendNotSupported
 
 from octavo.settings import Settings
 from octavo.tui.terminal.child_programs import without_secrets
@@ -103,7 +103,7 @@ def at_line(program: Sequence[str], path: str, line: int) -> list[str]:
 
 
 QUICK_EXIT = 0.5
-"""Seconds. An editor that exits sooner may have opened the file in a window of another process."""
+"""Seconds. An editor that exits sooner may have passed the file to another process that is still editing it."""
 LARGEST = 1024 * 1024
 """Largest file that is read back from an editor, in bytes."""
 
@@ -145,19 +145,13 @@ class FileNote:
     of: str
     """Namespace of the session."""
     why: str = ""
-    """Reason why the text was not used, as a sentence. Empty as long as that is unknown."""
+    """Reason why the text was not used, as a sentence. Empty if there is none yet."""
     process: int = 0
-    """Process id of the Octavo that waits for the editor. 0: none does."""
-
-
-class SuspendableApp(Protocol):
-    """An app that can hand over the terminal to an editor. Its `settings`, if any, name the editor."""
-
-    def suspend(self) -> AbstractContextManager[None]: ...
+    """Process id of the Octavo that waits for the editor. 0 if none waits."""
 
 
 def edit_text(
-    app: SuspendableApp,
+    app: App[Any],
     text: str,
     folder: Path,
     *,
@@ -167,7 +161,8 @@ def edit_text(
     line: int = 1,
     suffix: str = ".md",
 ) -> Edited | NotEdited:
-    """Open a text in the editor, suspend `app` meanwhile, and return the saved text.
+    """Open a text in the editor, suspend `app` meanwhile, and return the saved text. The `settings` of `app`, if it has
+    any, name the editor.
 
     `folder` gets the mode 0700. The editor opens the file at `line` if it supports that. Editors choose the syntax by
     `suffix`. The other parameters are those of `run_editor`.
@@ -176,7 +171,7 @@ def edit_text(
     return _suspended(app, lambda command: run(command=command))
 
 
-def reopen_file(app: SuspendableApp, path: Path, keep: Callable[[str], str]) -> Edited | NotEdited:
+def reopen_file(app: App[Any], path: Path, keep: Callable[[str], str]) -> Edited | NotEdited:
     """Open a file that was kept after an earlier edit, as `edit_text` does."""
 
     def run(command: Sequence[str]) -> Edited | NotEdited:
@@ -186,7 +181,7 @@ def reopen_file(app: SuspendableApp, path: Path, keep: Callable[[str], str]) -> 
     return _suspended(app, run)
 
 
-def _suspended(app: SuspendableApp, run: Callable[[Sequence[str]], Edited | NotEdited]) -> Edited | NotEdited:
+def _suspended(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdited]) -> Edited | NotEdited:
     settings: Settings | None = getattr(app, "settings", None)
     command = settings.editor if settings is not None else ()
     try:

@@ -16,7 +16,7 @@ CELL = 10, 20
 _TERMS = ("xterm-kitty", "xterm-ghostty", "foot", "mlterm", "contour", "rio", "yaft")
 _PROGRAMS = frozenset({"WezTerm", "iTerm.app", "ghostty", "mintty", "contour", "rio", "Black Box"})
 _MARKS = ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WEZTERM_PANE")
-"""Variables that terminals with pictures set."""
+"""Environment variables that are set by terminals with support for pictures."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class ScaledPicture:
     width: int = 0
     height: int = 0
     frames: int = 1
-    trouble: str = ""
-    """Reason why the picture could not be read. Empty if it was read."""
+    problem: str = ""
+    """Reason why the picture could not be read. Empty if it could be read."""
 
 
 def may_show(environment: Mapping[str, str]) -> bool:
-    """Return whether the terminal may support pictures. tmux and screen do not pass pictures on."""
+    """Return True if the terminal may support pictures. tmux and screen do not pass pictures on."""
     if environment.get("TMUX") or environment.get("STY") or environment.get("NO_COLOR") is not None:
         return False
     return (
@@ -47,14 +47,14 @@ def may_show(environment: Mapping[str, str]) -> bool:
 
 
 def query_terminal(environment: Mapping[str, str]) -> None:
-    """Query which kinds of pictures the terminal supports, if `may_show`. Call it only before the app reads keys."""
+    """Ask the terminal which kinds of pictures it supports, if `may_show`. Call this only before the app reads keys."""
     if may_show(environment):
         with suppress(ImportError):
             import textual_image.widget  # noqa: F401  # lazy: its import queries the terminal
 
 
 def can_paint() -> bool:
-    """Return whether `query_terminal` found that the terminal supports pictures."""
+    """Return True if `query_terminal` found out that the terminal supports pictures."""
     library: Any = sys.modules.get("textual_image.widget")
     return library is not None and library.AutoRenderable in (library.SixelRenderable, library.TGPRenderable)
 

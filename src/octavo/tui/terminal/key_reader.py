@@ -42,7 +42,7 @@ class KeyReader:
     def __init__(self, parser: XTermParser) -> None:
         self._parser = parser
         self._incomplete = ""
-        """Input that may be the start of a longer sequence."""
+        """Input that may be incomplete: more of the same sequence may follow."""
         self._is_pasting = False
 
     def feed(self, text: str) -> Iterator[Message]:

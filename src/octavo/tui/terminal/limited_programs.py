@@ -28,7 +28,7 @@ _VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
 
 
 class ProgramFailed(Exception):
-    """A program that did not run. The message is `Could not run NAME: cause. Next step.`"""
+    """A program could not run, or exceeded a limit. The message is `Could not run NAME: cause. Next step.`"""
 
 
 def program_environment(environment: Mapping[str, str], more: Collection[str] = ()) -> dict[str, str]:
@@ -72,7 +72,8 @@ def run_limited(
 
 
 def _limit_files(pid: int) -> None:
-    """Limit the size of the files that a process and its children can write, where the system can limit others."""
+    """Limit the size of the files that a process and its children can write, if the system can set limits of another
+    process."""
     try:
         from resource import RLIMIT_FSIZE, prlimit  # lazy: Linux only
     except ImportError:

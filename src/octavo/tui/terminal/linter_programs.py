@@ -24,7 +24,7 @@ MAX_AT_ONCE = 2
 
 @dataclass(frozen=True)
 class LinterOutput:
-    """What a linter printed, or wrote to the file `{output}`."""
+    """Output of a linter: printed, or written to the file `{output}`."""
 
     output: bytes
     errors: str
@@ -89,7 +89,8 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
 
 
 def _filled(argument: str, values: Mapping[str, str]) -> str:
-    """Return an argument with its placeholder filled in, which is the whole argument or the part after `=`."""
+    """Return an argument with its placeholder filled in. The placeholder is the whole argument or the part after
+    `=`."""
     head, mark, last = argument.rpartition("=")
     return head + mark + values.get(last, last)
 

@@ -1,4 +1,4 @@
-"""A thread for long work on pages and diffs, which pauses until the screen has shown the effect of the last key."""
+"""A thread for long work on pages and diffs. It pauses until the screen has shown the effect of the last key."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Work:
 
 
 class PoliteThread:
-    """A thread that does the newest work first. It is started with the first work."""
+    """A thread that does the newest work first. It is started when the first work begins."""
 
     def __init__(self) -> None:
         self._works: list[Work] = []
@@ -61,7 +61,7 @@ class PoliteThread:
 
     @property
     def is_idle(self) -> bool:
-        """Return whether all work is done."""
+        """Return True if all work is done."""
         return not self._works
 
     def begin(self, steps: Iterator[object], on_error: Callable[[Exception], object], *, soon: bool = True) -> Work:

@@ -120,6 +120,8 @@ SYNONYMS = {
     "change.withdraw": "dismiss remove my review",
     "change.compare_with": "diff versions base",
     "change.export": "download patch",
+    "diff.only_meaning": "hide ignore whitespace moved formatting reflow filter noise",
+    "diff.risk_order": "numbers important first priority order",
     "diff.layout": "split side by side unified",
     "comments.resolve": "close resolve done",
     "comments.reply": "answer respond",

@@ -31,7 +31,7 @@ _SCROLL_KEYS = Binding.Group("scroll")
 
 
 @dataclass(frozen=True)
-class Field:
+class DialogField:
     """An input field in a confirmation dialog, such as a title or the comment of a review."""
 
     label: str
@@ -113,8 +113,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         intro: AnyText = "",
         facts: Sequence[Fact] = (),
         after: AnyText = "",
-        field: Field | None = None,
-        second_field: Field | None = None,
+        field: DialogField | None = None,
+        second_field: DialogField | None = None,
         word: str = "",
         word_reason: str = "",
         blocked: str = "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual.app import App
 from textual.content import Content
@@ -106,22 +106,6 @@ class ColumnLayout:
             else:
                 widths.append((column, column.width or column.min_width))
         return widths
-
-
-class Page(Protocol):
-    """The loaded part of a list that the server sends in pages."""
-
-    @property
-    def items(self) -> Sequence[object]: ...
-
-    @property
-    def count(self) -> int | None: ...
-
-    @property
-    def next(self) -> object | None: ...
-
-    @property
-    def unreadable(self) -> int: ...
 
 
 def _why_nothing_selectable(app: App[Any], selection: RowSelection[Any]) -> str | None:
@@ -300,18 +284,6 @@ class RowList(LineList, Generic[T]):
         self.search_texts.set_items(items)
         self.selection.retain(self._all_keys)
         self.apply_filter()
-
-    def show_page(self, page: Page, items: Sequence[T]) -> None:
-        """Show `items`, which were loaded as `page` or made from it."""
-        loaded = len(page.items) + page.unreadable
-        is_counted = page.next is not None and (page.count or 0) > loaded
-        has_uncounted = page.next is not None and not is_counted
-        self.show(
-            items,
-            total=page.count if is_counted else None,
-            partial_note=f"Only the first {loaded} items are loaded" if has_uncounted else "",
-        )
-        self.state.show_unreadable(page.unreadable)
 
     def apply_filter(self) -> None:
         keys: Sequence[Hashable]

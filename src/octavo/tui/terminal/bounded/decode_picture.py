@@ -1,8 +1,8 @@
 """Decodes a picture and scales it down.
 
-Input: a line of JSON with the largest `width` and `height` and the background color `ground`, then the bytes of the file.
+Input: a line of JSON with the largest `width` and `height` and the background color `background`, then the bytes of the file.
 Output: a line of JSON with `format`, `width`, `height` and `frames` of the file and the scaled `size`, then three bytes for
-each pixel. If the picture cannot be read, the line has the reason as `trouble`.
+each pixel. If the picture cannot be read, the line has the reason as `problem`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 MOST_PIXELS = 24_000_000
 LARGEST_SCALE = 4
-"""Most times by which a small picture is enlarged."""
+"""Maximum factor by which a small picture is enlarged."""
 _EXTERNAL_LINK = re.compile(rb"""href\s*=\s*(?:"(?!#|data:)[^"]*"|'(?!#|data:)[^']*')""", re.IGNORECASE)
 """A link from an SVG file to another file, which it must not read. It is replaced by another attribute: if it were removed,
 the text around it could form a new link."""
@@ -32,7 +32,7 @@ def main() -> None:
         else:
             info, pixels = _decode_image(data, request)
     except MemoryError:
-        info, pixels = {"trouble": "the image needs too much memory"}, b""
+        info, pixels = {"problem": "the image needs too much memory"}, b""
     sys.stdout.buffer.write(json.dumps(info).encode() + b"\n" + pixels)
 
 
@@ -44,11 +44,11 @@ def _decode_image(data: bytes, request: dict[str, Any]) -> tuple[dict[str, Any],
     try:
         image = Image.open(io.BytesIO(data), formats=FORMATS)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
-        return {"trouble": "the image format is not supported"}, b""
+        return {"problem": "the image format is not supported"}, b""
     width, height = image.size
     if width * height > MOST_PIXELS:
-        trouble = f"the image has {width:,} × {height:,} pixels; the limit is {MOST_PIXELS // 1_000_000} million pixels"
-        return {"trouble": trouble, "width": width, "height": height}, b""
+        problem = f"the image has {width:,} × {height:,} pixels; the limit is {MOST_PIXELS // 1_000_000} million pixels"
+        return {"problem": problem, "width": width, "height": height}, b""
     info = {
         "format": image.format,
         "width": width,
@@ -59,14 +59,14 @@ def _decode_image(data: bytes, request: dict[str, Any]) -> tuple[dict[str, Any],
         image.draft("RGB", (request["width"] * 2, request["height"] * 2))
         return _scale_down(ImageOps.exif_transpose(image), request, info)
     except (OSError, ValueError, SyntaxError, TypeError, IndexError):
-        return {**info, "trouble": "the file is damaged"}, b""
+        return {**info, "problem": "the file is damaged"}, b""
 
 
 def _decode_svg(data: bytes, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     try:
         import resvg_py
     except ImportError:
-        return {"format": "SVG", "trouble": "SVG images need an optional package: pip install 'octavo[images]'"}, b""
+        return {"format": "SVG", "problem": "SVG images need an optional package: pip install 'octavo[images]'"}, b""
     from PIL import Image
 
     try:
@@ -79,7 +79,7 @@ def _decode_svg(data: bytes, request: dict[str, Any]) -> tuple[dict[str, Any], b
             raise ValueError
         return _scale_down(image, request, {"format": "SVG", "frames": 1})
     except (ValueError, OSError, RuntimeError):
-        return {"format": "SVG", "trouble": "the SVG file could not be read"}, b""
+        return {"format": "SVG", "problem": "the SVG file could not be read"}, b""
 
 
 def _scale_down(image: Any, request: dict[str, Any], info: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
@@ -95,8 +95,8 @@ def _scale_down(image: Any, request: dict[str, Any], info: dict[str, Any]) -> tu
         resampling = Image.Resampling.NEAREST if scale > 1 else Image.Resampling.HAMMING
         image = image.resize(size, resampling, reducing_gap=3.0 if scale < 1 else None)
     if has_alpha:
-        ground = Image.new("RGBA", size, (*request["ground"], 255))
-        image = Image.alpha_composite(ground, image).convert("RGB")
+        backdrop = Image.new("RGBA", size, (*request["background"], 255))
+        image = Image.alpha_composite(backdrop, image).convert("RGB")
     return {**info, "size": size}, image.tobytes()
 
 

@@ -14,7 +14,8 @@ from typing import Any
 from octavo.documents.openapi import SpecificationError, read_value
 
 DEEPEST = 3
-"""Most names in a path: `paths`, a URL and a method identify an operation. Small values let Octavo parse them in steps."""
+"""Maximum number of names in a path: `paths`, a URL and a method identify an operation. Octavo parses small values in
+steps."""
 
 
 def main() -> None:
@@ -28,7 +29,7 @@ def main() -> None:
 
 
 def parts(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the values in a value, with their paths."""
+    """Yield the values inside a value, with their paths."""
     if not isinstance(value, dict) or not value or len(place) == DEEPEST:
         yield place, value
         return

@@ -1,0 +1,228 @@
+"""Search results: from the responses of the server, and from the search index of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+from octavo.api import search, urls
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.folding import Range, fold
+from octavo.api.spaces import Space
+from octavo.data import search_index
+from octavo.data.search_index import PageName
+from octavo.data.search_text import SearchTerms
+from octavo.documents import anchors, links
+from octavo.tui.widgets.short_texts import short_age
+
+MAX_PATH = 32
+"""The most characters of a path, which is shown for pages with equal titles."""
+EXCERPT_LENGTH = 160
+"""The most characters of the text around a match."""
+_PART_NAMES = {"reply": "in a reply", "quote": "in the quoted text"}
+"""Names of the parts of a thread that matched, other than its first comment."""
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """A search result."""
+
+    kind: Literal["page", "thread", "change request", "space", "collection"]
+    space: str
+    id: str
+    title: str
+    location: str
+    excerpt: str = ""
+    anchor: str = ""
+    detail: str = ""
+    url: str = ""
+    marks: tuple[Range, ...] = ()
+    """Ranges of the searched words in `excerpt`."""
+    page: str = ""
+    """The title of a page, without the title of its section."""
+    path: str = ""
+    """The path of a page in its space."""
+    indexed: search_index.Hit | None = None
+    """The result of the index of this machine. None for a result of the server."""
+
+    @property
+    def key(self) -> str:
+        """Key of the row."""
+        part = (
+            f"{self.indexed.place} {self.indexed.snippet}" if self.indexed is not None and self.kind == "thread" else ""
+        )
+        return f"{self.kind} {self.space} {self.id} {self.anchor}{part}"
+
+
+class PageTitles:
+    """Finds pages of a space by the links in search results, to show their titles."""
+
+    def __init__(self, space: str, pages: Iterable[PageName]) -> None:
+        self._pages = {page.id: page for page in pages}
+        paths = ((page.id, page.path.rstrip("/"), page.file or None) for page in self._pages.values())
+        self._index = links.SpaceIndex(links.ids_by_path(paths), frozenset(self._pages), None, space)
+
+    def title(self, page: str) -> str | None:
+        """Return the title of the page with an id or at a path. None if there is no such page."""
+        match = self._pages.get(page) or self._pages.get(self._index.page(page.strip("/")) or "")
+        return match.title if match is not None else None
+
+    def target(self, url: str, page: str) -> links.Target:
+        """Return the target of a link on the page with an id."""
+        source = self._pages.get(page)
+        return links.resolve(url, (source.file or source.path) if source is not None else "", self._index)
+
+
+def link_results(content: urls.Content | None) -> list[SearchResult]:
+    """Return the item to which a pasted link leads, or an empty list."""
+    if content is None:
+        return []
+    if content.collection is not None:
+        return [SearchResult("collection", "", content.collection.id, content.collection.title, "collection")]
+    if content.space is None:
+        return []
+    space, change, page = content.space, content.change_request, content.page
+    if change is not None:
+        return [SearchResult("change request", space.id, change.id, f"#{change.number}  {change.title}", space.title)]
+    if page is not None:
+        return [SearchResult("page", space.id, page.id, page.title, space.title)]
+    return [SearchResult("space", space.id, space.id, space.title, "space")]
+
+
+def server_page_results(page: search.PageHit, space: str, space_title: str, terms: SearchTerms) -> list[SearchResult]:
+    """Return a page as search results: one for each of its first three matching sections, else one for the page."""
+    make_result = partial(
+        SearchResult, "page", space, page.id, url=page.urls.app or "", page=page.title, path=page.path
+    )
+    sections = page.sections[:3]
+    if not sections:
+        text, marks = terms.excerpt(page.description or "", EXCERPT_LENGTH)
+        return [make_result(page.title, space_title, text, marks=marks)]
+    results = []
+    for section in sections:
+        text, marks = terms.excerpt(section.body, EXCERPT_LENGTH)
+        has_own_title = section.title and section.title != page.title
+        title = f"{page.title} › {section.title}" if has_own_title else page.title
+        results.append(make_result(title, space_title, text, section.path.partition("#")[2], marks=marks))
+    return results
+
+
+def page_results(
+    from_server: Sequence[SearchResult], hits: Iterable[search_index.Hit], space_title: Callable[[str], str]
+) -> list[SearchResult]:
+    """Return the pages found by the server in its order, then other pages found on this machine. `space_title` returns
+    the title of a space by its id."""
+    server_ids = {(result.space, result.id) for result in from_server}
+    results = [
+        *from_server,
+        *(
+            SearchResult(
+                "page",
+                hit.space,
+                hit.id,
+                f"{hit.title} › {hit.path[-1]}" if hit.path else hit.title,
+                space_title(hit.space),
+                hit.snippet,
+                _anchor(hit),
+                marks=hit.marks,
+                page=hit.title,
+                path=hit.page_path.strip("/"),
+                indexed=hit,
+            )
+            for hit in hits
+            if hit.kind == "page" and (hit.space, hit.id) not in server_ids
+        ),
+    ]
+    ids_by_title: dict[tuple[str, str], set[str]] = {}
+    for result in results:
+        ids_by_title.setdefault((result.page, result.location), set()).add(result.id)
+    return [
+        replace(result, location=" · ".join(filter(None, (_path_end(result.path), result.location))))
+        if len(ids_by_title[result.page, result.location]) > 1
+        else result
+        for result in results
+    ]
+
+
+def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str], str]) -> list[SearchResult]:
+    """Return the threads found on this machine. `space_title` returns the title of a space by its id."""
+    results = []
+    for hit in hits:
+        if hit.kind == "thread":
+            subject = hit.title or ("a change request" if hit.change_request else "the whole space")
+            details = _PART_NAMES.get(hit.part, ""), "resolved" if hit.about == "resolved" else "", short_age(hit.at)
+            title = f"{hit.author} in a thread on {subject}" if hit.part == "reply" else f"{hit.author} on {subject}"
+            results.append(
+                SearchResult(
+                    "thread",
+                    hit.space,
+                    hit.id,
+                    title,
+                    space_title(hit.space),
+                    hit.snippet,
+                    marks=hit.marks,
+                    detail=" · ".join(filter(None, details)),
+                    indexed=hit,
+                )
+            )
+    return results
+
+
+def change_request_results(
+    text: str, change_requests: Iterable[ChangeRequest], hits: Iterable[search_index.Hit]
+) -> list[SearchResult]:
+    """Return the change requests whose titles match `text`, then those whose descriptions match."""
+    words = fold(text).split()
+    results = [
+        SearchResult(
+            "change request",
+            request.space,
+            request.id,
+            f"#{request.number}  {request.title}",
+            f"{request.status} · {request.created_by.name if request.created_by else ''}",
+            detail=short_age(request.updated_at),
+            url=request.urls.app or "",
+        )
+        for request in change_requests
+        if request.space and all(word in fold(f"#{request.number} {request.title}") for word in words)
+    ]
+    matching_ids = {result.id for result in results}
+    return results + [
+        SearchResult(
+            "change request",
+            hit.space,
+            hit.id,
+            f"#{hit.number}  {hit.title}",
+            "",
+            hit.snippet,
+            marks=hit.marks,
+            detail=f"{hit.about} · {short_age(hit.at)}",
+            indexed=hit,
+        )
+        for hit in hits
+        if hit.kind == "change request" and hit.id not in matching_ids
+    ]
+
+
+def space_results(text: str, spaces: Iterable[Space]) -> list[SearchResult]:
+    """Return the spaces whose titles match `text`."""
+    words = fold(text).split()
+    return [
+        SearchResult("space", space.id, space.id, space.title, "space", url=space.urls.app or "")
+        for space in spaces
+        if all(word in fold(space.title) for word in words)
+    ]
+
+
+def _path_end(path: str) -> str:
+    """Return the end of a long path, because the end is more specific than the beginning."""
+    return path if len(path) <= MAX_PATH else f"…{path[1 - MAX_PATH :]}"
+
+
+def _anchor(hit: search_index.Hit) -> str:
+    """Return the anchor of the heading above a result."""
+    if not hit.path or hit.anchor:
+        return hit.anchor
+    return anchors.slug(hit.path[-1]) + (f"-{hit.nth}" if hit.nth else "")

@@ -1,0 +1,453 @@
+"""`Viewport`: the lines of a pane, and its scroll position. Lines are laid out when they come into view, or earlier in the
+thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.style import Style
+from textual.geometry import Size
+from textual.message import Message
+from textual.widget import Widget
+
+from octavo.tui.reader.contents import Contents
+from octavo.tui.reader.reading_position import (
+    START,
+    LinePosition,
+    count_lines,
+    limited_top,
+    lines_between,
+    position_after,
+    reading_position_of,
+    rows_from,
+    top_of_position,
+    top_showing_at,
+)
+from octavo.tui.render.caches import AsyncCache
+from octavo.tui.render.deferred import DeferredContent
+from octavo.tui.render.layout_context import Folds
+from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, VirtualLines, lay_out_units
+from octavo.tui.terminal import polite_thread
+from octavo.tui.widgets.commands import HostApp
+from octavo.tui.widgets.scrolling import ScrollWidget
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from octavo.tui.reader.reading_position import ReadingPosition
+
+WORK_SECONDS = 0.004
+"""Seconds of a search or a copy at a time, between keys."""
+WORK_SECONDS_SCROLLING = 0.0015
+"""Seconds of a search or a copy at a time, within `SCROLLING` seconds after scrolling."""
+WORK_INTERVAL = 0.01
+"""Seconds until the search or the copy continues."""
+SCROLLING = 0.15
+Missing = list[tuple[AsyncCache[Any, Any], Any]]
+"""Missing deferred content: each cache with the key to load."""
+FEW_LINES = 300
+"""Pages with fewer lines are laid out without the thread."""
+
+
+def _no_lines() -> VirtualLines[Any]:
+    return VirtualLines((), lambda unit: 0, lambda unit: [])
+
+
+class PaneMoved(Message):
+    """A pane scrolled, its length changed, or its cursor selected another block."""
+
+
+class PanePart:
+    """Part of a pane that reacts to changes of its lines. Subclasses override what they need."""
+
+    def __init__(self, viewport: Viewport) -> None:
+        self.viewport = viewport
+        viewport.parts.append(self)
+
+    @property
+    def has_work(self) -> bool:
+        """True if `work` must be called between keys."""
+        return False
+
+    def lines_changed(self) -> None:
+        """Clear caches that depend on the lines."""
+
+    def layout_changed(self) -> None:
+        """React to units that were laid out again."""
+
+    def top_changed(self, *, down: bool) -> None:
+        """React to scrolling down or up."""
+
+    def work(self, seconds: float) -> None:
+        """Continue long work for a number of seconds."""
+
+
+def explain(widget: Widget, sentence: str) -> None:
+    """Show why an action is not possible."""
+    if isinstance(widget.app, HostApp):
+        widget.app.explain(sentence)
+
+
+class Viewport:
+    """Lines of the contents of a pane: their layout, and the position to which the pane is scrolled."""
+
+    def __init__(self, widget: ScrollWidget, *, ascii: bool, mono: bool) -> None:
+        self.widget = widget
+        self.parts: list[PanePart] = []
+        self._ascii, self._mono = ascii, mono
+        self._text_styles: Styles | None = None
+        self.contents = Contents()
+        self.folds = Folds()
+        self.virtual_lines = _no_lines()
+        self.layout_width = 0
+        self.paint_version = 0
+        self.was_painted = False
+        """True after the first frame. Before it, no lines are laid out ahead."""
+        self.top = START
+        self.is_setting_scroll_bar = False
+        """True while `update_scroll_bar` moves the scroll bar."""
+        self.moved_at = -1.0
+        """Time of the last move of the top or the cursor, by `time.perf_counter`."""
+        self.covered_rows = 0
+        """Rows at the bottom that another widget covers."""
+        self.bar_rows = 0
+        """Rows at the bottom that the find bar takes."""
+        self.is_outdated = False
+        """True if the layout changed while the pane was hidden and had no width."""
+        self._is_notifying = False
+        self._work_timer: Timer | None = None
+        self.background = BackgroundLayout(self)
+
+    # Styles
+
+    @property
+    def text_styles(self) -> Styles:
+        """Text styles of the theme."""
+        if self._text_styles is None:
+            self._text_styles = Styles.from_theme(self.widget.app.theme_variables, ascii=self._ascii, mono=self._mono)
+        return self._text_styles
+
+    @property
+    def base_style(self) -> Style:
+        """Style of text without a style of its own."""
+        return self.widget.visual_style.rich_style
+
+    def update_styles(self) -> bool:
+        """Update the text styles after the theme changed. Return False if they are the same."""
+        text_styles = Styles.from_theme(self.widget.app.theme_variables, ascii=self._ascii, mono=self._mono)
+        is_other, self._text_styles = text_styles != self._text_styles, text_styles
+        return is_other
+
+    # Laying out
+
+    @property
+    def pane_width(self) -> int:
+        """Width of a row in cells."""
+        return self.widget.scrollable_content_region.width
+
+    @property
+    def rows(self) -> int:
+        """Visible rows, without those that are covered at the bottom."""
+        return max(1, self.widget.size.height - max(self.covered_rows, self.bar_rows))
+
+    def cover(self, rows: int) -> None:
+        """Reserve rows at the bottom that another widget covers, so that the last lines can scroll above the widget."""
+        if rows != self.covered_rows and self.widget.is_running:
+            self.covered_rows = rows
+            self.update_scroll_bar()
+
+    def lay_out_again(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        """Lay out all units again, and keep the scroll position: at the block of `anchor`, otherwise at the current
+        top. `laid` has the units that a thread laid out."""
+        self._text_styles = None
+        self.is_outdated = self.pane_width <= 0
+        if self.is_outdated:
+            return
+        position = anchor or reading_position_of(self.virtual_lines, self.top, self.layout_width)
+        self.layout_width = self.pane_width
+        self.virtual_lines = self.background.lines(laid)
+        self.lines_changed()
+        self.paint_version += 1
+        if self.was_painted:
+            self.background.lay_out_short()
+        if position is not None and len(self.virtual_lines):
+            unit = self.contents.find_unit(min(position.unit, len(self.virtual_lines) - 1), position.top)
+            self.top = top_of_position(self.virtual_lines, position, unit, self.layout_width)
+        self.layout_changed()
+        self.continue_work()
+        self.widget.refresh()
+
+    def lines_changed(self) -> None:
+        """Clear caches that depend on the lines."""
+        for part in self.parts:
+            part.lines_changed()
+        self.contents.lines_changed()
+
+    def layout_changed(self) -> None:
+        """Update the scroll bar and all parts after units were laid out."""
+        self.update_scroll_bar()
+        for part in self.parts:
+            part.layout_changed()
+
+    def remove_lines(self) -> None:
+        """Remove all lines, until the contents are laid out again."""
+        self.virtual_lines, self.top = _no_lines(), START
+
+    def lay_out_unit(self, unit_index: int) -> None:
+        """Lay out a unit and the other slices of its block again."""
+        for each in self.contents.slices_of_block(unit_index):
+            self.virtual_lines.forget(each)
+        self.virtual_lines.lines(unit_index)
+        self.lines_changed()
+        self.paint_version += 1
+        self.layout_changed()
+        self.widget.refresh()
+        self.continue_work()
+
+    def repaint(self) -> None:
+        """Paint the visible rows again, for example after another block was selected."""
+        self.paint_version += 1
+        self.widget.refresh()
+
+    # Background work
+
+    def continue_work(self) -> None:
+        """Lay out units in the background, and continue the work of the parts between keys."""
+        if self.was_painted and self.widget.is_running:
+            self.background.begin()
+        if self._work_timer is None and self.widget.is_running and any(part.has_work for part in self.parts):
+            self._work_timer = self.widget.set_timer(WORK_INTERVAL, self._do_work)
+
+    def _do_work(self) -> None:
+        self._work_timer = None
+        seconds = WORK_SECONDS_SCROLLING if time.perf_counter() - self.moved_at < SCROLLING else WORK_SECONDS
+        if (part := next((part for part in self.parts if part.has_work), None)) is not None:
+            part.work(seconds)
+        self.update_scroll_bar()
+        self.continue_work()
+
+    def raise_later(self, error: Exception) -> None:
+        """Raise an error of the thread in the message loop of the pane."""
+
+        def raise_error() -> None:
+            raise error
+
+        self.widget.call_later(raise_error)
+
+    # Scrolling
+
+    @property
+    def lines_above(self) -> int:
+        """Number of lines above the first row. Estimated if lines above are not laid out."""
+        return self.virtual_lines.top(self.top.unit_index) + self.top.line
+
+    def go_to(self, top: LinePosition) -> None:
+        """Scroll to a position, or as far as there are lines below it."""
+        before, self.top = self.top, limited_top(self.virtual_lines, top, self.rows)
+        if self.top != before:
+            self.moved_at = time.perf_counter()
+            for part in self.parts:
+                part.top_changed(down=self.top > before)
+            self.widget.refresh()
+            self.notify_moved()
+        self.update_scroll_bar()
+        self.continue_work()
+
+    @property
+    def is_at_end(self) -> bool:
+        """True if the last line is in view."""
+        return count_lines(self.virtual_lines, self.top, self.rows + 1) <= self.rows
+
+    @property
+    def visible_rows(self) -> list[tuple[int, int, Line]]:
+        """Unit, line number in the unit, and line of each visible row."""
+        return rows_from(self.virtual_lines, self.top, self.widget.size.height)
+
+    def go_by(self, lines: int) -> None:
+        """Scroll down by a number of lines, or up if negative."""
+        self.go_to(position_after(self.virtual_lines, self.top, lines))
+
+    def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
+        """Return the row of a position, negative above the first row. Counting stops beyond `max_rows`, by default the
+        rows."""
+        return lines_between(self.virtual_lines, self.top, position, self.rows if max_rows is None else max_rows)
+
+    def show_in_row(self, position: LinePosition, row: int) -> None:
+        """Scroll until a position is in a row, limited by the first and last line."""
+        self.go_to(top_showing_at(self.virtual_lines, position, row, self.rows))
+
+    def update_scroll_bar(self) -> None:
+        """Update the length and the position of the scroll bar."""
+        self.top = limited_top(self.virtual_lines, self.top, self.rows)
+        size = Size(max(self.layout_width, 1), self.virtual_lines.total + max(0, self.widget.size.height - self.rows))
+        self.is_setting_scroll_bar = True
+        if size != self.widget.virtual_size:
+            self.widget.virtual_size = size
+            self.notify_moved()  # The status line shows the share above the last row.
+        if round(self.widget.scroll_y) != self.lines_above:
+            self.widget.scroll_to(y=self.lines_above, animate=False, immediate=True, force=True)
+        self.is_setting_scroll_bar = False
+
+    # Messages
+
+    def notify_moved(self) -> None:
+        """Post `PaneMoved` after the next refresh."""
+        if not self._is_notifying and self.widget.is_running:
+            self._is_notifying = True
+            self.widget.call_after_refresh(self._post_moved)
+
+    def _post_moved(self) -> None:
+        self._is_notifying = False
+        self.widget.post_message(PaneMoved())
+
+    def before_painting(self) -> None:
+        """Prepare for the next frame."""
+        self.background.request_deferred()
+        self.contents.before_painting()
+
+
+class BackgroundLayout:
+    """Lays out units before they are visible, and again when deferred content such as link titles arrives."""
+
+    def __init__(self, viewport: Viewport) -> None:
+        self.viewport = viewport
+        self._layout: UnitLayout | None = None
+        """Layout of the units that are shown."""
+        self._prepared: UnitLayout | None = None
+        self._work: polite_thread.Work | None = None
+        self._virtual_lines: VirtualLines[Any] | None = None
+        """Lines that the thread works on."""
+        self._missing: dict[int, Missing] = {}
+        """Deferred content that each unit lacked when it was laid out, by the identity of the unit."""
+
+    @property
+    def is_busy(self) -> bool:
+        """True while the thread lays out units of the pane."""
+        return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
+
+    def prepare(self, folds: Folds, size: int) -> UnitLayout | None:
+        """Return the layout of a page of `size` characters, for use in a thread. None if the pane has no width yet.
+
+        The next call of `lines` uses the same layout if the pane has not changed."""
+        self._prepared = None
+        if self.viewport.pane_width > 0:
+            layout = self.viewport.contents.layout_for(self.viewport.pane_width, folds)
+            self._prepared = layout._replace(keeps_lines=size <= KEPT_WHOLE)
+        return self._prepared
+
+    def lines(self, laid: LaidUnits | None) -> VirtualLines[Any]:
+        """Return the lines of the pane's contents. `laid` has the units that a thread laid out."""
+        contents, prepared, self._prepared = self.viewport.contents, self._prepared, None
+        layout = contents.layout_for(self.viewport.layout_width, self.viewport.folds)
+        if prepared is not None and prepared.key == layout.key:
+            layout = prepared
+        if laid is not None and laid.layout is not layout:
+            laid = None  # The width or the theme has changed since.
+        contents.margin, contents.line_width, self._layout = layout.margin, layout.line_width, layout
+        render, self._missing = layout.renderer_with(layout.deferred), {}
+        if layout.deferred is not None:
+            self._missing = {**laid.missing} if laid is not None else {}
+            render = self._recording(render, layout.deferred, self._missing)
+        return VirtualLines(contents.units(), layout.estimate_height, render, laid, keeps_all=layout.keeps_lines)
+
+    def lay_out_short(self) -> None:
+        """Lay out a short page completely."""
+        if self.viewport.virtual_lines.total <= FEW_LINES:
+            self.viewport.virtual_lines.lay_out_some(FEW_LINES)
+
+    def begin(self) -> None:
+        """Lay out the units that have an estimated height: a short page immediately, a longer page in the thread."""
+        virtual_lines, layout = self.viewport.virtual_lines, self._layout
+        if self.is_busy or not virtual_lines.estimated_count or layout is None:
+            return
+        self.lay_out_short()
+        if not virtual_lines.estimated_count or not self.viewport.contents.is_whole:
+            self.viewport.update_scroll_bar()
+            return  # The thread lays out the whole page after parsing it.
+        self.stop()
+        virtual_lines.forgotten.clear()
+        self._virtual_lines = virtual_lines
+        self._work = polite_thread.thread.begin(self._steps(virtual_lines, layout), self.viewport.raise_later)
+
+    def stop(self) -> None:
+        """Stop the layout in the thread."""
+        if self._work is not None:
+            self._work.stop()
+        self._work = self._virtual_lines = None
+
+    def _steps(self, virtual_lines: VirtualLines[Any], layout: UnitLayout) -> Iterator[None]:
+        laid = yield from lay_out_units(layout, [*virtual_lines.units], virtual_lines.estimated_units())
+        self.viewport.widget.call_later(self._take, virtual_lines, laid)
+
+    def _take(self, virtual_lines: VirtualLines[Any], laid: LaidUnits) -> None:
+        if virtual_lines is not self._virtual_lines:
+            return
+        self.stop()
+        if virtual_lines is self.viewport.virtual_lines:
+            self.take(laid)
+            self.viewport.continue_work()
+
+    def take(self, laid: LaidUnits, more: Sequence[Any] = ()) -> None:
+        """Use the units that a thread laid out, and append the units `more`."""
+        if laid.layout is self._layout:
+            self._missing |= {unit: missing for unit, missing in laid.missing.items() if unit not in self._missing}
+        else:
+            laid = laid._replace(heights={}, lines={})  # The width or the theme has changed since.
+        self.viewport.virtual_lines.extend(more, laid)
+        self.viewport.update_scroll_bar()
+        if more:
+            self.viewport.repaint()
+
+    # Deferred content
+
+    def _recording(
+        self, render: Callable[[Any], list[Line]], deferred: DeferredContent, missing: dict[int, Missing]
+    ) -> Callable[[Any], list[Line]]:
+        """Return a function that lays out a unit with `render` and records the deferred content that the unit lacks."""
+
+        def render_and_record(unit: Any) -> list[Line]:
+            deferred.take_missing()
+            lines = render(unit)
+            if missed := deferred.take_missing():
+                missing[id(unit)] = missed
+            return lines
+
+        return render_and_record
+
+    def request_deferred(self) -> None:
+        """Request the deferred content of the visible units."""
+        viewport = self.viewport
+        if not self._missing or self._layout is None or self._layout.deferred is None or not viewport.widget.is_running:
+            return
+        for unit in {row[0] for row in viewport.visible_rows}:
+            for cache, key in self._missing.get(id(viewport.virtual_lines.units[unit]), ()):
+                cache.request(key)
+        for cache in self._layout.deferred:
+            if cache.has_requests:
+                viewport.widget.run_worker(self._load(cache), group="late")
+
+    async def _load(self, cache: AsyncCache[Any, Any]) -> None:
+        """Load requested content, and lay out the units that lacked it."""
+        viewport = self.viewport
+        while await cache.load_requested():
+            virtual_lines, total = viewport.virtual_lines, viewport.virtual_lines.total
+            affected = {
+                unit
+                for unit, missing in self._missing.items()
+                if any(source is cache and cache.knows(key) for source, key in missing)
+            }
+            for index, unit in enumerate(virtual_lines.units) if affected else ():
+                if id(unit) in affected:
+                    self._missing.pop(id(unit))
+                    virtual_lines.forget(index)
+            for index in {row[0] for row in viewport.visible_rows if row[0] < len(virtual_lines)}:
+                virtual_lines.lines(index)
+            if virtual_lines.total != total:
+                viewport.lines_changed()
+                viewport.layout_changed()
+            viewport.repaint()
+            viewport.continue_work()
