@@ -273,7 +273,10 @@ def test_propose_killed_at_each_write_doubles_nothing(demo: CommandLine) -> None
         ]
         assert [each["name"] for each in pages["files"]] == ["plan.txt"]
         assert home.run("show", f"{made['ref']}:people/privacy", "--raw").out.count("Ask for the key.") == 1
-        assert home.run("propose", cwd=docs).out == f"No changes to propose that {made['ref']} does not have.\n"
+        assert (
+            home.run("propose", environ=through, cwd=docs).out
+            == f"No changes to propose that {made['ref']} does not have.\n"
+        )
 
 
 def test_comment_without_a_connection_stays_in_the_outbox(demo: CommandLine) -> None:

@@ -8,7 +8,6 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from octavo.cli.platform_folders import PlatformFolder
-from octavo.documents.folders.folder import fingerprint
 
 if TYPE_CHECKING:
     from octavo.server.app import Platform
@@ -39,7 +38,9 @@ class OpenFolder:
 
     def build(self) -> Platform:
         """Load the folder and start indexing it for search. Raises OSError."""
-        from octavo.cli import platforms  # lazy: the server, after the first screen
+        # lazy: the server, after the first screen
+        from octavo.cli import platforms
+        from octavo.documents.folders.folder import fingerprint
 
         self.progress = f"Looking for pages in {self._title}…"
         try:
@@ -55,7 +56,9 @@ class OpenFolder:
 
     def load_changes(self) -> bool:
         """Load the changes since the last call as a new revision. Return whether there were any. Raises OSError."""
-        from octavo.cli import platforms  # lazy: the server, after the first screen
+        # lazy: the server, after the first screen
+        from octavo.cli import platforms
+        from octavo.documents.folders.folder import fingerprint
 
         started_at = monotonic()
         if self._is_closed or self.progress or started_at < self._next_check_at:
