@@ -56,7 +56,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Import a different share of the tests first in each worker: pytest rewrites and caches the modules only once."""
     worker = getattr(session.config, "workerinput", None)
     if worker is not None and [Path(each).resolve() for each in session.config.args] == [HERE]:
-        load()  # The tests of all operations are in the order in which these are loaded.
+        load()  # The order of these tests depends on the order in which operations are loaded.
         number, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
         for path in sorted(HERE.rglob("test_*.py"))[number::count]:
             with suppress(pytest.skip.Exception):  # Skipped modules are reported at their collection.

@@ -27,7 +27,7 @@ from octavo.api.operation import load
 from octavo.api.wire import Route, routes
 from octavo.server.store import Json, Store
 from tests.server.asking import Clock
-from tests.walk import Asked, Walk, furnish
+from tests.walk import OperationResult, Walk, full_world
 
 KEY = "key-of-ada-0123456789"
 OCTAVO = [sys.executable, "-m", "octavo"]
@@ -90,10 +90,10 @@ def website() -> Iterator[str]:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[dict[str, str]]:
-    """Run `octavo serve` with a furnished world in `folder`, and yield the environment of its clients."""
+def serve_full_world(folder: Path) -> Iterator[dict[str, str]]:
+    """Run `octavo serve` with the world of the walk in `folder`. Yield the environment of its clients."""
     store = Store(folder / "platform.db")
-    furnish(Clock(), store)
+    full_world(Clock(), store)
     store.add_key(KEY, "ada")
     store.set_setting("library", "furnished")  # Otherwise Octavo would create the demo library.
     store.close()
@@ -109,22 +109,22 @@ def served(folder: Path) -> Iterator[dict[str, str]]:
             serving.send_signal(signal.SIGINT)
 
 
-def line(asked: Asked, seconds: float) -> str:
+def line(asked: OperationResult, seconds: float) -> str:
     """Return a line of the table."""
-    kept = "kept" if asked.as_promised else f"NOT KEPT: {asked.answer}"
+    kept = "kept" if asked.is_as_declared else f"NOT KEPT: {asked.answer}"
     return f"{asked.route.key:<100} {asked.route.spec.name:<36} {asked.route.spec.success} {seconds:5.2f} s  {kept}"
 
 
 def main() -> int:
     """Run all operations, and return the exit code."""
     asked = []
-    with tempfile.TemporaryDirectory() as folder, website() as page, served(Path(folder)) as environ:
+    with tempfile.TemporaryDirectory() as folder, website() as page, serve_full_world(Path(folder)) as environ:
         command = Command(environ)
         for each in Walk(command, page_url=page, put=put).all():
             asked.append(each)
             print(line(each, command.seconds.get(each.route.key, 0.0)), flush=True)
     declared = sum(len(routes(spec)) for spec in load().values())
-    kept = sum(each.as_promised for each in asked)
+    kept = sum(each.is_as_declared for each in asked)
     print(f"\n{kept} of {declared} operations kept their promise.")
     return 0 if kept == declared else 1
 

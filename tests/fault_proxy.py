@@ -24,9 +24,9 @@ Kind = Literal[
     "hole_up",  # the request is dropped, and the connection stays open
     "hole_down",  # the response is dropped, and the connection stays open
     "flip",  # one bit of the response is wrong, in byte `after`
-    "hold",  # reset immediately; the request reaches the server after `seconds`
+    "hold",  # The connection is reset immediately; the request still reaches the server after `seconds`
 ]
-TOXICS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]  # a Literal has them
+TOXICS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]  # a Literal has its arguments
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class FaultProxy:
                 upstream.close()
 
     async def _hold(self, toxic: Toxic, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        request = await _whole(reader)
+        request = await _read_request(reader)
         _reset(writer)
         if request is not None:
             task = asyncio.get_running_loop().create_task(self._deliver(toxic.seconds, request))
@@ -131,17 +131,17 @@ class FaultProxy:
         finally:
             upstream.close()
 
-    async def taken(self, number: int) -> None:
-        """Wait until so many connections were accepted."""
+    async def wait_for_connections(self, number: int) -> None:
+        """Wait until this many connections were accepted."""
         while len(self.log) < number:
             await self._more.wait()
 
-    async def delivered(self) -> None:
-        """Wait until nothing is delayed."""
+    async def wait_until_delivered(self) -> None:
+        """Wait until no request is delayed."""
         await asyncio.gather(*self._holding)
 
 
-async def _whole(reader: asyncio.StreamReader) -> bytes | None:
+async def _read_request(reader: asyncio.StreamReader) -> bytes | None:
     """Return a request with its body. None if it ended too early."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")

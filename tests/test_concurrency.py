@@ -19,41 +19,41 @@ async def fail() -> None:
 
 
 @pytest.fixture
-async def reported() -> list[dict[str, Any]]:
+async def reported_errors() -> list[dict[str, Any]]:
     """The contexts that the exception handler of the loop gets."""
     told: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
     return told
 
 
-async def test_failed_task_is_reported_to_the_loop(reported: list[dict[str, Any]]) -> None:
+async def test_failed_task_is_reported_to_the_loop(reported_errors: list[dict[str, Any]]) -> None:
     tasks = Tasks("A refresh")
     task = tasks.start(fail(), name="it")
     await asyncio.wait([task])
     await asyncio.sleep(0)
-    assert [(each["message"], type(each["exception"])) for each in reported] == [("A refresh failed", Fault)]
+    assert [(each["message"], type(each["exception"])) for each in reported_errors] == [("A refresh failed", Fault)]
     assert not tasks
 
 
-async def test_failed_task_is_reported_to_its_owner_instead(reported: list[dict[str, Any]]) -> None:
+async def test_failed_task_is_reported_to_its_owner_instead(reported_errors: list[dict[str, Any]]) -> None:
     told: list[BaseException] = []
     task = Tasks("A refresh", told.append).start(fail())
     await asyncio.wait([task])
     await asyncio.sleep(0)
-    assert ([type(each) for each in told], reported) == ([Fault], [])
+    assert ([type(each) for each in told], reported_errors) == ([Fault], [])
 
 
-async def test_cancelled_task_is_not_reported(reported: list[dict[str, Any]]) -> None:
+async def test_cancelled_task_is_not_reported(reported_errors: list[dict[str, Any]]) -> None:
     tasks = Tasks("A refresh")
     task = tasks.start(asyncio.sleep(60))
     await tasks.close()
-    assert (task.cancelled(), bool(tasks), reported) == (True, False, [])
+    assert (task.cancelled(), bool(tasks), reported_errors) == (True, False, [])
     report_error(task, "A refresh")
-    assert reported == []
+    assert reported_errors == []
 
 
 async def test_wait_idle_includes_tasks_started_meanwhile(
-    reported: list[dict[str, Any]],
+    reported_errors: list[dict[str, Any]],
 ) -> None:
     tasks, done = Tasks("A refresh"), []
 
@@ -85,7 +85,7 @@ async def test_close_from_within_a_task_leaves_that_task() -> None:
     assert ended == [True]
 
 
-async def test_gather_bounded_runs_few_at_once_and_keeps_the_order() -> None:
+async def test_gather_bounded_limits_running_tasks_and_keeps_the_order() -> None:
     running, most = set[int](), 0
 
     async def work(number: int) -> int:

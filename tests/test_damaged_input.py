@@ -1,7 +1,7 @@
-"""Nested, huge and damaged input of every kind that the app and the platform read, and what is shown or answered.
+"""Nested, huge and damaged input of every kind that the app and the platform read, and the text that is shown or returned.
 
-A row of `ROWS` is a kind of input, its bytes, and a part of what is shown. `READERS` has the function that reads each kind.
-`PARSERS` has every function that a nested text reaches. `CALLS` names every place in the source that parses text.
+A row of `ROWS` is a kind of input, its bytes, and a part of the shown text. `READERS` has the function that reads each kind.
+`PARSERS` has every function that a nested text reaches. `CALLS` lists every call in the source that parses text.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def nested_nodes(kind: str, holder: str = "nodes", levels: int = LEVELS) -> Any:
     return {"object": "document", "nodes": [node]}
 
 
-def said(work: Callable[[], object], *failures: type[Exception]) -> str:
-    """Return what `work` returns, or the sentence it fails with."""
+def result_or_error(work: Callable[[], object], *failures: type[Exception]) -> str:
+    """Return the result of `work` as text, or the message of its error."""
     try:
         return str(work())
     except failures as failure:
@@ -111,7 +111,9 @@ def said(work: Callable[[], object], *failures: type[Exception]) -> str:
 # Every parser, with ten thousand levels
 
 TEXT_PARSERS: dict[str, Callable[[str], object]] = {
-    "front matter": lambda text: said(lambda: front_matter.parse(f"a: {text}\n{text}"), front_matter.FrontMatterError),
+    "front matter": lambda text: result_or_error(
+        lambda: front_matter.parse(f"a: {text}\n{text}"), front_matter.FrontMatterError
+    ),
     "page": lambda text: [*parse(f"---\na: {text}\n---\n{text}").walk()],
     "source of a page": read_page,
     "diff": lambda text: diff(parse(text), parse(f"{text}\n\nb")),
@@ -126,14 +128,14 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
         fixed_only=False,
     ),
     "table of contents": lambda text: summary_entries(Folder(Path("/"), Path("/")), text, Path("SUMMARY.md")),
-    "YAML": lambda text: said(lambda: yaml_values.parse_yaml(text), yaml_values.YamlError),
-    "specification": lambda text: said(lambda: openapi.read_specification(text), openapi.SpecificationError),
-    "condition": lambda text: said(lambda: conditions.evaluate(text[:1000], {}), conditions.ConditionError),
-    "JSON": lambda text: said(lambda: parse_json(text), ValueError),
-    "value of the command line": lambda text: said(lambda: values_of([f"a:={text}"], Files()), Failure),
+    "YAML": lambda text: result_or_error(lambda: yaml_values.parse_yaml(text), yaml_values.YamlError),
+    "specification": lambda text: result_or_error(lambda: openapi.read_specification(text), openapi.SpecificationError),
+    "condition": lambda text: result_or_error(lambda: conditions.evaluate(text[:1000], {}), conditions.ConditionError),
+    "JSON": lambda text: result_or_error(lambda: parse_json(text), ValueError),
+    "value of the command line": lambda text: result_or_error(lambda: values_of([f"a:={text}"], Files()), Failure),
     "error of a server": lambda text: message_in(text.encode(), {}),
-    "answer of a server": lambda text: answered(content.GetPage, f'{{"id": "a", "document": {text}}}'.encode()),
-    "HTML": lambda text: said(
+    "answer of a server": lambda text: parsed_response(content.GetPage, f'{{"id": "a", "document": {text}}}'.encode()),
+    "HTML": lambda text: result_or_error(
         lambda: conversion.read_html(text.replace("[", "<div>").replace("{", "<b>")).markdown(str),
         conversion.ConversionFailure,
     ),
@@ -147,7 +149,7 @@ VALUE_PARSERS: dict[str, Callable[[Any], object]] = {
     "JSON page as markdown": json_to_markdown.to_markdown,
     "JSON page in an editor": document_to_markdown,
     "diff of JSON pages": lambda value: diff(read_document(value), parse("a")),
-    "value made safe": lambda value: said(lambda: safe_json(value), ValueError),
+    "value made safe": lambda value: result_or_error(lambda: safe_json(value), ValueError),
     "schema": lambda value: Specification({"components": {"schemas": {"a": schema_of(value)}}}).schema("a"),
     "depth": lambda value: is_deeper(value, 200),
 }
@@ -168,31 +170,31 @@ def schema_of(value: Any) -> Any:
     return schema
 
 
-def in_an_app(work: Callable[[], object], frames: int = 200) -> object:
-    """Return what `work` returns, called with as many frames on the stack as in an app."""
-    return in_an_app(work, frames - 1) if frames else work()
+def with_deep_stack(work: Callable[[], object], frames: int = 200) -> object:
+    """Return the result of `work`, called with as many frames on the stack as in an app."""
+    return with_deep_stack(work, frames - 1) if frames else work()
 
 
 @pytest.mark.parametrize("name", TEXT_PARSERS)
-def test_no_parser_of_text_gives_up_at_ten_thousand_levels(name: str) -> None:
+def test_text_parsers_handle_ten_thousand_levels(name: str) -> None:
     for text in NESTED:
-        in_an_app(lambda text=text: TEXT_PARSERS[name](text))  # type: ignore[misc]  # a default is no argument
+        with_deep_stack(lambda text=text: TEXT_PARSERS[name](text))  # type: ignore[misc]  # mypy cannot infer the type of the default
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["page", "source of a page", "diff", "merge", "page as JSON", "table of contents"])
-def test_no_parser_of_pages_gives_up_at_ten_thousand_levels(name: str) -> None:
+def test_page_parsers_handle_ten_thousand_levels(name: str) -> None:
     for text in DEEP_PAGES.values():
-        in_an_app(lambda text=text: TEXT_PARSERS[name](text))  # type: ignore[misc]  # a default is no argument
+        with_deep_stack(lambda text=text: TEXT_PARSERS[name](text))  # type: ignore[misc]  # mypy cannot infer the type of the default
 
 
 @pytest.mark.parametrize("name", VALUE_PARSERS)
 @pytest.mark.parametrize("nodes", NODES)
-def test_no_parser_of_values_gives_up_at_ten_thousand_levels(name: str, nodes: str) -> None:
-    in_an_app(lambda: VALUE_PARSERS[name](NODES[nodes]))
+def test_value_parsers_handle_ten_thousand_levels(name: str, nodes: str) -> None:
+    with_deep_stack(lambda: VALUE_PARSERS[name](NODES[nodes]))
 
 
-# Every place that parses
+# Every call that parses text
 
 CALLS = {
     ("api/operation.py", "validate_json"): "answer of a server",
@@ -203,13 +205,13 @@ CALLS = {
     ("tui/reader/linked_files.py", "model_validate_json"): "picture",
     ("untrusted_input.py", "json.loads"): "JSON",
     ("untrusted_input.py", "tomllib.loads"): "settings: rows of ROWS",
-    ("documents/openapi.py", "yaml.load"): "specification",
+    ("documents/yaml_values.py", "yaml.load"): "specification",
     ("documents/yaml_values.py", "get_single_node"): "YAML",
     ("documents/token_stream.py", "_Markdown"): "page",
     ("server/conversion.py", "_Soup"): "HTML",
     ("server/conversion.py", "mammoth.convert_to_html"): "Word document: a row of ROWS",
     ("tui/render/latex.py", "LatexWalker"): "formula",
-    # What Octavo wrote, and nobody else can have written.
+    # Files that only Octavo writes.
     ("server/store.py", "json.loads"): "documents of the platform, bounded when they came",
     ("server/handlers/openapi_specs.py", "json.loads"): "a specification that was read before it was filed",
     ("server/handlers/pdf.py", "json.loads"): "an address that the platform signed",
@@ -249,17 +251,17 @@ def parsing_calls() -> Iterator[tuple[str, str]]:
                     yield path.relative_to(SOURCE).as_posix(), called
 
 
-def test_every_place_that_parses_is_in_the_tables() -> None:
+def test_every_parsing_call_is_in_the_table() -> None:
     assert set(parsing_calls()) == set(CALLS)
     named = {each for each in CALLS.values() if each in TEXT_PARSERS}
     assert named >= {"page", "YAML", "JSON", "HTML", "formula", "specification", "answer of a server"}
 
 
-# What is shown of damaged input
+# Shown text for damaged input
 
 
 @dataclass(frozen=True)
-class Place:
+class ReaderFolder:
     """The folder of a reader."""
 
     folder: Path
@@ -273,18 +275,18 @@ class Place:
         return path
 
 
-def answered(kind: type[Operation[Any]], body: bytes) -> Any:
-    """Return what the app makes of an answer, or the sentence it shows."""
+def parsed_response(kind: type[Operation[Any]], body: bytes) -> Any:
+    """Return the response as the app reads it, or the message of its error."""
     try:
         return asyncio.run(read_as(SPECS[kind], body, "the server"))
     except BadResponse as failure:
         return str(failure)
 
 
-def of_folder(name: str) -> Callable[[Place, bytes], str]:
-    """Return a reader of a folder with such a file: its problems, and what its pages say."""
+def reader_of_folder(name: str) -> Callable[[ReaderFolder, bytes], str]:
+    """Return a reader of a folder with this file. The reader returns the problems and the text of the pages."""
 
-    def read(place: Place, data: bytes) -> str:
+    def read(place: ReaderFolder, data: bytes) -> str:
         place.file("docs/other.md", b"# Other\n\nThe other page.\n")
         place.file(f"docs/{name}", data)
         world = small_world(Clock())
@@ -305,9 +307,11 @@ def of_folder(name: str) -> Callable[[Place, bytes], str]:
     return read
 
 
-def of_answer(kind: type[Operation[Any]], body: Callable[[bytes], bytes]) -> Callable[[Place, bytes], str]:
-    def read(place: Place, data: bytes) -> str:
-        answer = answered(kind, body(data))
+def reader_of_response(
+    kind: type[Operation[Any]], body: Callable[[bytes], bytes]
+) -> Callable[[ReaderFolder, bytes], str]:
+    def read(place: ReaderFolder, data: bytes) -> str:
+        answer = parsed_response(kind, body(data))
         if isinstance(answer, content.Page):
             words = "\n".join(block.plain() for block in read_document(answer.document).blocks)
             return f"{answer.title!r} {words} left out {answer.unreadable}"
@@ -318,18 +322,18 @@ def of_answer(kind: type[Operation[Any]], body: Callable[[bytes], bytes]) -> Cal
     return read
 
 
-def read_settings(place: Place, data: bytes) -> str:
+def read_settings(place: ReaderFolder, data: bytes) -> str:
     place.file("config.toml", data)
     folders = {f"OCTAVO_{name}_DIR": str(place.folder) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     return "\n".join(settings.read(folders).problems)
 
 
-def read_profiles(place: Place, data: bytes) -> str:
+def read_profiles(place: ReaderFolder, data: bytes) -> str:
     found = profiles.read(place.file("profiles.toml", data))
     return f"{[*found.entries]} {found.problem}"
 
 
-def read_accounts(place: Place, data: bytes) -> str:
+def read_accounts(place: ReaderFolder, data: bytes) -> str:
     place.file("accounts.json", data)
     access = profiles.Access("https://a.example", None, "env", SecretStr("a-key-of-somebody"))
     name = Accounts(place.folder).name_of(access)
@@ -337,15 +341,15 @@ def read_accounts(place: Place, data: bytes) -> str:
     return ", ".join(sorted(each.name for each in place.folder.iterdir()))
 
 
-def read_key(place: Place, data: bytes) -> str:
+def read_key(place: ReaderFolder, data: bytes) -> str:
     place.file("p.json", data)
-    return said(lambda: KeyFiles(place.folder).get("https://a.example", "p"), StoreUnavailable)
+    return result_or_error(lambda: KeyFiles(place.folder).get("https://a.example", "p"), StoreUnavailable)
 
 
-def with_state(statement: str, show: Callable[[StateDb], object]) -> Callable[[Place, bytes], str]:
+def reader_of_state(statement: str, show: Callable[[StateDb], object]) -> Callable[[ReaderFolder, bytes], str]:
     """Return a reader of a row in the state file."""
 
-    def read(place: Place, data: bytes) -> str:
+    def read(place: ReaderFolder, data: bytes) -> str:
         StateDb(place.folder).close()
         with closing(sqlite3.connect(place.folder / "state.db")) as db, db:
             db.execute(statement, (data,))
@@ -358,11 +362,11 @@ def with_state(statement: str, show: Callable[[StateDb], object]) -> Callable[[P
     return read
 
 
-def of_queued(state: StateDb) -> object:
+def queued_entries(state: StateDb) -> object:
     return OutboxEntries(state, state.now).all
 
 
-def read_state_file(place: Place, data: bytes) -> str:
+def read_state_file(place: ReaderFolder, data: bytes) -> str:
     place.file("state.db", data)
     state = StateDb(place.folder)
     Drafts(state).save_now("here", "Typed")
@@ -370,7 +374,7 @@ def read_state_file(place: Place, data: bytes) -> str:
     return " ".join(state.notices)
 
 
-def read_cache_file(place: Place, data: bytes) -> str:
+def read_cache_file(place: ReaderFolder, data: bytes) -> str:
     ResponseCache(place.folder).close()
     (path,) = place.folder.glob("cache-v*.db")
     for part in place.folder.glob("cache-v*"):
@@ -386,56 +390,56 @@ def read_cache_file(place: Place, data: bytes) -> str:
 SPACE = spaces.Get(at=SpaceRef(space_id="a"))
 
 
-def read_cached(place: Place, data: bytes) -> str:
+def read_cached(place: ReaderFolder, data: bytes) -> str:
     cache = ResponseCache(place.folder)
     found = cache.decode(SPACE, data, START)
     cache.close()
     return str(found[0].title if found else None)
 
 
-def read_library(place: Place, data: bytes) -> str:
-    return said(lambda: Store(place.file("platform.db", data)).setting("library"), UnusableDatabase)
+def read_library(place: ReaderFolder, data: bytes) -> str:
+    return result_or_error(lambda: Store(place.file("platform.db", data)).setting("library"), UnusableDatabase)
 
 
-def damaged_note(place: Place, data: bytes) -> str:
+def damaged_note(place: ReaderFolder, data: bytes) -> str:
     place.file("comment.md.json", data)
     return str(read_note(place.folder / "comment.md"))
 
 
-def read_picture_of_screen(place: Place, data: bytes) -> str:
+def read_picture_of_screen(place: ReaderFolder, data: bytes) -> str:
     picture = FirstPicture(place.folder, "here", "dark")
     place.file(picture._path.name, data)
     return str(picture._read_rows())
 
 
-def read_form_draft(place: Place, data: bytes) -> str:
+def read_form_draft(place: ReaderFolder, data: bytes) -> str:
     page = content.Page(id="a", slug="as-before")
     return page_form.from_draft(page, data.decode("utf-8", "replace"))["slug"]
 
 
-def read_specification(place: Place, data: bytes) -> str:
+def read_specification(place: ReaderFolder, data: bytes) -> str:
     return asyncio.run(linked_files.parse_file(data, "pets.yaml")).error
 
 
-def read_image(place: Place, data: bytes) -> str:
+def read_image(place: ReaderFolder, data: bytes) -> str:
     return asyncio.run(linked_files.scale_image(data, 10, 10, (0, 0, 0))).problem
 
 
-def read_imported(kind: str) -> Callable[[Place, bytes], str]:
-    def read(place: Place, data: bytes) -> str:
+def read_imported(kind: str) -> Callable[[ReaderFolder, bytes], str]:
+    def read(place: ReaderFolder, data: bytes) -> str:
         if kind == "docx":
-            return said(lambda: conversion.convert_docx(data, "a").markdown, conversion.ConversionFailure)
-        return said(
+            return result_or_error(lambda: conversion.convert_docx(data, "a").markdown, conversion.ConversionFailure)
+        return result_or_error(
             lambda: conversion.read_html(data.decode("utf-8", "replace")).markdown(str), conversion.ConversionFailure
         )
 
     return read
 
 
-def of_request(method: str, url: str) -> Callable[[Place, bytes], str]:
-    """Return a reader of what the platform answers to a request."""
+def reader_of_request(method: str, url: str) -> Callable[[ReaderFolder, bytes], str]:
+    """Return a reader that sends a request to the platform and returns its response."""
 
-    def read(place: Place, data: bytes) -> str:
+    def read(place: ReaderFolder, data: bytes) -> str:
         world = small_world(Clock())
         platform = Platform(world)
         try:
@@ -450,30 +454,32 @@ def of_request(method: str, url: str) -> Callable[[Place, bytes], str]:
     return read
 
 
-READERS: dict[str, Callable[[Place, bytes], str]] = {
-    "page": of_folder("page.md"),
-    "SUMMARY": of_folder("SUMMARY.md"),
-    "YAML settings of a folder": of_folder(".gitbook.yaml"),
-    "YAML variables": of_folder(".gitbook/vars.yaml"),
-    "included page": of_folder(".gitbook/includes/a.md"),
-    "image of a folder": of_folder(".gitbook/assets/a.png"),
-    "JSON page": of_answer(content.GetPage, lambda data: data),
-    "comments": of_answer(
+READERS: dict[str, Callable[[ReaderFolder, bytes], str]] = {
+    "page": reader_of_folder("page.md"),
+    "SUMMARY": reader_of_folder("SUMMARY.md"),
+    "YAML settings of a folder": reader_of_folder(".gitbook.yaml"),
+    "YAML variables": reader_of_folder(".gitbook/vars.yaml"),
+    "included page": reader_of_folder(".gitbook/includes/a.md"),
+    "image of a folder": reader_of_folder(".gitbook/assets/a.png"),
+    "JSON page": reader_of_response(content.GetPage, lambda data: data),
+    "comments": reader_of_response(
         comments.List, lambda data: b'{"items": [%s, {"id": "b", "body": {"markdown": "Yes."}}]}' % data
     ),
     "settings": read_settings,
     "profiles": read_profiles,
     "accounts": read_accounts,
     "key": read_key,
-    "fact": with_state(
+    "fact": reader_of_state(
         "INSERT INTO facts VALUES ('', 'a', CAST(? AS TEXT))", lambda state: state.get_fact("a", "none")
     ),
-    "draft": with_state(
+    "draft": reader_of_state(
         "INSERT INTO drafts VALUES ('', 'here', 'x', CAST(? AS TEXT), 1, 9e99)",
         lambda state: len(Drafts(state).get("here") or ""),
     ),
-    "queued comment": with_state("INSERT INTO outbox VALUES (1, 'a', '', 'queued', CAST(? AS TEXT))", of_queued),
-    "sent comment": with_state(
+    "queued comment": reader_of_state(
+        "INSERT INTO outbox VALUES (1, 'a', '', 'queued', CAST(? AS TEXT))", queued_entries
+    ),
+    "sent comment": reader_of_state(
         "INSERT INTO sent VALUES ('a', '', 'r', 1, CAST(? AS TEXT))",
         lambda state: find_done_entry(state, "a"),
     ),
@@ -490,8 +496,8 @@ READERS: dict[str, Callable[[Place, bytes], str]] = {
     "size of an image": lambda _, data: str(image_size(data)),
     "HTML to import": read_imported("html"),
     "Word document": read_imported("docx"),
-    "request": of_request("PUT", "/v1/orgs/acme/openapi/pets"),
-    "cursor": of_request("GET", "/v1/orgs?page="),
+    "request": reader_of_request("PUT", "/v1/orgs/acme/openapi/pets"),
+    "cursor": reader_of_request("GET", "/v1/orgs?page="),
     "error of a server": lambda _, data: message_in(data, {}) or "no message",
 }
 
@@ -506,7 +512,7 @@ def page_of(document: str) -> bytes:
 
 
 def nested_text(kind: str) -> str:
-    """Return a JSON document with this many nodes within each other."""
+    """Return a JSON document with ten thousand nested nodes."""
     begin = f'{{"object": "{kind}", "type": "hint", "nodes": [{{"leaves": [{{"text": "x"}}]}}, '
     return '{"object": "document", "nodes": [' + begin * LEVELS + "{}" + "]}" * LEVELS + "]}"
 
@@ -517,8 +523,8 @@ def png() -> bytes:
     return out.getvalue()
 
 
-def every(*kinds: str, rows: Mapping[str, bytes], shown: str) -> Iterator[tuple[str, str, bytes, str]]:
-    """Return rows of several kinds, for all of which the same is shown."""
+def rows_for(*kinds: str, rows: Mapping[str, bytes], shown: str) -> Iterator[tuple[str, str, bytes, str]]:
+    """Yield rows for several kinds of input that show the same text."""
     for kind in kinds:
         yield from ((kind, name, data, shown) for name, data in rows.items())
 
@@ -558,7 +564,7 @@ NOT_TEXT = {"NUL": b"\0", "binary": bytes(range(256)), "UTF-16": "# A".encode("u
 
 ROWS: list[tuple[str, str, bytes, str]] = [
     ("page", "empty", b"", "The other page."),
-    *every("page", rows=NOT_TEXT, shown="page.md is not text, so it is left out.\nvariables"),
+    *rows_for("page", rows=NOT_TEXT, shown="page.md is not text, so it is left out.\nvariables"),
     (
         "page",
         "invalid UTF-8",
@@ -593,9 +599,9 @@ ROWS: list[tuple[str, str, bytes, str]] = [
     ("page", "front matter that does not end", b"---\ntitle: a\n", "title: a\nvariables"),
     ("page", "front matter of 4 MB", front("a: b\n" * 800_000), "---\na: b\na: b"),
     ("included page", "front matter of nested lists", front(f"a: {LIST}"), f".gitbook/includes/a.md {CANNOT_READ}"),
-    *every("included page", rows=NOT_TEXT, shown=".gitbook/includes/a.md is not text, so it is left out."),
+    *rows_for("included page", rows=NOT_TEXT, shown=".gitbook/includes/a.md is not text, so it is left out."),
     ("SUMMARY", "empty", b"", "The other page."),
-    *every("SUMMARY", rows=NOT_TEXT, shown="SUMMARY.md is not text, so it is left out."),
+    *rows_for("SUMMARY", rows=NOT_TEXT, shown="SUMMARY.md is not text, so it is left out."),
     ("SUMMARY", "invalid UTF-8", b"* [\xff](other.md)", "SUMMARY.md is not UTF-8"),
     ("SUMMARY", "5 MB", b"* [a](other.md)\n" + b"a" * HUGE, "SUMMARY.md is larger than 5 MB, so it is left out."),
     (
@@ -643,7 +649,7 @@ ROWS: list[tuple[str, str, bytes, str]] = [
     ("YAML variables", "NUL", b"\0", "vars.yaml is not text, so it is left out."),
     ("image of a folder", "damaged", bytes(range(256)), "The other page."),
     ("image of a folder", "5 MB", png() + b"\0" * HUGE, "a.png is larger than 5 MB, so it is left out."),
-    *every(
+    *rows_for(
         "JSON page",
         rows={each: NOT_JSON[each] for each in ("NUL", "binary", "truncated", "open lists")},
         shown="did not return valid JSON.",
@@ -697,26 +703,28 @@ ROWS: list[tuple[str, str, bytes, str]] = [
         b"[profiles.a]\norigin = 1\nstore = []",
         "profile 'a': store must be one of keyring, file, env, session",
     ),
-    *every("accounts", rows=NOT_JSON, shown="accounts.unreadable"),
-    *every(
+    *rows_for("accounts", rows=NOT_JSON, shown="accounts.unreadable"),
+    *rows_for(
         "key", rows={each: NOT_JSON[each] for each in NOT_JSON if each != "5 MB"}, shown="does not contain an API key."
     ),
     ("key", "5 MB", b"a" * HUGE, "was not written by Octavo, so Octavo did not read it."),
-    *every("fact", rows={each: NOT_JSON[each] for each in ("empty", "NUL", "truncated", "nested lists")}, shown="none"),
+    *rows_for(
+        "fact", rows={each: NOT_JSON[each] for each in ("empty", "NUL", "truncated", "nested lists")}, shown="none"
+    ),
     ("draft", "invalid UTF-8", b"\xff", "1"),
     ("draft", "NUL", b"a\0b", "3"),
     ("draft", "5 MB", b"a" * HUGE, str(HUGE)),
-    *every("queued comment", rows=NOT_JSON, shown="The change is kept in state.db as a."),
-    *every("sent comment", rows=NOT_JSON, shown="None"),
-    *every("state file", rows=NOT_SQLITE, shown="state.db was damaged. Octavo recovered 0 entries from the file"),
-    *every("cache file", rows=NOT_SQLITE, shown="The cache was damaged. Octavo will load everything"),
-    *every("library of the platform", rows=NOT_SQLITE, shown="could not read its database (file is not a database)"),
-    *every("cached answer", rows=NOT_JSON, shown="None"),
-    *every("rows of the inbox", rows=NOT_JSON, shown="()"),
-    *every("note beside an editor's file", rows=NOT_JSON, shown="None"),
-    *every("picture of the first screen", rows=NOT_JSON, shown="[]"),
-    *every("draft of a form", rows=NOT_JSON, shown="as-before"),
-    *every("error of a server", rows=NOT_JSON, shown="no message"),
+    *rows_for("queued comment", rows=NOT_JSON, shown="The change is kept in state.db as a."),
+    *rows_for("sent comment", rows=NOT_JSON, shown="None"),
+    *rows_for("state file", rows=NOT_SQLITE, shown="state.db was damaged. Octavo recovered 0 entries from the file"),
+    *rows_for("cache file", rows=NOT_SQLITE, shown="The cache was damaged. Octavo will load everything"),
+    *rows_for("library of the platform", rows=NOT_SQLITE, shown="could not read its database (file is not a database)"),
+    *rows_for("cached answer", rows=NOT_JSON, shown="None"),
+    *rows_for("rows of the inbox", rows=NOT_JSON, shown="()"),
+    *rows_for("note beside an editor's file", rows=NOT_JSON, shown="None"),
+    *rows_for("picture of the first screen", rows=NOT_JSON, shown="[]"),
+    *rows_for("draft of a form", rows=NOT_JSON, shown="as-before"),
+    *rows_for("error of a server", rows=NOT_JSON, shown="no message"),
     (
         "specification",
         "empty",
@@ -746,19 +754,19 @@ ROWS: list[tuple[str, str, bytes, str]] = [
     ("specification", "invalid UTF-8", b'{"a": "\xff"}', "it has neither an openapi nor a swagger field."),
     ("specification", "wrong types", b"openapi: 3.0.0\ninfo: 1\npaths: 2", ""),
     ("specification", "5 MB", b"a" * HUGE, "The file is larger than the limit of 4 MiB."),
-    *every(
+    *rows_for(
         "image", rows=NOT_TEXT | {"empty": b"", "truncated": png()[:30]}, shown="the image format is not supported."
     ),
     ("image", "damaged", png()[:45] + b"\xff" * 20, "Could not show the image: the file is damaged."),
     ("image", "5 MB", b"\x89PNG\r\n\x1a\n" + b"\0" * HUGE, "the image format is not supported."),
-    *every("size of an image", rows=NOT_TEXT | {"empty": b"", "truncated": png()[:20]}, shown="None"),
+    *rows_for("size of an image", rows=NOT_TEXT | {"empty": b"", "truncated": png()[:20]}, shown="None"),
     ("HTML to import", "nested", b"<div>" * LEVELS, "is nested too deeply"),
     ("HTML to import", "5 MB", b"<p>a</p>" * 700_000, "is longer than 5 million characters"),
     ("HTML to import", "truncated", b'<p>a</p><p b="', "a"),
-    *every("Word document", rows=NOT_TEXT | {"empty": b"", "truncated": b"PK\3\4"}, shown="is not a Word document"),
+    *rows_for("Word document", rows=NOT_TEXT | {"empty": b"", "truncated": b"PK\3\4"}, shown="is not a Word document"),
     ("request", "empty", b"", '400 {"error":{"code":400,"message":"source is required."}}'),
     ("request", "a list", b"[1]", "The body must be a JSON object."),
-    *every(
+    *rows_for(
         "request",
         rows={each: NOT_JSON[each] for each in ("NUL", "binary", "truncated")},
         shown="The body is not valid JSON",
@@ -769,7 +777,7 @@ ROWS: list[tuple[str, str, bytes, str]] = [
     ("request", "lone surrogate", b'{"source": {"text": "\\ud800"}}', "The body is not valid JSON"),
     ("request", "huge integer", b'{"source": %s}' % DIGITS.encode(), "number out of range"),
     ("request", "5 MB", b"[" + b"1," * 2_500_000 + b"1]", "413"),
-    *every(
+    *rows_for(
         "cursor",
         rows={each: NOT_JSON[each] for each in ("NUL", "binary", "a list", "open lists", "huge integer", "NaN")},
         shown="page does not name a page in this list.",
@@ -783,9 +791,9 @@ ROWS: list[tuple[str, str, bytes, str]] = [
     [(kind, data, shown) for kind, _, data, shown in ROWS],
     ids=[f"{kind}: {name}" for kind, name, _, _ in ROWS],
 )
-def test_damaged_input_is_named_and_stops_nothing(tmp_path: Path, kind: str, data: bytes, shown: str) -> None:
+def test_damaged_input_is_reported_and_other_input_is_read(tmp_path: Path, kind: str, data: bytes, shown: str) -> None:
     tmp_path.chmod(0o700)
-    assert shown in READERS[kind](Place(tmp_path), data)
+    assert shown in READERS[kind](ReaderFolder(tmp_path), data)
 
 
 def test_every_kind_of_input_has_rows() -> None:

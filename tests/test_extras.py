@@ -48,12 +48,12 @@ asyncio.run(main())
 """
 
 
-def test_extras_are_those_of_the_package() -> None:
+def test_extras_match_the_package_metadata() -> None:
     extras = {name: each for name, each in PROJECT["optional-dependencies"].items() if name not in ("all", "test")}
-    names = {name: tuple(re.match(r"[\w-]+", each)[0] for each in extra) for name, extra in extras.items()}  # type: ignore[index]  # each begins with a name
+    names = {name: tuple(re.match(r"[\w-]+", each)[0] for each in extra) for name, extra in extras.items()}  # type: ignore[index]  # each requirement begins with a name
     assert names == {name: each.packages for name, each in EXTRAS.items()}
     assert PROJECT["optional-dependencies"]["all"] == [f"octavo[{','.join(extras)}]"]
-    default = {re.match(r"[\w-]+", each)[0] for each in PROJECT["dependencies"]}  # type: ignore[index]  # each begins with a name
+    default = {re.match(r"[\w-]+", each)[0] for each in PROJECT["dependencies"]}  # type: ignore[index]  # each requirement begins with a name
     assert default.isdisjoint(package for each in EXTRAS.values() for package in each.packages)
 
 
@@ -77,7 +77,7 @@ def test_table_of_emoji_names_is_current() -> None:
     assert emoji_table.FILE.read_text(encoding="utf-8") == emoji_table.table()
 
 
-def test_installed_with_pipx_the_command_is_that_of_pipx(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pipx_installation_suggests_the_pipx_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", "/home/mia/.local/share/pipx/venvs/octavo")
     assert how_to_install("pdf") == "needs octavo[pdf]. Run: pipx inject octavo reportlab"
     assert how_to_install("import").endswith("pipx inject octavo beautifulsoup4 markdownify mammoth")

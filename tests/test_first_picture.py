@@ -22,8 +22,8 @@ LEFT = b"\x1b[?1049l"
 
 
 @pytest.fixture(scope="module")
-def known(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home folder in which the demo was opened long enough for its picture."""
+def opened_home(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a home folder in which the demo was open until its first picture was saved."""
     folder = tmp_path_factory.mktemp("known")
     (demo_folder := folder / "data" / "demo").mkdir(parents=True, mode=0o700)
     shutil.copyfile(library, demo_folder / "platform.db")
@@ -38,11 +38,11 @@ def known(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def home(known: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be changed."""
-    shutil.copytree(known, tmp_path / "home")
+def home(opened_home: Path, tmp_path: Path) -> Path:
+    """Return a copy of the home folder that a test may change."""
+    shutil.copytree(opened_home, tmp_path / "home")
     state = StateDb(tmp_path / "home" / "state", f"demo {tmp_path / 'home' / 'data' / 'demo'}")
-    state.set_fact("view", "content")  # it is kept for the library in a folder, which is another one now
+    state.set_fact("view", "content")  # The view is stored per demo folder, and the copy is another folder.
     state.close()
     return tmp_path / "home"
 
@@ -62,23 +62,23 @@ def pictures(home: Path) -> list[Path]:
     return list((home / "cache").glob("first-screen-????????"))
 
 
-def shown_first(app: Terminal) -> bool:
-    """Return whether the page was on the screen before the app queried the terminal."""
+def is_shown_before_the_app(app: Terminal) -> bool:
+    """Return True if the page was on the screen before the app queried the terminal."""
     app.wait_for(PAGE)
     return not any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
 
 
 def test_picture_is_shown_and_keys_typed_meanwhile_reach_the_app(home: Path) -> None:
     with demo(home) as app:
-        assert shown_first(app)
+        assert is_shown_before_the_app(app)
         assert "○ cached" in app.screen
         assert "● updated" not in app.screen
-        app.write(b"s")  # it waits until the app is there
+        app.write(b"s")  # The key waits in the terminal until the app reads it.
         app.wait_for("Search everywhere")
         app.write(b"\x1b")
         app.wait_for("● updated")
         quit_from(app)
-        # The app found itself on the alternate screen, and left it once.
+        # The app started on the alternate screen of the picture and left the screen once.
         written = b"".join(chunk.data for chunk in app.chunks)
         assert (written.count(b"\x1b[?1049h"), written.count(LEFT)) == (1, 1)
 
@@ -102,7 +102,7 @@ def test_next_start_shows_the_last_inbox(home: Path) -> None:
 def test_picture_is_not_shown_in_another_kind_of_terminal(home: Path) -> None:
     for app in (demo(home, columns=121), demo(home, TERM="xterm"), demo(home, OCTAVO_THEME="light")):
         with app:
-            assert not shown_first(app)
+            assert not is_shown_before_the_app(app)
 
 
 @pytest.mark.long
@@ -117,7 +117,7 @@ def test_damaged_picture_is_not_shown(home: Path) -> None:
     (kept,) = pictures(home)
     kept.write_text(kept.read_text(encoding="utf-8") + "\x1b]52;c;aGk=\x07", encoding="utf-8")
     with demo(home) as app:
-        assert not shown_first(app)
+        assert not is_shown_before_the_app(app)
 
 
 SHOW = """

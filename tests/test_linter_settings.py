@@ -85,7 +85,7 @@ def test_linter_in_single_brackets_is_named(tmp_path: Path) -> None:
     assert "must be written as [[linter]], with two brackets" in found.problems[0]
 
 
-def test_more_linters_than_the_limit_are_left_out(tmp_path: Path) -> None:
+def test_linters_beyond_the_limit_are_ignored(tmp_path: Path) -> None:
     section = '[[linter]]\nname = "{}"\ncommand = ["x", "-"]\nformat = "vale"\n'
     found = read(tmp_path, "".join(map(section.format, range(25))))
     assert len(found.linters) == 20

@@ -1,4 +1,4 @@
-"""Pictures of screens put every cell where a terminal puts it."""
+"""Pictures of screens have every cell where a terminal has it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from screenshots.take import SCENES, take
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def drawn(*segments: Segment) -> ElementTree.Element:
+def draw_svg(*segments: Segment) -> ElementTree.Element:
     return ElementTree.fromstring(picture([Strip(segments)], "A screen", color="#ffffff", ground="#000000"))
 
 
 def texts(root: ElementTree.Element) -> dict[str, float]:
-    """The cell at which each text begins, or in the middle of which it stands."""
+    """Return the column and row of each text."""
     return {text.text or "": float(text.attrib["x"]) / WIDTH for text in root.iter(f"{SVG}text")}
 
 
 def test_wide_characters_take_two_cells() -> None:
-    found = texts(drawn(Segment("ab  水c"), Segment("\N{THUMBS UP SIGN} d")))
+    found = texts(draw_svg(Segment("ab  水c"), Segment("\N{THUMBS UP SIGN} d")))
     assert {text: round(at, 2) for text, at in found.items()} == {
         "ab": 0,
         "水": 5,
@@ -39,24 +39,24 @@ def test_wide_characters_take_two_cells() -> None:
 
 
 def test_marks_stay_on_their_characters() -> None:
-    assert set(texts(drawn(Segment("cafe\u0301 ol")))) == {"caf", "e\u0301", "ol"}
+    assert set(texts(draw_svg(Segment("cafe\u0301 ol")))) == {"caf", "e\u0301", "ol"}
 
 
 def test_text_is_escaped_in_svg() -> None:
-    root = drawn(Segment('<script>&amp;"'))
+    root = draw_svg(Segment('<script>&amp;"'))
     assert set(texts(root)) == {'<script>&amp;"'}
     assert not list(root.iter("script"))
 
 
 def test_adjacent_cells_with_one_background_are_one_rectangle() -> None:
     lit = Style(bgcolor="#112233")
-    root = drawn(Segment("a"), Segment("b", lit), Segment("水", Style(bgcolor="#112233", bold=True)), Segment("c"))
+    root = draw_svg(Segment("a"), Segment("b", lit), Segment("水", Style(bgcolor="#112233", bold=True)), Segment("c"))
     (ground,) = [each for each in root.iter(f"{SVG}rect") if each.attrib["fill"] == "#112233"]
     assert (float(ground.attrib["x"]), float(ground.attrib["width"])) == (WIDTH, round(3 * WIDTH, 2))
 
 
 def test_lines_reach_the_edges_of_their_cells() -> None:
-    (path,) = drawn(Segment("─")).iter(f"{SVG}path")
+    (path,) = draw_svg(Segment("─")).iter(f"{SVG}path")
     across = [float(x) for x in re.findall(r"L(-?[\d.]+)", path.attrib["d"])]
     assert min(across) <= 0
     assert max(across) >= WIDTH

@@ -25,7 +25,7 @@ from octavo.tui.widgets.themes import themes
 
 
 def read(folder: Path, text: str = "", **environ: str) -> Settings:
-    """The settings with `text` as the file, in `folder`."""
+    """Return the settings from a file with `text` in `folder`."""
     folders = {f"OCTAVO_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     if text:
         (folder / "config").mkdir(exist_ok=True)
@@ -121,7 +121,7 @@ def test_visual_and_editor_set_the_editor(tmp_path: Path, environ: dict[str, str
         ({"LANG": "C", "OCTAVO_ASCII": "no"}, False),
     ],
 )
-def test_a_locale_without_utf8_gets_ascii(tmp_path: Path, environ: dict[str, str], ascii_only: bool) -> None:
+def test_locale_without_utf8_turns_ascii_on(tmp_path: Path, environ: dict[str, str], ascii_only: bool) -> None:
     assert read(tmp_path, **environ).ascii is ascii_only
 
 
@@ -190,7 +190,7 @@ def test_invalid_value_is_reported_in_a_sentence(tmp_path: Path, text: str, name
     assert len(found.problems) == 1
     line = text.count("\n") + 1
     if text.startswith("[") and name.count("'") == 2 and not name.startswith("keys"):
-        line = 1 if text != "[inbox]\nAPI = 7" else 2  # of the whole filter
+        line = 1 if text != "[inbox]\nAPI = 7" else 2  # A mistake in a filter disables the whole filter.
     assert found.problems[0].startswith(f"{tmp_path}/config/config.toml, line {line}: {name} ")
     assert found.problems[0].endswith(("Octavo uses the default.", "Octavo ignores the filter."))
     assert found == Settings(
@@ -223,7 +223,7 @@ def test_unknown_theme_command_or_key_is_reported_with_a_near_miss(tmp_path: Pat
     assert (found.theme, found.keys) == ("", {})
 
 
-def test_theme_setting_and_theme_picker_have_the_same_themes() -> None:
+def test_theme_setting_and_theme_picker_list_the_same_themes() -> None:
     app: App[None] = App()
     for theme in themes():
         app.register_theme(theme)

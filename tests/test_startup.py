@@ -48,7 +48,7 @@ AFTER_THE_FIRST_SCREEN = {
 
 @pytest.fixture(scope="module")
 def home(library: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment whose demo library is known: it was opened once, and its picture was taken."""
+    """Return the environment of a home in which the demo was opened once and its first picture was saved."""
     folder = tmp_path_factory.mktemp("home")
     (demo_folder := folder / "data" / "demo").mkdir(parents=True, mode=0o700)
     shutil.copyfile(library, demo_folder / "platform.db")

@@ -1,7 +1,7 @@
 """Sends every operation of the API once, with valid values, in an order that works.
 
 The walk first creates what an operation needs: a comment is written before a comment is deleted. The caller decides how
-operations are sent, and gets the result of each.
+operations are sent, and receives the result of each operation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from octavo.api.operation import load
 from octavo.api.places import OrganizationRef
 from octavo.api.wire import Route, routes
 from octavo.server import handlers
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.handlers import revisions
 from octavo.server.store import Json, Store
 from octavo.server.world import World, iso
@@ -45,7 +45,7 @@ CLAIMS = {
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
-def furnish(clock: Clock, store: Store | None = None) -> World:
+def full_world(clock: Clock, store: Store | None = None) -> World:
     """Return a small world with a second organization of ada, and a space `docs` with all kinds of content."""
     world = small_world(clock, store)
     north = {"id": "north", "title": "North", "createdAt": iso(START), "type": "business", "plan": "pro"}
@@ -55,7 +55,7 @@ def furnish(clock: Clock, store: Store | None = None) -> World:
     world = world.for_user("ada")
     handlers.load()
     with world.store.transaction():
-        made = answer(spaces.Create(at=OrganizationRef(organization_id="acme"), title="Docs"), world)
+        made = run_operation(spaces.Create(at=OrganizationRef(organization_id="acme"), title="Docs"), world)
         pages = [
             revisions.new_page(world, "Tides", "# Tides\n\nHigh and [low](https://sea.example/low)."),
             _nested(world),
@@ -84,7 +84,7 @@ def _nested(world: World) -> Json:
 
 
 @dataclass(frozen=True)
-class Asked:
+class OperationResult:
     """The result of an operation."""
 
     route: Route
@@ -93,11 +93,11 @@ class Asked:
     answer: Any
 
     @property
-    def as_promised(self) -> bool:
+    def is_as_declared(self) -> bool:
         return self.status == self.route.spec.success
 
 
-class Unmade(Exception):
+class CannotCreate(Exception):
     """Raised if the walk cannot create what an operation needs."""
 
 
@@ -116,26 +116,26 @@ class Walk:
     """Uploads bytes to a URL."""
     known: dict[str, str] = field(default_factory=dict)
     routes: dict[str, Route] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list)
+    results: list[OperationResult] = field(default_factory=list)
     made: int = 0
     """Number of created items, which makes their names unique."""
 
-    def all(self) -> Iterator[Asked]:
+    def all(self) -> Iterator[OperationResult]:
         """Yield the result of every declared operation."""
         self.routes = {route.key: route for spec in load().values() for route in routes(spec)}
-        self._look_around()
+        self._learn_existing()
         for key in sorted(self.routes, key=_order):
             try:
                 values = self._values(key)
-            except Unmade as unmade:
-                yield Asked(self.routes[key], {}, 0, str(unmade))
+            except CannotCreate as failure:
+                yield OperationResult(self.routes[key], {}, 0, str(failure))
             else:
                 yield self._ask(self.routes[key], values)
 
-    def furnish(self) -> None:
+    def create_all(self) -> None:
         """Send only the operations that create and change, so that items of all kinds exist."""
-        for asked in self.all():
-            if _order(asked.route.key)[0] > 1:
+        for result in self.all():
+            if _order(result.route.key)[0] > 1:
                 break
 
     def at(self, key: str) -> Json:
@@ -144,8 +144,8 @@ class Walk:
         found = {name: self.known.get(path[: at.end()]) or self.known.get(name) for at, name in _names(path)}
         return {name: value for name, value in found.items() if value is not None}
 
-    def _look_around(self) -> None:
-        """Learn the ids of items that exist at the beginning."""
+    def _learn_existing(self) -> None:
+        """Learn the ids of items that exist before the walk."""
         self.known |= {"organizationId": "acme", "userId": "jun", "emailDomain": "acme.example", "subdomain": "acme"}
         self.known |= {"reusableContentId": "shared", "fileId": "chart"}
         found = self._answer(f"GET {ORGANIZATION}/spaces", {"organizationId": "acme"})["items"]
@@ -156,18 +156,18 @@ class Walk:
 
     def _answer(self, key: str, values: Json) -> Any:
         if key not in self.routes:
-            raise Unmade(f"there is no {key}")
+            raise CannotCreate(f"there is no {key}")
         status, said = self.ask(self.routes[key], values)
         if status != self.routes[key].spec.success:
-            raise Unmade(f"{key} answered {status}: {said}")
+            raise CannotCreate(f"{key} responded {status}: {said}")
         return said
 
-    def _ask(self, route: Route, values: Json) -> Asked:
-        asked = Asked(route, values, *self.ask(route, values))
-        self.asked.append(asked)
-        if asked.as_promised:
-            self._learn(route.key, asked.answer)
-        return asked
+    def _ask(self, route: Route, values: Json) -> OperationResult:
+        result = OperationResult(route, values, *self.ask(route, values))
+        self.results.append(result)
+        if result.is_as_declared:
+            self._learn(route.key, result.answer)
+        return result
 
     def _learn(self, key: str, said: Any) -> str | None:
         """Return the id of a created item, and use it for its path parameter if it is the first of its kind."""
@@ -182,46 +182,46 @@ class Walk:
         identity = said.get("slug" if name == "specSlug" else "id")
         if isinstance(identity, str):
             self.known.setdefault(item, identity)
-            if name not in MADE_ANEW:
+            if name not in PER_PATH:
                 self.known.setdefault(name, identity)
         return identity
 
     def _values(self, key: str) -> Json:
         method, _, path = key.partition(" ")
-        names = {name: self._of(path[: found.end()], name) for found, name in _names(path)}
-        if method == "DELETE" or key in SPENDS:
-            item = path.removesuffix(SPENDS.get(key, ""))
-            if made := self._make(item):
+        names = {name: self._value_of(path[: found.end()], name) for found, name in _names(path)}
+        if method == "DELETE" or key in CONSUMING:
+            item = path.removesuffix(CONSUMING.get(key, ""))
+            if made := self._create(item):
                 names[_names(item)[-1][1]] = made
         if key == f"POST {SPACE}/restore":
             self._answer(f"DELETE {SPACE}", names)
-        return {**names, **self.beside(key)}
+        return {**names, **self.other_values(key)}
 
-    def beside(self, key: str) -> Json:
+    def other_values(self, key: str) -> Json:
         """Return the values of an operation that are not in its path."""
         values = VALUES.get(key, {})
         return values(self) if callable(values) else values
 
-    def _of(self, path: str, name: str) -> str:
+    def _value_of(self, path: str, name: str) -> str:
         """Return the value of a path parameter: of an item that was created before, is created now, or existed at the beginning."""
         found = self.known.get(path)
-        if found is None and (name not in self.known or name in MADE_ANEW):
-            found = self._make(path)
+        if found is None and (name not in self.known or name in PER_PATH):
+            found = self._create(path)
         found = found or self.known.get(name)
         if found is None:
-            raise Unmade(f"there is no {name}")
+            raise CannotCreate(f"there is no {name}")
         return found
 
-    def _make(self, item: str) -> str | None:
+    def _create(self, item: str) -> str | None:
         """Create another item with the path `item`, if an operation creates such items."""
         makes = (key for key, made in MAKES.items() if made == item)
         keys = [*makes, *(f"{method} {item.rpartition('/')[0]}" for method in ("POST", "PUT"))]
         key = next((key for key in keys if key in self.routes), None)
-        if key is None or item in KEPT:
+        if key is None or item in EXISTING_USERS:
             return None
         path = key.partition(" ")[2]
-        names = {name: self._of(path[: found.end()], name) for found, name in _names(path)}
-        values = {**names, **self.beside(key)}
+        names = {name: self._value_of(path[: found.end()], name) for found, name in _names(path)}
+        values = {**names, **self.other_values(key)}
         return self._learn(key, self._answer(key, values))
 
 
@@ -231,22 +231,22 @@ MAKES = {
 }
 """Paths of items that are created at another path."""
 
-MADE_ANEW = {"changeRequestId", "commentId", "commentReplyId", "inviteId"}
+PER_PATH = {"changeRequestId", "commentId", "commentReplyId", "inviteId"}
 """Path parameters with another meaning at some paths."""
 
-KEPT = {
+EXISTING_USERS = {
     f"{ORGANIZATION}/teams/{{teamId}}/members/{{userId}}",
     f"{CHANGE_REQUEST}/requested-reviewers/{{userId}}",
 }
 """Users: they exist already, although an operation seems to create them."""
 
-SPENDS = {
+CONSUMING = {
     f"POST {SPACE}/restore": "/restore",
     f"POST {SPACE}/transfer": "/transfer",
     f"POST {COLLECTION}/transfer": "/transfer",
     f"POST {CHANGE_REQUEST}/merge": "/merge",
 }
-"""Operations that change their place for later ones, with the ends of their paths: each gets its own place."""
+"""Operations after which an item cannot be used again, with the end of their paths: each operation gets its own item."""
 
 
 Values = Json | Callable[[Walk], Json]
@@ -254,9 +254,9 @@ Values = Json | Callable[[Walk], Json]
 _HELLO = {"body": {"markdown": "Hello"}}
 _AGAIN = {"body": {"markdown": "Hello again"}}
 _ROLE = {"role": "comment"}
-_SHARE: Values = lambda walk: {"role": "comment", "users": ["zoe"], "teams": [walk.known["teamId"]]}  # noqa: E731  # one of many values
-_IMPORT: Values = lambda walk: {"url": walk.page_url, "source": "website"}  # noqa: E731  # one of many values
-_FONT: Values = lambda walk: {  # noqa: E731  # one of many values
+_SHARE: Values = lambda walk: {"role": "comment", "users": ["zoe"], "teams": [walk.known["teamId"]]}  # noqa: E731  # one of many values, written alike
+_IMPORT: Values = lambda walk: {"url": walk.page_url, "source": "website"}  # noqa: E731  # one of many values, written alike
+_FONT: Values = lambda walk: {  # noqa: E731  # one of many values, written alike
     "fontFamily": "Tide",
     "fontFaces": [{"weight": 400, "storageKey": walk.known.get("storageKey", "none")}],
 }
@@ -357,7 +357,7 @@ SECTION = f"{SITE}/sections/{{siteSectionId}}"
 
 
 def _section(walk: Walk) -> str:
-    return walk._of(SECTION, "siteSectionId")
+    return walk._value_of(SECTION, "siteSectionId")
 
 
 def _to_section(walk: Walk) -> Json:
@@ -365,12 +365,12 @@ def _to_section(walk: Walk) -> Json:
 
 
 def _sorted(walk: Walk) -> Json:
-    item, other = ({"type": "site-section", "id": each} for each in (_section(walk), walk._make(SECTION)))
+    item, other = ({"type": "site-section", "id": each} for each in (_section(walk), walk._create(SECTION)))
     return {"item": item, "position": {"before": other}}
 
 
 def _moved(walk: Walk) -> Json:
-    return {"position": {"after": {"type": "site-section", "siteSection": walk._make(SECTION)}}}
+    return {"position": {"after": {"type": "site-section", "siteSection": walk._create(SECTION)}}}
 
 
 def _spec(walk: Walk) -> Json:
@@ -401,7 +401,7 @@ def _order(key: str) -> tuple[int, int, str]:
         return (4, -depth, path)
     if key.endswith("/storage/upload"):
         return (0, 0, path)
-    if key in SPENDS or key.endswith("/unpublish"):
+    if key in CONSUMING or key.endswith("/unpublish"):
         return (3, -depth, path)
     if key == f"PUT {ORGANIZATION}/teams":
         return (0, 0, path)

@@ -14,7 +14,7 @@ from octavo.api.wire import NothingChanged, Route, body_fields, encode, routes
 from octavo.client.client import Client
 from octavo.server.app import Platform
 from tests.server.asking import Ask, Clock
-from tests.walk import furnish
+from tests.walk import full_world
 
 ROUTES = [route for spec in load().values() for route in routes(spec) if body_fields(spec)]
 MAKE = {"spaces.Create", "collections.Create", "sites.Create", "change_requests.Create"}
@@ -55,7 +55,7 @@ def test_every_operation_has_required_fields_or_may_be_empty(route: Route) -> No
 
 
 async def test_client_and_server_reject_empty_updates() -> None:
-    platform = Platform(furnish(Clock()))
+    platform = Platform(full_world(Clock()))
     client, asking = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), Ask(platform)
     changes = [route for route in ROUTES if route.spec.changes and not schema(route).get("required")]
     assert len(changes) > 20

@@ -21,7 +21,9 @@ Round = tuple[dict[str, float], ...]
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmarks that the command line names, and print the table."""
     options = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # ends the measured programs, too
+    signal.signal(
+        signal.SIGTERM, lambda number, frame: sys.exit(128 + number)
+    )  # The exception ends the measured programs too.
     interpreters = [sys.executable, *([options.against] if options.against else [])]
     with tempfile.TemporaryDirectory(prefix="octavo-benchmark-") as folder:
         installations = [

@@ -390,14 +390,12 @@ def test_terminal_gets_colors_unless_they_are_switched_off(tmp_path: Path) -> No
         assert "1 error in 1 file" in out
 
 
-def test_links_to_websites_are_requested_only_on_request_and_never_on_private_networks(
-    octavo: Octavo, tmp_path: Path
-) -> None:
+def test_check_requests_public_websites_only_and_only_on_request(octavo: Octavo, tmp_path: Path) -> None:
     with open_web() as web:
         write_seeded(tmp_path, {"README.md": f"[a]({web.origin}/gone) [b](http://nowhere.invalid/x#y)\n"})
         assert octavo("check", str(tmp_path)).code == 0
         ran = octavo("check", str(tmp_path), "--rule", "external-link", "--fail-on", "warning")
-        assert web.asked == []
+        assert web.requested_paths == []
     assert ran.code == 1
     assert "README.md:1:" in ran.out
     assert "warning: the host nowhere.invalid was not found" in ran.out
@@ -408,7 +406,7 @@ def test_website_without_the_page_is_broken_and_other_statuses_are_not() -> None
     with open_web() as web:
         urls = [web.put("/there", "x"), web.put("/busy", "x", status=429), web.move("/old", "/there")]
         gone = [f"{web.origin}/gone", web.put("/left", "x", status=410), web.move("/loop", "/loop")]
-        slow = web.hold("/slow")
+        slow = web.make_endless("/slow")
         fetcher = Fetcher(private=True, time_limit=1.0)
         assert broken_urls([*urls, *gone, slow], fetcher) == {
             gone[0]: "the website responded with status 404",

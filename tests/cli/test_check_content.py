@@ -140,7 +140,7 @@ def test_check_that_cannot_run_says_why(
     assert reason in ran.err
 
 
-def test_without_an_account_a_wrong_folder_is_named_too(library: Path, tmp_path: Path) -> None:
+def test_check_of_a_missing_folder_without_an_account_names_it(library: Path, tmp_path: Path) -> None:
     ran = CommandLine(tmp_path).run("check", "dosc")
     assert ran.code == 4
     assert ran.err.startswith("octavo: There is no folder dosc. ")

@@ -235,7 +235,7 @@ def test_dumb_terminal_cannot_show_the_app(home: CommandLine) -> None:
         assert b"\x1b" not in b"".join(each.data for each in shown.chunks)
 
 
-def test_fonts_are_shown_to_the_user_and_the_linux_console_is_known(home: CommandLine) -> None:
+def test_symbols_check_shows_symbols_and_warns_on_the_linux_console(home: CommandLine) -> None:
     ran = home.run("doctor", "--offline", "--json")
     check = find_check(ran, "Symbols", "ok")
     assert check["text"].startswith("● ○ ◐ ✓ ✗ ! ↳ ✎")

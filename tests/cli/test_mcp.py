@@ -166,7 +166,7 @@ def test_forty_notes_of_an_agent_are_placed_after_an_edit(demo: CommandLine) -> 
 
 
 @needs_mcp
-def test_spaces_limit_what_is_read_and_proposed(demo: CommandLine) -> None:
+def test_space_option_limits_reads_and_proposals(demo: CommandLine) -> None:
     with connected_agent(demo, "--demo", "--space", "handbook") as reader:
         for name, arguments in (
             ("get_change", {"ref": "harbour-api/7"}),

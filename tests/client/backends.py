@@ -89,7 +89,7 @@ class Chain(KeyringBackend):
         self.backends[0].delete_password(service, username)
 
 
-def elsewhere(kind: type[Memory]) -> Memory:
+def untrusted_backend(kind: type[Memory]) -> Memory:
     """Return a backend of an untrusted module, such as one that stores plain text."""
     module: dict[str, Any] = {"__module__": "keyrings.alt.file"}
     made: Memory = type("PlaintextKeyring", (kind,), module)()

@@ -165,7 +165,7 @@ async def test_list_has_a_lower_size_limit_than_a_page() -> None:
 
 
 @pytest.mark.parametrize("size", [40 * MIB, PAGE_CAP - 64])
-async def test_simultaneous_compression_bombs_take_the_memory_of_one(connect: Connect, size: int) -> None:
+async def test_simultaneous_compression_bombs_need_the_memory_of_one(connect: Connect, size: int) -> None:
     unpacked = b'{"id":"s","title":"' + b"a" * size + b'"}'
     bomb_response = reply(200, None, [("content-encoding", "gzip")], body=gzip.compress(unpacked))
     del unpacked

@@ -20,7 +20,7 @@ from octavo.client import keys
 from octavo.client.credentials import STILL_WAITING, TRUSTED, KeyFiles, Keyring, StoreTimeout, StoreUnavailable
 from octavo.client.private_files import NotPrivate, read_private, write_private
 from octavo.client.threads import Overdue, run_in_thread, run_with_timeout
-from tests.client.backends import HERE, Chain, Forgetful, Locked, Memory, Waiting, elsewhere
+from tests.client.backends import HERE, Chain, Forgetful, Locked, Memory, Waiting, untrusted_backend
 from tests.client.conftest import KEY
 from tests.client.peer import KEY_TEXT
 
@@ -72,9 +72,9 @@ def test_key_belongs_to_its_origin_and_profile() -> None:
     [
         NULL,
         FAIL,
-        elsewhere(Memory),
+        untrusted_backend(Memory),
         Chain([]),
-        Chain([elsewhere(Memory), NULL]),
+        Chain([untrusted_backend(Memory), NULL]),
         Memory(),
     ],
     ids=["null", "fail", "plaintext", "empty chain", "chain of untrusted", "ours, in production"],
@@ -100,7 +100,7 @@ def test_encrypting_backends_are_trusted_by_exact_module() -> None:
 
 
 def test_first_trusted_backend_of_a_chain_is_used() -> None:
-    plain, good = elsewhere(Memory), Memory()
+    plain, good = untrusted_backend(Memory), Memory()
     keyring_with(Chain([plain, good])).put(ORIGIN, "work", KEY)
     assert (plain.calls, len(good.kept)) == ([], 1)
 

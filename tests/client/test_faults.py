@@ -107,13 +107,13 @@ async def test_unreachable_server_is_reported(connect: Connect) -> None:
 async def test_dripping_response_ends_at_the_deadline(connect: Connect) -> None:
     """Each byte arrives within the read timeout, so only the deadline ends the request."""
 
-    async def dripping() -> AsyncIterator[bytes]:
+    async def drip_response() -> AsyncIterator[bytes]:
         yield b"HTTP/1.1 200 X\r\ncontent-length: 1000000\r\n\r\n"
         while True:
             yield b" "
             await asyncio.sleep(0.01)
 
-    async with Peer(lambda _: dripping()) as peer:
+    async with Peer(lambda _: drip_response()) as peer:
         with pytest.raises(TimedOut, match=r"did not respond within 0\.2 s") as caught:
             await connect(peer.origin, deadline=0.2)(ME)
     assert caught.value.trace.route == "/v1/user"

@@ -273,7 +273,7 @@ async def test_cookies_are_not_stored(connect: Connect) -> None:
     assert all("cookie" not in request.headers for request in peer.requests)
 
 
-async def test_two_accounts_of_one_server_never_mix(connect: Connect) -> None:
+async def test_each_account_of_a_server_uses_its_own_key(connect: Connect) -> None:
     def answer(request: ReceivedRequest) -> Reply:
         return reply(200, {"id": request.headers["authorization"].rpartition("-")[2]})
 

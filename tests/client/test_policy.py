@@ -140,7 +140,7 @@ def test_retry_is_not_earlier_than_retry_after() -> None:
     assert decide_after_status(429, {"retry-after": "7"}, rng=lambda: 1.0) == policy.Decision(True, 7.5)
 
 
-def test_a_minute_is_too_long_to_wait() -> None:
+def test_retry_after_longer_than_a_minute_is_not_awaited() -> None:
     assert decide_after_status(429, {"retry-after": "60"}, deadline=120.0).retry
     assert decide_after_status(429, {"retry-after": "61"}, deadline=120.0) == policy.Decision(False, 61.0)
 

@@ -17,7 +17,7 @@ from octavo.client.client import Client, outgoing_json
 from octavo.client.in_process import Application
 from octavo.server.app import Platform
 from tests.server.asking import Clock
-from tests.walk import furnish
+from tests.walk import full_world
 
 WHY = "It only reads here."
 
@@ -33,7 +33,7 @@ def recording_app(platform: Platform, methods: list[str]) -> Application:
 
 
 async def test_read_only_client_sends_no_write() -> None:
-    platform, methods = Platform(furnish(Clock())), list[str]()
+    platform, methods = Platform(full_world(Clock())), list[str]()
     client = Client(
         "http://octavo.test", SecretStr("key-ada"), transport=recording_app(platform, methods), read_only=WHY
     )
@@ -65,7 +65,7 @@ async def test_read_only_client_sends_no_write() -> None:
 
 
 async def test_read_only_platform_refuses_writes() -> None:
-    platform = Platform(furnish(Clock()))
+    platform = Platform(full_world(Clock()))
     platform.read_only = WHY
     client = Client("http://octavo.test", SecretStr("key-ada"), transport=platform)
     acme = OrganizationRef(organization_id="acme")

@@ -13,7 +13,7 @@ from octavo.api.errors import ApiError, Lost, NotSent, Trace, rejected
 from octavo.api.operation import SPECS, Operation
 from octavo.data.availability import Send
 from octavo.data.state_db import StateDb
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.store import MissingResource
 from octavo.server.world import Refusal, World
 from tests.server.asking import Clock
@@ -154,7 +154,7 @@ class FaultyConnection:
     def apply(self, op: Operation[Any]) -> Any:
         """Apply the request on the platform and return the response."""
         try:
-            said = answer(op, self._world)
+            said = run_operation(op, self._world)
         except Refusal as no:
             raise rejected(str(no), Trace(status=no.status)) from no
         except MissingResource as no:

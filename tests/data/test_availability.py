@@ -19,7 +19,7 @@ from tests.server.asking import ACME
 NO_ROUTE = "Cannot GET that."
 
 
-async def refused(live: Live, op: Operation[Any]) -> None:
+async def send_and_fail(live: Live, op: Operation[Any]) -> None:
     with pytest.raises(ApiError):
         await live.send(op)
 
@@ -30,7 +30,7 @@ async def test_status_for_an_unknown_route_marks_the_operation_unavailable(
 ) -> None:
     platform.refuse_next(sites.List, status, NO_ROUTE)
     assert live.unavailable(sites.List) is None
-    await refused(live, sites.List(at=ACME))
+    await send_and_fail(live, sites.List(at=ACME))
     said = (
         f"This server does not support this operation: it returned {status} for GET /v1/orgs/{{organizationId}}/sites."
     )
@@ -44,13 +44,13 @@ async def test_list_not_found_in_an_existing_place_is_unavailable(
 ) -> None:
     op = links.ListOfSpace(at=here)
     platform.refuse_next(links.ListOfSpace, 404, NO_ROUTE)
-    await refused(live, op)
+    await send_and_fail(live, op)
     assert live.unavailable(op) == (
         "This server does not support this operation: it returned 404 for GET /v1/spaces/{spaceId}/links."
     )
     assert live.unavailable(links.ListOfPage(at=here, page_id="intro")) is None
     platform.refuse_next(links.ListToPage, 404, NO_ROUTE)
-    await refused(live, links.ListToPage(at=here, page_id="intro"))
+    await send_and_fail(live, links.ListToPage(at=here, page_id="intro"))
     assert live.unavailable(links.ListToPage) is not None, "the page it is about is there"
 
 
@@ -63,7 +63,7 @@ async def test_missing_place_says_nothing_about_the_operation(live: Live, here: 
         spaces.Get(at=gone),
         content.GetPage(at=here, page_id="gone"),
     ):
-        await refused(live, op)
+        await send_and_fail(live, op)
         assert live.unavailable(op) is None, f"{op} is there for others"
 
 
@@ -74,16 +74,16 @@ async def test_only_refused_operations_are_investigated(
     await live.send(links.ListOfSpace(at=here))
     assert len(gate.requests) == before + 1
     platform.refuse_next(spaces.Get, 404, NO_ROUTE)
-    await refused(live, spaces.Get(at=here))
+    await send_and_fail(live, spaces.Get(at=here))
     assert len(gate.requests) == before + 2, "a thing that is not found may just not be there"
     platform.refuse_next(links.ListOfSpace, 503, "Later.", times=9)
-    await refused(live, links.ListOfSpace(at=here))
+    await send_and_fail(live, links.ListOfSpace(at=here))
     assert live.unavailable(links.ListOfSpace) is None
 
 
 async def test_operation_outside_the_plan_is_unavailable_in_that_place_only(live: Live, platform: Platform) -> None:
     platform.refuse_next(fonts.List, 402, "Custom fonts take the plan pro.")
-    await refused(live, fonts.List(at=ACME))
+    await send_and_fail(live, fonts.List(at=ACME))
     north = ACME.model_copy(update={"organization_id": "north"})
     said = live.unavailable(fonts.List(at=ACME))
     assert said is not None
@@ -97,7 +97,7 @@ async def test_successful_response_makes_the_operation_available_and_notifies(li
     live.availability.changed = lambda: told.append(live.unavailable(sites.List))
     for _ in range(2):
         platform.refuse_next(sites.List, 501, NO_ROUTE)
-        await refused(live, sites.List(at=ACME))
+        await send_and_fail(live, sites.List(at=ACME))
     assert len(told) == 1
     assert told[0]
     await live.send(sites.List(at=ACME))

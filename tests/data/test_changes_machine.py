@@ -31,7 +31,7 @@ THREADS = 2
 EMOJI = "1f44d"
 
 
-class RecordingConnection(FaultyConnection):
+class ThreadRecordingConnection(FaultyConnection):
     """A connection that reports the thread before and after each write."""
 
     def __init__(self, machine: ThreadChanges) -> None:
@@ -57,7 +57,7 @@ class ThreadChanges(RuleBasedStateMachine):
         self.world = small_world(self.clock)
         self.platform = Platform(self.world)
         self.ask = Ask(self.platform)
-        self.line = RecordingConnection(self)
+        self.line = ThreadRecordingConnection(self)
         self.state = StateDb(None, "mia", now=self.clock)
         self.wanted: dict[str, list[tuple[str, Any]]] = {}
         """Writes of Mia for each thread, in order."""
@@ -91,13 +91,13 @@ class ThreadChanges(RuleBasedStateMachine):
             arrival_margin=SETTLE,
             jitter=lambda: 0.0,
         )
-        outbox.basis_for = self.seen
+        outbox.basis_for = self.shown_basis
         return outbox
 
     def stored_thread(self, thread: str) -> Json:
         return dict(self.world.store.get(f"/spaces/{self.here.space_id}/comments/{thread}"))
 
-    def seen(self, op: Operation[Any]) -> Basis:
+    def shown_basis(self, op: Operation[Any]) -> Basis:
         """Return the threads on the screen of Mia: the state of the server with her queued writes."""
         assert isinstance(op, comments.Update)
         now = self.stored_thread(op.comment_id)

@@ -151,7 +151,7 @@ def test_oldest_due_entry_comes_first() -> None:
 
 @pytest.mark.parametrize("state", ["held", "queued", "sending", "unknown"])
 @pytest.mark.parametrize("page", ["intro", "usage"])
-def test_entry_in_progress_is_not_overtaken_in_its_place(state: EntryState, page: str) -> None:
+def test_entry_in_progress_blocks_later_entries_of_its_place(state: EntryState, page: str) -> None:
     before, after = entry(state, due_at=LATER), with_op(entry("queued"), id="e2", op=_comment_on(page))
     assert next_due((before, after), START) is None
     assert blocked_by(after, (before, after)) == before
@@ -209,7 +209,7 @@ def test_failing_entry_blocks_only_its_thread() -> None:
     assert next_due((replace(absent, due_at=LATER), same), START) is None
 
 
-def test_lost_entry_is_looked_up_beside_another_of_its_place() -> None:
+def test_lost_entry_is_looked_up_before_an_earlier_queued_entry() -> None:
     before, lost = entry("queued", due_at=LATER), replace(entry("unknown"), id="e2", due_at=START)
     assert next_due((before, lost), START) == lost
     assert next_due((before, lost), START, busy_places={lost.ordering_key}) is None

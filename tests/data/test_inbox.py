@@ -333,7 +333,7 @@ def test_each_reason_makes_a_row_and_its_closest_case_makes_none(
     assert not [each for each in inbox_of(nearest).rows if reason in (each.reason, *each.other_reasons)]
 
 
-def test_row_has_title_place_author_and_time() -> None:
+def test_row_has_title_space_author_and_time() -> None:
     row = only_row(inbox_of(inbox_facts(change_request(comments=2), requested={AT: (requested_reviewer(),)})))
     assert (row.title, row.context) == ("#7 Rotate secrets", "Handbook · Tom Lund")
     assert (row.moment, row.space_id, row.target) == (at_hour(1), "s", AT)
@@ -462,7 +462,7 @@ def test_saved_filter_shows_rows_that_match_all_conditions(by: InboxFilter, is_a
     assert matches(row, by, "Handbook") is is_among
 
 
-def test_only_changed_places_are_rebuilt() -> None:
+def test_only_rows_of_changed_spaces_are_rebuilt() -> None:
     other = SpaceRef(space_id="t")
     spaces = {"s": SPACE, "t": SPACE.model_copy(update={"id": "t", "title": "Manual"})}
     roots = {at: (comment(MIA, name=f"of {at.space_id}", replies=1),) for at in (HERE, other)}

@@ -92,7 +92,7 @@ def test_long_thread_lists_reduce_other_requests(
     assert "".join(sorted(map(space_of, disk.due("poll")))) == fetched
 
 
-def test_all_requests_of_a_round_are_for_others_without_own_threads() -> None:
+def test_round_without_own_threads_requests_five_spaces_of_others() -> None:
     disk = PlanOnDisk()
     disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in FAR), (), ())
     for want in disk.due("start"):

@@ -89,7 +89,7 @@ class _PostingProcess:
         async with run_module("tests.data.posting", *arguments) as process:
             if life is not None:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._proxy.taken(len(self._proxy.log) + life), LONGEST_LIFE)
+                    await asyncio.wait_for(self._proxy.wait_for_connections(len(self._proxy.log) + life), LONGEST_LIFE)
                 await asyncio.sleep(moment)
                 if process.returncode is None:
                     process.kill()
@@ -140,7 +140,7 @@ async def test_killed_processes_lose_repeat_and_reorder_no_comment(seed: int, tm
             # The process decides for the user only while no request is delayed: otherwise a delayed request could arrive after the decision.
             holds_back = not holds_back
             if not holds_back:
-                await proxy.delivered()
+                await proxy.wait_until_delivered()
             lives = [(chance.randint(0, 12), chance.uniform(0.0, 0.05)) for _ in everybody]
             await asyncio.gather(
                 *(
@@ -149,7 +149,7 @@ async def test_killed_processes_lose_repeat_and_reorder_no_comment(seed: int, tm
                 )
             )
         holds_back = False
-        await proxy.delivered()
+        await proxy.wait_until_delivered()
         assert all(await asyncio.gather(*(posting.run_and_kill(who, None, "decides") for who in everybody)))
     wanted = Counter(words(str(who), number) for who in everybody for number in range(how_many))
     decided, there, overtaken = _places_that_needed_the_user(tmp_path), Counter[str](), []

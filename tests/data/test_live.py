@@ -28,7 +28,7 @@ def threads(here: SpaceRef, **more: Any) -> comments.List:
     return comments.List(at=here, format="markdown", **more)
 
 
-def new(here: SpaceRef, text: str = "Hello") -> comments.Create:
+def new_comment(here: SpaceRef, text: str = "Hello") -> comments.Create:
     return comments.Create(at=here, body=Markdown(markdown=text))
 
 
@@ -75,10 +75,10 @@ async def test_unchanged_response_updates_only_its_time_on_disk(
         return kept
 
     for number in range(3):
-        await ask(new(here, f"Thread {number}"))
+        await ask(new_comment(here, f"Thread {number}"))
     first = await fetch_and_store()
     assert (await fetch_and_store()).number == first.number
-    thread = await ask(new(here, "Another"))
+    thread = await ask(new_comment(here, "Another"))
     other = await fetch_and_store()
     assert other.number > first.number
     assert thread.id.encode() in other.body
@@ -208,7 +208,7 @@ async def test_response_requested_before_a_write_is_fetched_again(
         live.watch(read, screen)
     callers = [] if is_watched else [asyncio.create_task(live.fetch(read))]
     await answered.wait()
-    await live.write(new(here))
+    await live.write(new_comment(here))
     held.set()
     await live.wait_idle()
     found = [screen.now.value] if is_watched else await asyncio.gather(*callers)
@@ -362,7 +362,7 @@ class TestPages:
     @pytest.fixture
     async def many(self, ask: Ask, here: SpaceRef) -> SpaceRef:
         for number in range(7):
-            await ask(new(here, f"Comment {number}"))
+            await ask(new_comment(here, f"Comment {number}"))
         return here
 
     async def test_next_page_is_appended(self, live: Live, many: SpaceRef) -> None:
@@ -391,7 +391,7 @@ class TestPages:
         live.watch(op, screen)
         await live.wait_idle()
         await live.fetch_next_page(op)
-        await ask(new(many, "Newest"))
+        await ask(new_comment(many, "Newest"))
         await live.refresh(op)
         assert screen.texts == ["Newest", *(f"Comment {number}" for number in (6, 5, 4, 3, 2))]
 
@@ -618,7 +618,7 @@ async def test_complete_list_stays_complete_after_a_restart_and_refresh(
     live: Live, cache: ResponseCache, gate: RequestGate, outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     for number in range(3):
-        await ask(new(here, f"No. {number}"))
+        await ask(new_comment(here, f"No. {number}"))
     op = threads(here, limit=2)
     await live.refresh(op)
     await live.fetch_next_page(op)
@@ -678,7 +678,7 @@ async def test_unchanged_response_is_not_stored_again(
     cache.flush()
     (after,) = cache.responses_after(0, 10)
     assert (after.number, after.stored_at) == (before.number, clock())
-    await ask(new(here))
+    await ask(new_comment(here))
     await live.refresh(op)
     cache.flush()
     (other,) = cache.responses_after(0, 10)

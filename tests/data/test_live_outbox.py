@@ -12,7 +12,7 @@ from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
 from tests.data.screen import SnapshotWatcher
 from tests.data.sends import RequestGate
-from tests.data.test_live import new, threads
+from tests.data.test_live import new_comment, threads
 from tests.server.asking import Ask, Clock
 
 
@@ -25,7 +25,7 @@ class TestTheOutbox:
         screen = SnapshotWatcher()
         live.watch(threads(here), screen)
         await live.wait_idle()
-        entry = await outbox.add(new(here), action="comment")
+        entry = await outbox.add(new_comment(here), action="comment")
         assert (screen.now.value.items[0].id, screen.now.pending) == (entry.created_id, 1)
         clock.forward(seconds=5)
         await outbox.send_due()
@@ -41,7 +41,7 @@ class TestTheOutbox:
         screen = SnapshotWatcher()
         live.watch(spaces.Get(at=here), screen)
         await live.wait_idle()
-        await outbox.add(new(here), action="comment")
+        await outbox.add(new_comment(here), action="comment")
         assert (screen.now.value.comments, screen.now.pending) == (1, 1)
         clock.forward(seconds=5)
         await outbox.send_due()
@@ -52,14 +52,14 @@ class TestTheOutbox:
         screen = SnapshotWatcher()
         live.watch(threads(here), screen)
         await live.wait_idle()
-        await outbox.add(new(here), action="comment")
+        await outbox.add(new_comment(here), action="comment")
         await outbox.undo()
         assert (screen.texts, screen.now.pending) == ([], 0)
 
     async def test_refused_resolve_is_reverted(
         self, live: Live, outbox: ManualOutbox, here: SpaceRef, ask: Ask, platform: Platform, clock: Clock
     ) -> None:
-        about = await ask(new(here, "Right?"), "mia")
+        about = await ask(new_comment(here, "Right?"), "mia")
         screen = SnapshotWatcher()
         live.watch(threads(here, status="open"), screen)
         await live.wait_idle()
@@ -76,7 +76,7 @@ class TestTheOutbox:
     ) -> None:
         await live.refresh(threads(here))
         cache.flush()
-        await outbox.add(new(here), action="comment")
+        await outbox.add(new_comment(here), action="comment")
         gate.errors.append(NotSent("Can't reach the server."))
         screen = SnapshotWatcher()
         later = Live(gate, cache, outbox, now=clock)
@@ -87,7 +87,7 @@ class TestTheOutbox:
     async def test_thread_without_an_id_shows_its_replies(
         self, live: Live, outbox: ManualOutbox, gate: RequestGate, here: SpaceRef
     ) -> None:
-        entry = await outbox.add(new(here), action="comment")
+        entry = await outbox.add(new_comment(here), action="comment")
         screen = SnapshotWatcher()
         live.watch(comments.ListReplies(at=here, comment_id=entry.created_id), screen)
         await live.wait_idle()

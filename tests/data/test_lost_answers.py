@@ -105,7 +105,7 @@ async def test_identical_texts_on_purpose_are_two_comments(
     await again.close()
 
 
-async def test_late_write_resolves_itself_after_the_user_was_asked(
+async def test_late_write_is_recognized_after_the_user_was_asked(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     lossy = LossyConnection(gate, applied=False)
@@ -212,7 +212,7 @@ async def test_unresponsive_space_delays_no_other_space(
 
 
 @pytest.mark.parametrize("answered", [True, False])
-async def test_lost_delete_is_done_when_the_comment_is_gone(
+async def test_lost_delete_is_done_if_the_comment_does_not_exist(
     answered: bool, outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     mine = await thread(ask, here, user="mia")

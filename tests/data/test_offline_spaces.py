@@ -377,7 +377,7 @@ async def test_another_instance_shows_progress_while_one_downloads(
     assert second.gate.requests == []
 
 
-async def test_another_instance_continues_the_download_of_an_ended_one(
+async def test_download_of_an_ended_instance_is_continued_by_another(
     two_instances: tuple[Instance, Instance], space: Space, gate: RequestGate
 ) -> None:
     first, second = two_instances

@@ -50,7 +50,7 @@ WHERE = ["reply", "intro", "usage", "space", "other space"]
 WRITES = st.tuples(st.sampled_from([*TEXTS, "Note"]), st.sampled_from(WHERE))
 
 
-class RecordingConnection(FaultyConnection):
+class ArrivalRecordingConnection(FaultyConnection):
     """A connection that records the order in which texts arrived in each space."""
 
     def __init__(self, world: World, clock: Clock) -> None:
@@ -74,7 +74,7 @@ class OutboxWrites(RuleBasedStateMachine):
         self.world = small_world(self.clock)
         self.platform = Platform(self.world)
         self.ask = Ask(self.platform)
-        self.line = RecordingConnection(self.world.for_user("mia"), self.clock)
+        self.line = ArrivalRecordingConnection(self.world.for_user("mia"), self.clock)
         self.state = StateDb(None, "mia", now=self.clock)
         self.added: Counter[str] = Counter()
         self.resent: Counter[str] = Counter()

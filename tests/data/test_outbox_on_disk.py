@@ -176,7 +176,7 @@ class TestOnDisk:
         await second.close()
         second.state.close()
 
-    async def test_write_in_flight_at_a_crash_is_looked_up_and_asked_about(
+    async def test_write_in_flight_at_a_crash_is_looked_up_and_needs_the_user(
         self, tmp_path: Path, gate: RequestGate, here: SpaceRef, ask: Ask
     ) -> None:
         clock = Clock()

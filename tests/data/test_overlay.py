@@ -37,7 +37,7 @@ NEW = comments.Create(at=HERE, body=HELLO)
 ANSWER = comments.CreateReply(at=HERE, comment_id="k1", body=HELLO)
 
 
-def pending(op: DurableWrite, **more: Any) -> OutboxEntry:
+def queued_entry(op: DurableWrite, **more: Any) -> OutboxEntry:
     return replace(
         OutboxEntry(
             id="e1",
@@ -53,7 +53,7 @@ def pending(op: DurableWrite, **more: Any) -> OutboxEntry:
 
 
 def with_writes(read: Operation[Any], value: Any, *ops: DurableWrite, **more: Any) -> Any:
-    return apply_entries(read, value, [pending(op, **more) for op in ops], ME)[0]
+    return apply_entries(read, value, [queued_entry(op, **more) for op in ops], ME)[0]
 
 
 def ids_of(page: ListPage[Any]) -> list[str]:
@@ -84,7 +84,7 @@ def test_new_thread_is_sorted_into_the_list(filters: dict[str, Any], shown: list
 
 def test_new_thread_has_all_fields() -> None:
     op = comments.Create(at=HERE, body=HELLO, page="usage", node="b7")
-    value, count = apply_entries(comments.List(at=HERE, target_page="usage"), PAGE, [pending(op)], ME)
+    value, count = apply_entries(comments.List(at=HERE, target_page="usage"), PAGE, [queued_entry(op)], ME)
     thread = value.items[0]
     assert (thread.body.text, thread.posted_by, thread.posted_at, thread.is_open) == ("Hello", ME, START, True)
     assert (thread.target.page.id, thread.target.node.id, count, value.count) == ("usage", "b7", 1, 3)
@@ -188,7 +188,7 @@ def test_change_requests_count_comments_by_id_or_number() -> None:
 
 def test_refused_write_leaves_only_its_text() -> None:
     read = comments.List(at=HERE)
-    value, count = apply_entries(read, PAGE, [pending(NEW, state="failed")], ME)
+    value, count = apply_entries(read, PAGE, [queued_entry(NEW, state="failed")], ME)
     assert (ids_of(value)[0], count) == ("pending-e1", 0)
     assert with_writes(read, PAGE, change("k1", resolved=True), state="failed") is PAGE
     assert with_writes(spaces.Get(at=HERE), Space(id="docs", comments=5), NEW, state="failed").comments == 5
@@ -223,7 +223,7 @@ def test_writes_are_found_in_a_list_without_comparing_all_ids() -> None:
     page = PAGE.model_copy(update={"items": threads, "count": 100})
     ops: list[DurableWrite] = [change(f"k{number}", resolved=True) for number in range(0, 100, 2)]
     ops += [comments.Delete(at=HERE, comment_id=f"k{number}") for number in range(0, 100, 5)]
-    entries = [pending(op, id=f"e{number}") for number, op in enumerate([NEW, *ops])]
+    entries = [queued_entry(op, id=f"e{number}") for number, op in enumerate([NEW, *ops])]
     CountingId.comparisons = 0
     shown, changed = apply_entries(comments.List(at=HERE, status="open"), page, entries, ME)
     assert CountingId.comparisons < 10 * len(entries)

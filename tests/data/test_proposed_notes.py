@@ -34,7 +34,7 @@ async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
 
 
 @pytest.fixture
-def proposed(outbox: ManualOutbox) -> ProposedNotes:
+def proposed_notes(outbox: ManualOutbox) -> ProposedNotes:
     return ProposedNotes(outbox.state, outbox)
 
 
@@ -42,46 +42,46 @@ def note(words: str, source: str = "claude") -> NewNote:
     return NewNote("intro", "b1", words, source, f"intro b1 {words} {source}")
 
 
-def texts(proposed: ProposedNotes, at: ChangeRequestRef) -> list[str]:
-    return [each.body for each in proposed.at(at)]
+def texts(proposed_notes: ProposedNotes, at: ChangeRequestRef) -> list[str]:
+    return [each.body for each in proposed_notes.at(at)]
 
 
-def pending(outbox: ManualOutbox, at: ChangeRequestRef) -> list[str]:
+def pending_texts(outbox: ManualOutbox, at: ChangeRequestRef) -> list[str]:
     return [each.facts.text for each in outbox.pending_comments(at)]
 
 
-async def posted(ask: Ask, at: ChangeRequestRef) -> list[str]:
+async def posted_texts(ask: Ask, at: ChangeRequestRef) -> list[str]:
     return [each.body.text for each in (await ask(comments.List(at=at, format="markdown", order="asc"))).items]
 
 
-async def test_note_proposed_twice_is_stored_once(proposed: ProposedNotes, at: ChangeRequestRef) -> None:
-    first = await proposed.propose(at, [note("One."), note("Two."), note("One."), note("One.", "vale")])
+async def test_note_proposed_twice_is_stored_once(proposed_notes: ProposedNotes, at: ChangeRequestRef) -> None:
+    first = await proposed_notes.propose(at, [note("One."), note("Two."), note("One."), note("One.", "vale")])
     assert ([each.body for each in first.added], first.known) == (["One.", "Two.", "One."], 1)
-    second = await proposed.propose(at, [note("One."), note("Two."), note("Three.")])
+    second = await proposed_notes.propose(at, [note("One."), note("Two."), note("Three.")])
     assert ([each.body for each in second.added], second.known) == (["Three."], 2)
-    assert texts(proposed, at) == ["One.", "Two.", "One.", "Three."]
+    assert texts(proposed_notes, at) == ["One.", "Two.", "One.", "Three."]
 
 
-async def test_note_decided_before_is_not_proposed_again(proposed: ProposedNotes, at: ChangeRequestRef) -> None:
-    first, second = (await proposed.propose(at, [note("One."), note("Two.")])).added
-    await proposed.discard([first])
-    await proposed.accept([second])
-    again = await proposed.propose(at, [note("One."), note("Two.")])
+async def test_note_decided_before_is_not_proposed_again(proposed_notes: ProposedNotes, at: ChangeRequestRef) -> None:
+    first, second = (await proposed_notes.propose(at, [note("One."), note("Two.")])).added
+    await proposed_notes.discard([first])
+    await proposed_notes.accept([second])
+    again = await proposed_notes.propose(at, [note("One."), note("Two.")])
     assert (again.added, again.known) == ((), 2)
 
 
 async def test_review_and_merge_send_no_proposed_note(
     live: Live,
     outbox: ManualOutbox,
-    proposed: ProposedNotes,
+    proposed_notes: ProposedNotes,
     ask: Ask,
     at: ChangeRequestRef,
     seen: ChangeRequest,
     clock: Clock,
     gate: RequestGate,
 ) -> None:
-    await proposed.propose(at, [note("One."), note("Two.")])
-    assert pending(outbox, at) == []
+    await proposed_notes.propose(at, [note("One."), note("Two.")])
+    assert pending_texts(outbox, at) == []
     await submit_review(live, at, "approved", seen.revision, "Good.", action="approve", draft_key="verdict")
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.send_due()
@@ -89,76 +89,76 @@ async def test_review_and_merge_send_no_proposed_note(
     await outbox.send_now()
     assert [type(each).__name__ for each in gate.writes] == ["Submit"]
     assert [each.status for each in (await ask(reviews.List(at=at))).items] == ["approved"]
-    assert all(each not in ("One.", "Two.") for each in await posted(ask, at))
-    assert texts(proposed, at) == ["One.", "Two."]
+    assert all(each not in ("One.", "Two.") for each in await posted_texts(ask, at))
+    assert texts(proposed_notes, at) == ["One.", "Two."]
 
 
 async def test_accepted_note_is_a_pending_comment(
-    outbox: ManualOutbox, proposed: ProposedNotes, ask: Ask, at: ChangeRequestRef, clock: Clock
+    outbox: ManualOutbox, proposed_notes: ProposedNotes, ask: Ask, at: ChangeRequestRef, clock: Clock
 ) -> None:
-    first, second, third = (await proposed.propose(at, [note("One."), note("Two."), note("Three.")])).added
-    await proposed.accept([first])
-    await proposed.accept([third], body="Three, edited.")
-    assert (texts(proposed, at), pending(outbox, at)) == (["Two."], ["One.", "Three, edited."])
+    first, second, third = (await proposed_notes.propose(at, [note("One."), note("Two."), note("Three.")])).added
+    await proposed_notes.accept([first])
+    await proposed_notes.accept([third], body="Three, edited.")
+    assert (texts(proposed_notes, at), pending_texts(outbox, at)) == (["Two."], ["One.", "Three, edited."])
     await outbox.submit_review(at)
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.send_due()
-    assert await posted(ask, at) == ["One.", "Three, edited."]
-    await proposed.discard([second])
-    assert texts(proposed, at) == []
+    assert await posted_texts(ask, at) == ["One.", "Three, edited."]
+    await proposed_notes.discard([second])
+    assert texts(proposed_notes, at) == []
 
 
 async def test_note_accepted_elsewhere_is_not_accepted_twice(
-    outbox: ManualOutbox, proposed: ProposedNotes, at: ChangeRequestRef
+    outbox: ManualOutbox, proposed_notes: ProposedNotes, at: ChangeRequestRef
 ) -> None:
-    (one, two) = (await proposed.propose(at, [note("One."), note("Two.")])).added
-    await proposed.accept([one])
-    assert [each.note for each in await proposed.accept([one, two])] == [two]
-    assert pending(outbox, at) == ["One.", "Two."]
+    (one, two) = (await proposed_notes.propose(at, [note("One."), note("Two.")])).added
+    await proposed_notes.accept([one])
+    assert [each.note for each in await proposed_notes.accept([one, two])] == [two]
+    assert pending_texts(outbox, at) == ["One.", "Two."]
 
 
 async def test_undo_of_accept_proposes_the_note_again(
-    outbox: ManualOutbox, proposed: ProposedNotes, at: ChangeRequestRef
+    outbox: ManualOutbox, proposed_notes: ProposedNotes, at: ChangeRequestRef
 ) -> None:
-    (one, two) = (await proposed.propose(at, [note("One."), note("Two.")])).added
-    accepted = await proposed.accept([one, two])
+    (one, two) = (await proposed_notes.propose(at, [note("One."), note("Two.")])).added
+    accepted = await proposed_notes.accept([one, two])
     entry = outbox.pending_comments(at)[1]
     body = entry.op.body.model_copy(update={"markdown": "Two, and more."})  # type: ignore[union-attr]  # the entry is a comment
     await outbox.edit_pending_comment(entry.id, entry.op.model_copy(update={"body": body}), "")
-    await proposed.undo_accept(accepted)
-    assert (texts(proposed, at), pending(outbox, at)) == (["One."], ["Two, and more."])
+    await proposed_notes.undo_accept(accepted)
+    assert (texts(proposed_notes, at), pending_texts(outbox, at)) == (["One."], ["Two, and more."])
 
 
-async def test_undo_of_discard_proposes_the_note_again(proposed: ProposedNotes, at: ChangeRequestRef) -> None:
-    added = (await proposed.propose(at, [note("One."), note("Two.")])).added
-    await proposed.discard(added)
-    assert texts(proposed, at) == []
-    await proposed.undo_discard(added)
-    assert texts(proposed, at) == ["One.", "Two."]
+async def test_undo_of_discard_proposes_the_note_again(proposed_notes: ProposedNotes, at: ChangeRequestRef) -> None:
+    added = (await proposed_notes.propose(at, [note("One."), note("Two.")])).added
+    await proposed_notes.discard(added)
+    assert texts(proposed_notes, at) == []
+    await proposed_notes.undo_discard(added)
+    assert texts(proposed_notes, at) == ["One.", "Two."]
 
 
 async def test_accepted_note_removed_from_the_review_is_a_draft(
-    outbox: ManualOutbox, drafts: Drafts, proposed: ProposedNotes, at: ChangeRequestRef
+    outbox: ManualOutbox, drafts: Drafts, proposed_notes: ProposedNotes, at: ChangeRequestRef
 ) -> None:
-    (one,) = (await proposed.propose(at, [note("One.")])).added
-    (accepted,) = await proposed.accept([one])
+    (one,) = (await proposed_notes.propose(at, [note("One.")])).added
+    (accepted,) = await proposed_notes.accept([one])
     await outbox.discard(accepted.entry.id)
     key = f"comment {at.space_id} {at.change_request_id} intro b1"
     assert drafts.get(key) == "One."
 
 
-async def test_too_many_notes_are_not_stored(proposed: ProposedNotes, at: ChangeRequestRef) -> None:
-    proposal = await proposed.propose(at, [note(f"Note {number}.") for number in range(MAX_NOTES + 3)])
+async def test_too_many_notes_are_not_stored(proposed_notes: ProposedNotes, at: ChangeRequestRef) -> None:
+    proposal = await proposed_notes.propose(at, [note(f"Note {number}.") for number in range(MAX_NOTES + 3)])
     assert (len(proposal.added), proposal.over_limit) == (MAX_NOTES, 3)
-    assert (await proposed.propose(at, [note("One more.")])).over_limit == 1
+    assert (await proposed_notes.propose(at, [note("One more.")])).over_limit == 1
 
 
-async def test_withdrawn_note_can_be_proposed_again(proposed: ProposedNotes, at: ChangeRequestRef) -> None:
-    (one,) = (await proposed.propose(at, [note("One.")])).added
-    assert not await proposed.withdraw(at, one.id, "another program")
-    assert await proposed.withdraw(at, one.id, "claude")
-    assert not await proposed.withdraw(at, one.id, "claude")
-    assert len((await proposed.propose(at, [note("One.")])).added) == 1
+async def test_withdrawn_note_can_be_proposed_again(proposed_notes: ProposedNotes, at: ChangeRequestRef) -> None:
+    (one,) = (await proposed_notes.propose(at, [note("One.")])).added
+    assert not await proposed_notes.withdraw(at, one.id, "another program")
+    assert await proposed_notes.withdraw(at, one.id, "claude")
+    assert not await proposed_notes.withdraw(at, one.id, "claude")
+    assert len((await proposed_notes.propose(at, [note("One.")])).added) == 1
 
 
 async def test_notes_of_another_instance_are_shown(tmp_path: Path, outbox: ManualOutbox, at: ChangeRequestRef) -> None:
@@ -176,9 +176,9 @@ async def test_notes_of_another_instance_are_shown(tmp_path: Path, outbox: Manua
 
 async def test_full_disk_stores_no_note(tmp_path: Path, outbox: ManualOutbox, at: ChangeRequestRef) -> None:
     state = StateDb(tmp_path, "mia")
-    proposed = ProposedNotes(state, outbox)
+    proposed_notes = ProposedNotes(state, outbox)
     state.read_only, state.save_error = True, "Nothing is being saved: the disk is full."
     with pytest.raises(NotSaved, match="the disk is full"):
-        await proposed.propose(at, [note("One.")])
-    assert texts(proposed, at) == []
+        await proposed_notes.propose(at, [note("One.")])
+    assert texts(proposed_notes, at) == []
     state.close()

@@ -62,7 +62,7 @@ async def _run_review(
     async with run_module("tests.data.reviewing", *arguments) as process:
         if life is not None:
             with suppress(TimeoutError):
-                await asyncio.wait_for(proxy.taken(len(proxy.log) + life), LONGEST_LIFE)
+                await asyncio.wait_for(proxy.wait_for_connections(len(proxy.log) + life), LONGEST_LIFE)
             await asyncio.sleep(moment)
             if process.returncode is None:
                 process.kill()

@@ -399,7 +399,7 @@ class TestUnusualResponses:
         read_threads(index, comment("b  k", "ladder"), at=ChangeRequestRef(space_id="docs", change_request_id="a"))
         assert sorted(await find_ids(index, "ladder")) == ["b  k", "k"]
 
-    async def test_more_spaces_than_a_statement_takes(self, index: SearchIndex) -> None:
+    async def test_search_in_more_spaces_than_an_sql_statement_allows(self, index: SearchIndex) -> None:
         read_page(index, "slipway")
         spaces = ["docs", *map(str, range(250_000))]
         assert await find_ids(index, "slipway", spaces=spaces) == ["p1"]

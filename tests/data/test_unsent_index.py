@@ -100,7 +100,7 @@ async def test_discarded_drafts_are_restored_unchanged(outbox: ManualOutbox, dra
     assert drafts.all() == before
 
 
-async def test_text_written_after_a_discard_is_kept_beside_the_restored(outbox: ManualOutbox, drafts: Drafts) -> None:
+async def test_text_written_after_a_discard_survives_the_restore(outbox: ManualOutbox, drafts: Drafts) -> None:
     (only,) = await pending_comments(outbox, "One")
     await drafts.save("reply s k", "I think so.")
     discarded = await outbox.discard_unsent(["reply s k"], [only.id])

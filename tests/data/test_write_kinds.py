@@ -335,11 +335,11 @@ READS: dict[type[Operation[Any]], Callable[[PreparedSpace], Operation[Any]]] = {
 }
 
 
-def seen(value: Any) -> Any:
+def visible_part(value: Any) -> Any:
     """Return the visible part of a response, without ids and times."""
     match value:
         case ListPage():
-            return [seen(each) for each in value.items]
+            return [visible_part(each) for each in value.items]
         case comments.Comment() | comments.Reply():
             reactions = [(each.emoji, each.count) for each in value.reactions]
             of_thread = (value.status, value.replies) if isinstance(value, comments.Comment) else ()
@@ -364,7 +364,7 @@ async def test_overlay_equals_the_later_response(case: Case, world: PreparedSpac
     entry = OutboxEntry("e1", op, kind.facts(op), "write", START, START, state="queued", basis=Basis(is_open=True))
     for read, there in after.items():
         shown, _ = apply_entries(READS[read](world), before[read], [entry], MIA)
-        assert seen(shown) == seen(there), read.__name__
+        assert visible_part(shown) == visible_part(there), read.__name__
 
 
 async def test_changed_text_is_not_restored_if_unknown(world: PreparedSpace) -> None:

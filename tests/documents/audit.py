@@ -1,4 +1,4 @@
-"""Checks of a parsed page: blocks are at their places. Also returns all text that a page shows."""
+"""Checks that each block of a parsed page has its own source lines. Also returns all text that a page shows."""
 
 from __future__ import annotations
 
@@ -19,56 +19,56 @@ _SHOWN = (
     *("title", "alt", "description", "summary", "label", "name", "date", "tags", "path", "method", "host", "status"),
     *("expression", "url", "src", "target", "schemas", "spec", "arguments", "type", "in", "code", "notes"),
 )
-"""The attributes that are words on the screen."""
+"""Attributes whose values are shown as text."""
 
 
 def tree_text(blocks: Iterable[Block]) -> str:
-    """All that the tree shows."""
-    return "\n".join(said for block in blocks for each in block.walk() for said in _said(each))
+    """Return all text that the blocks show."""
+    return "\n".join(said for block in blocks for each in block.walk() for said in _texts_of(each))
 
 
-def _said(block: Block) -> Iterator[str]:
+def _texts_of(block: Block) -> Iterator[str]:
     yield block.text
-    yield from _said_by_runs(block.runs)
+    yield from _texts_of_runs(block.runs)
     for name, value in block.attrs.items():
         if name in _SHOWN:
-            yield from _texts(value)
+            yield from _strings_in(value)
         elif name == "columns":
             for column in value:
-                yield from _said_by_column(column)
+                yield from _texts_of_column(column)
 
 
-def _said_by_column(column: TableColumn) -> Iterator[str]:
-    yield from _said_by_runs(column.title)
+def _texts_of_column(column: TableColumn) -> Iterator[str]:
+    yield from _texts_of_runs(column.title)
     yield from column.options.values()
 
 
-def _said_by_runs(runs: tuple[Run, ...]) -> Iterator[str]:
+def _texts_of_runs(runs: tuple[Run, ...]) -> Iterator[str]:
     yield plain_text(tuple(run for run in runs if run.kind not in ("emoji", "footnote") or run.attrs.get("inline")))
     for run in runs:
-        yield from _texts([value for name, value in run.attrs.items() if name in _SHOWN and name != "src"])
+        yield from _strings_in([value for name, value in run.attrs.items() if name in _SHOWN and name != "src"])
         if run.kind == "footnote":
             yield run.attrs["label"]
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _strings_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        yield from _texts(list(value.values()))
+        yield from _strings_in(list(value.values()))
     elif isinstance(value, (list, tuple)):
         for each in value:
-            yield from _texts(each)
+            yield from _strings_in(each)
 
 
 def misplaced(document: Document) -> list[str]:
-    """Blocks whose lines are not those they stand on."""
+    """Return the blocks whose text is not in their source lines, or whose lines are out of order."""
     lines = document.source.split("\n")
     wrong = list(_out_of_order(document.blocks, 0, len(lines)))
     for block in document.walk():
         first, last = block.lines
         raw = "\n".join(lines[first:last])
-        # In code, what looks like an entity or an escape is none.
+        # In code, entities and escapes are plain text.
         there = Counter(words_in(raw)) | Counter(words_in(_as_shown(raw))) | Counter(words_in(_ELEMENT.sub("", raw)))
         own = [block.text, *(run.text for run in block.runs if run.kind in ("text", "code"))]
         letters = "".join(there)
@@ -77,7 +77,7 @@ def misplaced(document: Document) -> list[str]:
             for word in Counter(word for text in own for word in words_in(text)) - there
             if not word.isdecimal() and word not in letters
         ]:
-            wrong.append(f"{block.kind} of lines {first + 1}-{last} lacks there {missing[:5]}")
+            wrong.append(f"{block.kind} of lines {first + 1}-{last} does not contain {missing[:5]}")
     return wrong
 
 
@@ -90,8 +90,8 @@ def _out_of_order(blocks: tuple[Block, ...], first: int, last: int) -> Iterator[
     for block in blocks:
         begins, ends = block.lines
         if not first <= begins < ends <= last:
-            yield f"{block.kind} of lines {begins + 1}-{ends} stands beyond {first + 1}-{last}"
+            yield f"{block.kind} of lines {begins + 1}-{ends} is outside {first + 1}-{last}"
         if begins < after and block.kind not in ("footnotes", "footnote"):
-            yield f"{block.kind} of lines {begins + 1}-{ends} stands before {after + 1}"
+            yield f"{block.kind} of lines {begins + 1}-{ends} is before {after + 1}"
         after = begins
         yield from _out_of_order(block.children, begins, ends)

@@ -1,5 +1,7 @@
-"""Checks of a rendered page at any width: lines fit, nothing is cut, no raw markup, icon or emoji is left, boxes
-have labels, and all text is there."""
+"""Checks of a rendered page at any width: lines fit, no text is cut, and no raw markup, icon name or emoji name remains.
+
+Boxes have labels, and all text is shown.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from octavo.tui.render.styles import Styles
 from octavo.tui.render.tables import grid_for as read_table
 from octavo.tui.render.tables import visible_columns
 from octavo.tui.widgets.themes import themes
-from tests.documents.independent_reader import components, lost, read
+from tests.documents.independent_reader import components, missing_words, read
 
 WIDEST, NARROW = 2000, 40
 """Widths at which all text is searched: a width without broken words, and a width without columns."""
@@ -78,21 +80,21 @@ _MOST_ROWS = 200
 
 
 class Fault(NamedTuple):
-    """A fault of a page, at a line of its source counted from 1."""
+    """A fault of a page. `line` is the line of the source, counted from 1."""
 
     line: int
     what: str
 
 
-def coloured() -> Styles:
-    """The look of the first theme."""
+def default_styles() -> Styles:
+    """Return the styles of the first theme."""
     theme = themes()[0]
     named = {"accent": theme.accent, "foreground": theme.foreground, "surface": theme.surface, "panel": theme.panel}
     return Styles.from_theme({**theme.variables, **{name: value or "" for name, value in named.items()}})
 
 
-def opened(document: Document, tab: Block | None = None) -> Folds:
-    """Folds in which all is open, and `tab` is shown."""
+def open_folds(document: Document, tab: Block | None = None) -> Folds:
+    """Return folds that expand all blocks and show `tab`."""
     folds = Folds()
     for block in document.walk():
         if block.kind in ("expandable", "code", "prompt", "openapi"):
@@ -102,9 +104,11 @@ def opened(document: Document, tab: Block | None = None) -> Folds:
     return folds
 
 
-def set_lines(document: Document, width: int, look: Styles, *, room: int = 0, folds: Folds | None = None) -> list[Line]:
-    """All lines of a page with all open; below them those of tabs that are not chosen."""
-    folds = folds or opened(document)
+def lay_out_all(
+    document: Document, width: int, look: Styles, *, room: int = 0, folds: Folds | None = None
+) -> list[Line]:
+    """Return all lines of an expanded page, followed by the lines of the tabs that are not shown."""
+    folds = folds or open_folds(document)
     lines = lay_out(document.blocks, width, look, folds, available_width=room).lines
     for block in document.walk():
         if block.kind == "tabs":
@@ -116,85 +120,84 @@ def set_lines(document: Document, width: int, look: Styles, *, room: int = 0, fo
 
 def text_of(lines: Iterable[Line]) -> str:
     """Return the text of lines without borders."""
-    return "\n".join("".join(map(_said, line.pieces)) for line in lines)
+    return "\n".join("".join(map(_text_of_piece, line.pieces)) for line in lines)
 
 
-def _said(piece: Piece) -> str:
+def _text_of_piece(piece: Piece) -> str:
     is_mark = piece.clickable is not None and piece.clickable.kind == "note" and _NOTE.fullmatch(piece.text)
     return " " if piece.is_decoration or is_mark else piece.text
 
 
 def faults(document: Document, widths: Sequence[int], source: str = "") -> Iterator[Fault]:
-    """Return the faults of a page at these widths. The source has characters that show nothing and are removed by
-    the parser."""
+    """Yield the faults of a page at these widths. `source` includes the invisible characters that the parser removes."""
     source = source or document.source
-    looks = (coloured(), Styles.plain(ascii=True))
+    looks = (default_styles(), Styles.plain(ascii=True))
     for width in widths:
         for look in looks:
             for room in (width, width + 24):
-                folds = opened(document)
-                lines = set_lines(document, width, look, room=room, folds=folds)
+                folds = open_folds(document)
+                lines = lay_out_all(document, width, look, room=room, folds=folds)
                 yield from _too_wide(lines, room)
                 if not look.ascii:
                     movable = [block for block in document.walk() if folds.hidden.get(block.key)]
                     yield from _cut(lines, look, movable, f"at {width}")
                     yield from _unlabelled(lines, look)
-                    yield from _room_in_code(document, lines, look, room, width + (room - width) // 2)
+                    yield from _unused_width_of_code(document, lines, look, room, width + (room - width) // 2)
         yield from _broken_words(document, width)
     wide = max(WIDEST, max(map(len, document.source.split("\n"))) + 100)
-    widest, narrow = (set_lines(document, width, Styles.plain()) for width in (wide, NARROW))
-    for said in lost(source, text_of(widest), text_of(narrow)):
+    widest, narrow = (lay_out_all(document, width, Styles.plain()) for width in (wide, NARROW))
+    for said in missing_words(source, text_of(widest), text_of(narrow)):
         yield Fault(said.line, f"not shown: {said.text}")
     yield from _raw(widest, source)
     yield from _unknown_blocks(widest)
-    yield from _unsteady(narrow)
+    yield from _ambiguous_width(narrow)
     yield from _unknown_icons(document)
     yield from _marks_left(document)
-    yield from _undrawn(document)
+    yield from _diagrams_not_drawn(document)
 
 
-def _at(line: Line) -> int:
+def _line_number(line: Line) -> int:
     return line.block.lines[0] + 1 if line.block is not None else 0
 
 
 def _too_wide(lines: Iterable[Line], room: int) -> Iterator[Fault]:
     for line in lines:
         if line.width > room:
-            yield Fault(_at(line), f"{line.width} cells where {room} have room: {line.text.strip()}")
+            yield Fault(_line_number(line), f"{line.width} cells where {room} have room: {line.text.strip()}")
 
 
-def _unsteady(lines: Iterable[Line]) -> Iterator[Fault]:
-    """Text that takes more or fewer cells in one terminal than in another."""
+def _ambiguous_width(lines: Iterable[Line]) -> Iterator[Fault]:
+    """Yield text that takes a different number of cells in some terminals."""
     for line in lines:
         if flatten_emoji(line.text) != line.text:
-            yield Fault(_at(line), f"of another width elsewhere: {line.text.strip()}")
+            yield Fault(_line_number(line), f"width depends on the terminal: {line.text.strip()}")
 
 
 def _unknown_blocks(lines: Iterable[Line]) -> Iterator[Fault]:
-    """Boxes of blocks that nobody knows, where the platform does, and where nothing says whose box it is."""
+    """Yield boxes of unknown blocks without a name, or with a name that the platform knows."""
     for line in lines:
         if any(piece.is_decoration and piece.text == "unknown block" for piece in line.pieces):
             name = line.text.partition("unknown block")[0].strip(" ╭╮─")
             if not name or name in PLATFORM_TAGS:
-                yield Fault(_at(line), f"unknown block: {name or 'without a name'}")
+                yield Fault(_line_number(line), f"unknown block: {name or 'without a name'}")
 
 
 def _cut(lines: Iterable[Line], look: Styles, movable: Iterable[Block], when: str) -> Iterator[Fault]:
-    """Lines that end in a mark, but for those of blocks that can be moved to show the rest."""
+    """Yield lines that are cut off, unless their block can be scrolled sideways."""
     moves = {id(within) for block in movable for within in block.walk()}
     for line in lines:
         is_cut = any(piece.is_decoration and piece.text == look.glyphs.more for piece in line.pieces)
-        if is_cut and not any(id(within) in moves for block in _about(line) for within in block.walk()):
-            yield Fault(_at(line), f"cut {when}: {line.text.strip()}")
+        if is_cut and not any(id(within) in moves for block in _blocks_of(line) for within in block.walk()):
+            yield Fault(_line_number(line), f"cut {when}: {line.text.strip()}")
 
 
-def _about(line: Line) -> list[Block]:
+def _blocks_of(line: Line) -> list[Block]:
     parts = line.block_cells if isinstance(line, SplitLine) else ()
     return [block for block in (line.block, *(part.block for part in parts)) if block is not None]
 
 
 def _raw(lines: Iterable[Line], source: str) -> Iterator[Fault]:
-    """Markup that the page does not say."""
+    """Yield lines with markup that is not part of the text of the page."""
     bare = (each[0] for each in _BARE.finditer(source) if f"</{each[1]}".lower() not in source.lower())
     said = [*(each.text for each in read(source)), *components(source), *bare]
     whole = re.sub(r"\s", "", "".join(said))
@@ -202,11 +205,11 @@ def _raw(lines: Iterable[Line], source: str) -> Iterator[Fault]:
         text = "".join(piece.text for piece in line.pieces)
         for match in _RAW.finditer(text):
             if re.sub(r"\s", "", text[match.start() : match.end() + 8]) not in whole and match[0].strip() not in whole:
-                yield Fault(_at(line), f"raw {match[0].strip()}: {text.strip()}")
+                yield Fault(_line_number(line), f"raw {match[0].strip()}: {text.strip()}")
 
 
 def _unlabelled(lines: Sequence[Line], look: Styles) -> Iterator[Fault]:
-    """Boxes without a word in them or in their borders."""
+    """Yield boxes without any text in them or in their borders."""
     glyphs = look.glyphs
     open_boxes: dict[int, tuple[Line, int, bool]] = {}
     for line in lines:
@@ -221,7 +224,7 @@ def _unlabelled(lines: Sequence[Line], look: Styles) -> Iterator[Fault]:
                 open_boxes[start] = (first, end, True)
         for at, sign in enumerate(text):
             if sign == glyphs.bottom_left and (box := open_boxes.pop(cells(text[:at]), None)) and not box[2]:
-                yield Fault(_at(box[0]), "a box that says nothing")
+                yield Fault(_line_number(box[0]), "a box without text")
 
 
 def _between(text: str, start: int, end: int) -> str:
@@ -233,34 +236,40 @@ def _between(text: str, start: int, end: int) -> str:
     return out
 
 
-def _room_in_code(
+def _unused_width_of_code(
     document: Document, lines: Iterable[Line], look: Styles, room: int, room_within: int
 ) -> Iterator[Fault]:
-    """Code that is moved to be read though its box, or the page, has room for more of it. `room_within`: for code that
-    something else holds, whose left edge stays."""
+    """Yield code that must be scrolled although its box or the page has free width.
+
+    `room_within` is the width for code inside another block, whose left edge stays in its place.
+    """
     glyphs = look.glyphs
     gap = re.compile(rf"{re.escape(glyphs.more)} {{2,}}{re.escape(glyphs.down)}")
-    free = dict.fromkeys(_free(document.blocks), room_within) | {id(each): room for each in document.blocks}
+    free = dict.fromkeys(_blocks_at_right_edge(document.blocks), room_within) | {
+        id(each): room for each in document.blocks
+    }
     for line in lines:
         if line.block is None or line.block.kind != "code" or glyphs.more not in line.text:
             continue
         if not any(piece.is_decoration and piece.text.strip() == glyphs.more for piece in line.pieces):
             continue
         if gap.search(line.text) or line.width < free.get(id(line.block), 0) - 1:
-            yield Fault(_at(line), f"room left in code: {line.text.strip()}")
+            yield Fault(_line_number(line), f"room left in code: {line.text.strip()}")
 
 
-def _free(blocks: Iterable[Block]) -> Iterator[int]:
-    """The ids of blocks that have nothing at their right up to the end of the room."""
+def _blocks_at_right_edge(blocks: Iterable[Block]) -> Iterator[int]:
+    """Yield the ids of blocks with nothing to the right of them."""
     for block in blocks:
         yield id(block)
         if block.kind in _OPEN_AT_THEIR_RIGHT:
-            yield from _free(block.children)
+            yield from _blocks_at_right_edge(block.children)
 
 
 def _broken_words(document: Document, width: int) -> Iterator[Fault]:
-    """Words that are broken in a column of a table though the others leave room for the longest one: each of them has
-    that much as its own longest word, and its text, or some of it, needs."""
+    """Yield words that are broken in a column of a table although the other columns have unused width.
+
+    A column needs the width of its longest word, and some width for its text.
+    """
     look = Styles.plain()
     for block in document.walk():
         columns = visible_columns(block) if block.kind == "table" and len(block.children) <= _MOST_ROWS else []
@@ -270,7 +279,7 @@ def _broken_words(document: Document, width: int) -> Iterator[Fault]:
         texts = [
             ["".join(piece.text for piece in row[at]) for row in grid.head + grid.body] for at in range(len(columns))
         ]
-        # Those of languages without blanks may be broken anywhere.
+        # Only ASCII words count: text in languages without spaces may be broken anywhere.
         words = [
             max((len(word) for text in column for word in _WITHOUT_WIDE.findall(text) if word.isascii()), default=1)
             for column in texts
@@ -288,7 +297,7 @@ def _broken_words(document: Document, width: int) -> Iterator[Fault]:
 
 
 def _marks_left(document: Document) -> Iterator[Fault]:
-    """Marks of bold text that stand at signs, where CommonMark takes them for words and the platform does not."""
+    """Yield bold marks that are shown as text. CommonMark reads them as text next to punctuation, the platform does not."""
     lines = document.source.split("\n")
     for block in document.walk():
         text = "".join(run.text if run.kind == "text" and "code" not in run.marks else "\ufffc" for run in block.runs)
@@ -302,8 +311,8 @@ def _marks_left(document: Document) -> Iterator[Fault]:
                 yield Fault(block.lines[0] + 1, f"bold at a sign: {match[0]}")
 
 
-def _undrawn(document: Document) -> Iterator[Fault]:
-    """Diagrams of which the source is shown: those that take the program too long say so, and are none."""
+def _diagrams_not_drawn(document: Document) -> Iterator[Fault]:
+    """Yield diagrams that are shown as source, unless drawing took too long, which the page reports."""
     for block in document.walk():
         if is_diagram(block):
             text = block.text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")

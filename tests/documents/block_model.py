@@ -1,6 +1,6 @@
-"""Any page there may be, as a tree of blocks: each kind with each of its attributes, as the table of the model has them.
+"""Random pages as trees of blocks: each kind of block with each of its attributes, as in the table of the block model.
 
-The tables below say of every kind what the model says. That none is forgotten is held by `test_block_model.py`.
+The tables below repeat the block model. `test_block_model.py` checks that they are complete.
 """
 
 from __future__ import annotations
@@ -253,8 +253,8 @@ def _block(draw: st.DrawFn, kind: str, depth: int = 0) -> Block:
     return block
 
 
-def _huge(block: Block) -> Block:
-    """A block with far more of what it has than is set at a time."""
+def _enlarged(block: Block) -> Block:
+    """Return the block with far more text or children than are laid out at a time."""
     if block.text:
         return block._replace(text=(block.text + "\n") * (20_000 // len(block.text)))
     if block.children:
@@ -265,7 +265,7 @@ def _huge(block: Block) -> Block:
 def _with_one_huge(block: Block, which: int) -> Block:
     """Return a copy of a block in which one block, counted in source order, is huge."""
     if which == 0:
-        return _huge(block)
+        return _enlarged(block)
     children = list(block.children)
     which -= 1
     for at, child in enumerate(children):
@@ -284,7 +284,7 @@ def blocks(kinds: Sequence[str] = ANYWHERE) -> st.SearchStrategy[Block]:
 
 @st.composite
 def pages(draw: st.DrawFn, most: int = 3) -> Document:
-    """Generate a page of at most so many top-level blocks. Every third page has one huge block."""
+    """Generate a page of at most `most` top-level blocks. Every third page has one huge block."""
     made = draw(st.lists(blocks(), max_size=most))
     if made and draw(st.sampled_from((False, False, True))):
         first = made[0]
@@ -293,25 +293,25 @@ def pages(draw: st.DrawFn, most: int = 3) -> Document:
 
 
 def page_of(blocks: Sequence[Block]) -> Document:
-    """Blocks as a page: each with a key and a place in the source of its own."""
+    """Return the blocks as a page, with unique keys and lines."""
     numbers, heads = count(), []
 
-    def placed(block: Block) -> Block:
+    def with_position(block: Block) -> Block:
         number = next(numbers)
-        children = tuple(map(placed, block.children))
+        children = tuple(map(with_position, block.children))
         last = children[-1].lines[1] if children else number + 1
         found = block._replace(children=children, key=f"b{number}", lines=(number, last))
         if block.kind == "heading":
             heads.append(Heading(int(block.attrs.get("level", 2)), plain_text(block.runs), found.key, found))
         return found
 
-    made = tuple(map(placed, blocks))
+    made = tuple(map(with_position, blocks))
     source = "\n".join(f"{block.kind} {block.key}" for block in _walk(made))
     return Document("A page", made, source, headings=tuple(heads))
 
 
 def edited(document: Document, random: Random) -> Document:
-    """A page of which parts were left out, moved, added and said otherwise."""
+    """Return the page with random parts deleted, moved, added and changed."""
     return page_of(_edited(document.blocks, random))
 
 

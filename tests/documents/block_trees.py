@@ -1,4 +1,4 @@
-"""Any trees of blocks, and pairs of trees of which one is the other with something changed."""
+"""Random trees of blocks, and pairs of trees that differ in a few places."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ _PARTS = {"list", "tabs", "stepper", "columns", "updates", "figure", "table", "c
 
 @st.composite
 def _edited(draw: st.DrawFn, block: Block) -> Block:
-    """The block with something else in one place."""
+    """Generate the block with one random change."""
     change = draw(st.sampled_from(["attrs", "words", "inside", "inside", "around"]))
     if change == "around" and block.kind not in (
         "item",
@@ -183,7 +183,7 @@ def _edited(draw: st.DrawFn, block: Block) -> Block:
 
 @st.composite
 def _edited_runs(draw: st.DrawFn, runs: tuple[Run, ...]) -> tuple[Run, ...]:
-    """The runs, of which one has other words, or looks otherwise or leads elsewhere."""
+    """Generate the runs with other text, marks, link or attributes in one run."""
     at = draw(st.integers(0, len(runs) - 1))
     other, run = draw(_RUN), runs[at]
     part = draw(st.sampled_from(["text", "marks", "link", "attrs"]))
@@ -193,7 +193,7 @@ def _edited_runs(draw: st.DrawFn, runs: tuple[Run, ...]) -> tuple[Run, ...]:
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[Document, Document]:
-    """Two pages: any, or one that is the other with a few things changed."""
+    """Generate two pages: usually a page and the same page with a few changes, sometimes two unrelated pages."""
     old = draw(st.lists(BLOCK, min_size=1, max_size=3))
     new = list(old)
     change = draw(st.sampled_from(["one", "one", "two", "moved", "any"]))
@@ -210,14 +210,14 @@ def pairs(draw: st.DrawFn) -> tuple[Document, Document]:
 def _document(blocks: list[Block]) -> Document:
     count = 0
 
-    def placed(block: Block) -> Block:
+    def with_position(block: Block) -> Block:
         nonlocal count
         first, count = count, count + 1
-        children = tuple(map(placed, block.children))
+        children = tuple(map(with_position, block.children))
         return block._replace(children=children, lines=(first, count), key=f"k{first}", text_line=first)
 
-    sealed = tuple(map(placed, blocks))
-    return Document("", sealed, "\n" * count)
+    positioned = tuple(map(with_position, blocks))
+    return Document("", positioned, "\n" * count)
 
 
 def canonical(block: Block) -> tuple[Any, ...]:

@@ -1,5 +1,4 @@
-"""Pages that take a careless reader longer than linear time or more than linear memory: for each a name, and the page
-with a number of its like."""
+"""Pages for which a naive parser needs more than linear time or memory. Each entry has a name and a function that makes a page of a given size."""
 
 from __future__ import annotations
 

@@ -14,15 +14,17 @@ from pathlib import Path
 from octavo.documents.parse import parse
 from tests.documents import audit, audit_of_lines
 from tests.documents.audit_of_lines import Fault
-from tests.documents.independent_reader import lost
+from tests.documents.independent_reader import missing_words
 
 WIDTHS = (80, 120, 200)
 
 
 def faults(source: str, widths: Iterable[int] = WIDTHS) -> list[Fault]:
-    """All that is wrong with a page, each once."""
+    """Return all faults of a page, without duplicates."""
     document = parse(source)
-    found = [Fault(said.line, f"not read: {said.text}") for said in lost(source, audit.tree_text(document.blocks))]
+    found = [
+        Fault(said.line, f"not read: {said.text}") for said in missing_words(source, audit.tree_text(document.blocks))
+    ]
     unread = {fault.what.replace("not read", "not shown") for fault in found}
     found += [Fault(0, f"out of place: {each}") for each in audit.misplaced(document)]
     found += audit_of_lines.faults(document, tuple(widths), source)
@@ -30,7 +32,7 @@ def faults(source: str, widths: Iterable[int] = WIDTHS) -> list[Fault]:
 
 
 def check(path: Path, widths: Iterable[int] = WIDTHS) -> list[Fault]:
-    """All that is wrong with the page of a file."""
+    """Return all faults of the page in a file."""
     return faults(path.read_text("utf-8", "replace"), widths)
 
 
@@ -41,14 +43,14 @@ def check_all(folder: Path, jobs: int = 1, widths: Iterable[int] = WIDTHS) -> It
         checked = [pool.submit(check, path, tuple(widths)) for path in pages]
         for path, future in zip(pages, checked, strict=True):
             error = future.exception()
-            yield path, [Fault(0, _told(error))] if error is not None else future.result()
+            yield path, [Fault(0, _describe_error(error))] if error is not None else future.result()
 
 
-def _told(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     """Return the exception of another process and its place."""
     trace = str(error.__cause__).strip().strip('"').rstrip()
     places = [line.strip() for line in trace.split("\n") if line.strip().startswith("File ")]
-    return f"{type(error).__name__}: {error} ({places[-1] if places else 'nobody knows where'})"
+    return f"{type(error).__name__}: {error} ({places[-1] if places else 'unknown place'})"
 
 
 def main() -> int:

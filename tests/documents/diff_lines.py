@@ -27,14 +27,14 @@ _SIGNS = {"equal": "{}", "insert": "[+{}]", "delete": "[-{}]", "format": "[f{}]"
 
 
 def marked(parts: Iterable[TextPart]) -> str:
-    """Words with what became of them: `[+came]`, `[-went]`, `[f looks otherwise]`, `[l leads elsewhere]`."""
+    """Return the words with their changes: `[+added]`, `[-removed]`, `[f other format]`, `[l other link]`."""
     return "".join(
         _SIGNS[word.op].format(word.run.text or str(word.run.attrs.get("src", word.run.kind))) for word in parts
     )
 
 
 def lines(diff: Diff) -> list[str]:
-    """A line for each entry: `=` how many stayed, `+`, `-`, `~` changed, `<` and `>` moved, `%` restructured."""
+    """Return a line per entry: `=` number of unchanged blocks, `+` added, `-` removed, `~` changed, `<` and `>` moved, `%` restructured."""
     return [*(f"page {setting}" for setting in diff.metadata), *_entries(diff.entries)]
 
 
@@ -77,7 +77,7 @@ def _parts(parts: Parts) -> Iterator[str]:
         case TableChange(columns=columns, rows=rows):
             for pair in columns:
                 if pair.old is None or pair.new is None:
-                    yield f"column {'+' if pair.new else '-'} {plain_text((pair.new or pair.old).title)}"  # type: ignore[union-attr]  # one of them is there
+                    yield f"column {'+' if pair.new else '-'} {plain_text((pair.new or pair.old).title)}"  # type: ignore[union-attr]  # one of the two is not None
             yield from _entries(rows)
         case ContainerChange(entries=entries, title=title):
             if title is not None and title.kinds:

@@ -1,4 +1,4 @@
-"""Pages of one huge block each, by the kind of the block. A naive layout of such a block stops the app for seconds."""
+"""Pages with one huge block each, by kind of block. A naive layout of such a block stops the app for seconds."""
 
 from __future__ import annotations
 
@@ -63,8 +63,7 @@ def _matrix(rows: int, columns: int) -> str:
 
 
 def edited(text: str, word: str = "x") -> str:
-    """Return a page with `word` added to every 49th line, or to every 49th word if it has few lines. The result always
-    differs from `text`."""
+    """Return a page with `word` added to every 49th line, or every 49th word of a page with few lines. The result always differs from `text`."""
     separator = "\n" if text.count("\n") > 200 else " "
     parts = text.split(separator)
     for index in range(20, len(parts), 49):

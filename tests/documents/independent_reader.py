@@ -1,5 +1,7 @@
-"""Reads the visible text of a page without the parser of Octavo: CommonMark by cmark-gfm, HTML by html5lib. Of the
-platform's markup, this module knows only the parts that are no text: tags, hidden columns, icons, formulas."""
+"""Reads the visible text of a page without Octavo's parser, with cmark-gfm for CommonMark and html5lib for HTML.
+
+Of the platform's markup, this module knows only the parts without text: tags, hidden columns, icons and formulas.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,13 @@ from octavo.api.safety import text as safe
 _WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+")
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n(?:.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _TAKEN_OUT = re.compile(
-    r"^[ \t]*<!--(?:(?!-->).)*-->"  # a comment, with the tags in it
-    r"|(?<!\\)\{%[^\n%{}]*[\"'][ \t]*\}(?=[ \t]*$)"  # a tag whose end lacks its sign
-    r"|(?<!\\)\{%(?:(?!\{%).)*?%\}"  # a tag
-    r"|^[ \t]*</?[A-Z]\w*(?:\s[^<>]*)?>[ \t]*$"  # one of a component, as other systems have them
-    r"|(?<=\s)[\w-]+=\{\{[^{}]*\}\}(?=[^<>]*>)"  # an attribute of theirs
-    r"|^\$\$[ \t]*\n(?:(?!\$\$).)*?\n\$\$[ \t]*$"  # a formula with signs on lines of their own: it may have blank lines
-    r"|\$\$(?:[^$`\n]|\$(?!\$)|\n(?![ \t]*\n))+\$\$",  # another
+    r"^[ \t]*<!--(?:(?!-->).)*-->"  # A comment, including tags in it.
+    r"|(?<!\\)\{%[^\n%{}]*[\"'][ \t]*\}(?=[ \t]*$)"  # A tag whose end lacks its percent sign.
+    r"|(?<!\\)\{%(?:(?!\{%).)*?%\}"  # A tag.
+    r"|^[ \t]*</?[A-Z]\w*(?:\s[^<>]*)?>[ \t]*$"  # A component of another documentation system.
+    r"|(?<=\s)[\w-]+=\{\{[^{}]*\}\}(?=[^<>]*>)"  # An attribute of a component.
+    r"|^\$\$[ \t]*\n(?:(?!\$\$).)*?\n\$\$[ \t]*$"  # A formula with its signs on separate lines, which may contain blank lines.
+    r"|\$\$(?:[^$`\n]|\$(?!\$)|\n(?![ \t]*\n))+\$\$",  # Any other formula.
     re.DOTALL | re.MULTILINE,
 )
 _HELD = re.compile(r"<!--held (\d+)-->|(?:\ue000|data-held=)(\d+)\ue001?")
@@ -104,15 +106,15 @@ _FALLBACKS = re.compile(r"\{%-?\s*(end)?(openapi[\w-]*|swagger)(?=\s)(.*?\bsrc=)
 _REFS = re.compile(r"\{%-?\s*(end)?(content-ref|page-ref)\b")
 
 
-class Said(NamedTuple):
-    """Words that stand together, and the line they begin on, counted from 1."""
+class VisibleText(NamedTuple):
+    """Text that belongs together, and its first line, counted from 1."""
 
     text: str
     line: int
 
 
 def words_in(text: str) -> list[str]:
-    """The words of a text, those of Chinese and Japanese by their signs; raised, wide and capital letters as plain ones."""
+    """Return the normalized words of a text. Each Chinese or Japanese character is a word."""
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
@@ -121,14 +123,14 @@ def letters_in(text: str) -> str:
     return _ONLY_WORDS.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
-def read(source: str) -> list[Said]:
-    """All that a page says, in its order."""
+def read(source: str) -> list[VisibleText]:
+    """Return all visible texts of a page in order."""
     source = source.replace("\r\n", "\n").replace("\r", "\n")
-    source = _CODE_IN_TAG.sub(_in_fences, _NO_FENCE.sub(r"\1·", source))
+    source = _CODE_IN_TAG.sub(_as_fenced_code, _NO_FENCE.sub(r"\1·", source))
     return list(_Reader(safe(source)).read())
 
 
-def _in_fences(found: re.Match[str]) -> str:
+def _as_fenced_code(found: re.Match[str]) -> str:
     return found[0] if found["code"] is None else f"{_FENCE}\n{found['code']}{_FENCE}\n"
 
 
@@ -143,22 +145,22 @@ class _Reader:
     """The line of the source of each line that is read."""
     line: int = 1
     text: str = ""
-    said: list[Said] = field(default_factory=list)
+    said: list[VisibleText] = field(default_factory=list)
     is_fallback: bool = False
     is_ref: bool = False
 
-    def read(self) -> list[Said]:
+    def read(self) -> list[VisibleText]:
         options = Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_FOOTNOTES | Options.CMARK_OPT_SOURCEPOS
         extensions = ["table", "strikethrough", "tasklist"]
         page = cmarkgfm.markdown_to_html_with_extensions(self._without_tags(), options=options, extensions=extensions)
-        # Comments before the body would be in no element.
+        # html5lib puts comments before the body into no element.
         body = "<body>" + _NOTHING.sub("", page)
         self._element(html5lib.parse(body, treebuilder="etree", namespaceHTMLElements=False))
         self._end()
         return self.said
 
     def _without_tags(self) -> str:
-        """The markdown with a comment in the place of each tag and formula. In code it is put back."""
+        """Return the markdown with placeholders for tags and formulas. In code, the tags are put back."""
         source = self.source
         first = _FRONT_MATTER.match(source)
         self.first = first.end() if first is not None else 0
@@ -171,7 +173,7 @@ class _Reader:
                 row = "&nbsp;"
             if (
                 is_code and (mark := _HELD.fullmatch(row)) and mark[1]
-            ):  # its blanks are held, by which code in a list goes on
+            ):  # The placeholder hides the indentation, which keeps code inside a list.
                 held = self.held[int(mark[1])]
                 row = held[: len(held) - len(held.lstrip())] + row
             indent = row[: len(row) - len(row.lstrip())]
@@ -180,14 +182,17 @@ class _Reader:
                 out.append(closing[1])
                 self.lines.append(number)
                 behind = closing[2]
-            # What stands behind a tag on its line is read as markdown only on a line of its own.
+            # Text after a tag is read as markdown only on its own line.
             while (mark := _HELD.match(behind.strip())) and mark[1] and behind.strip() != mark[0]:
                 out.append(indent + mark[0])
                 self.lines.append(number)
                 behind = indent + behind.strip()[mark.end() :].strip()
             out.append(behind)
             self.lines.append(number)
-            if row.rstrip() in ("</details>", "</div>"):  # what follows at once is markdown, not more of its block
+            if row.rstrip() in (
+                "</details>",
+                "</div>",
+            ):  # Text directly after a tag is markdown, not part of the HTML block.
                 out.append("")
                 self.lines.append(number)
             number += 1 + sum(self.held[int(tag or formula)].count("\n") for tag, formula in _HELD.findall(row))
@@ -208,7 +213,7 @@ class _Reader:
 
     def _element(self, element: Element, *, code: bool = False) -> None:
         name = element.tag
-        if callable(name):  # a comment
+        if callable(name):  # A comment
             if name is Comment:
                 self._comment(element.text or "", code=code)
             return
@@ -227,7 +232,7 @@ class _Reader:
         if name == "figure":
             caption = letters_in(" ".join(text for each in element.iter("figcaption") for text in each.itertext()))
             for image in element.iter("img"):
-                if letters_in(image.get("alt") or "") == caption:  # said twice, it is shown once
+                if letters_in(image.get("alt") or "") == caption:  # The same text twice is shown once.
                     image.set("alt", "")
         if name == "img":
             alt = element.get("alt") or ""
@@ -236,7 +241,7 @@ class _Reader:
             self._table(element)
         else:
             before = len(self.text)
-            self._inside(element, code=code or name in ("code", "pre"))
+            self._children_of(element, code=code or name in ("code", "pre"))
             if name in ("h1", "h2", "h3", "h4", "h5", "h6"):
                 self.text = _OWN_ID.sub("", self.text)
             is_mention = element.get("title") == "mention" or element.get("data-mention") is not None
@@ -245,7 +250,7 @@ class _Reader:
         if not within:
             self._end()
 
-    def _inside(self, element: Element, *, code: bool) -> None:
+    def _children_of(self, element: Element, *, code: bool) -> None:
         self._say(element.text or "", code=code)
         for child in element:
             self._element(child, code=code)
@@ -275,9 +280,11 @@ class _Reader:
         rows = [row for row in table.iter("tr") if id(row) not in within]
         heads = _cells(rows[0]) if rows else []
         titled = table.get("data-column-title-hidden") is None and table.get("data-header-hidden") is None
-        # A card says the title of a column only above what it has in it.
-        told = rows[1:] if table.get("data-view") == "cards" else rows
-        used = {at for row in told for at, cell in enumerate(_cells(row)) if len(cell) or (cell.text or "").strip()}
+        # A card shows the title of a column only if its cell is not empty.
+        data_rows = rows[1:] if table.get("data-view") == "cards" else rows
+        used = {
+            at for row in data_rows for at, cell in enumerate(_cells(row)) if len(cell) or (cell.text or "").strip()
+        }
         for row in rows:
             for at, cell in enumerate(_cells(row)):
                 head = heads[at] if at < len(heads) else None
@@ -295,7 +302,7 @@ class _Reader:
 
     def _end(self) -> None:
         if self.text.strip() and not self.is_fallback:
-            self.said.append(Said(self.text, self.line))
+            self.said.append(VisibleText(self.text, self.line))
         self.text = ""
 
     def _line_at(self, number: int) -> int:
@@ -307,15 +314,17 @@ def _cells(row: Element) -> list[Element]:
 
 
 def components(source: str) -> list[str]:
-    """The markup of other systems in a page, as it is written: read by none of them, some of it stands there as text."""
+    """Return the source of components of other documentation systems. Some of it is shown as text."""
     reader = _Reader(safe(source))
     reader.read()
     return [held for held in reader.held if held.lstrip().startswith("<")]
 
 
-def lost(source: str, *shown: str) -> Iterator[Said]:
-    """The words of a page that stand in none of the texts that are shown of it, as often as they should. Where letters
-    are joined or parted otherwise than in the page, all the letters of the word are looked for in a row."""
+def missing_words(source: str, *shown: str) -> Iterator[VisibleText]:
+    """Yield the words of a page that no shown text contains often enough.
+
+    Words that are joined or split differently count as shown if all their letters follow one another.
+    """
     said = read(source)
     wanted = Counter(word for each in said for word in words_in(each.text))
     found = [Counter(words_in(text)) for text in shown]
@@ -328,4 +337,4 @@ def lost(source: str, *shown: str) -> Iterator[Said]:
         if max(each.count(word) for each in shown_letters) >= letters.count(word):
             continue
         where = next(each.line for each in said if word in words_in(each.text))
-        yield Said(word if times == 1 else f"{word} ({times} times)", where)
+        yield VisibleText(word if times == 1 else f"{word} ({times} times)", where)

@@ -1,4 +1,4 @@
-"""Nodes of JSON documents, made by hand."""
+"""Nodes of JSON documents for tests."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ Node = dict[str, Any]
 
 
 def text(words: str, *marks: str) -> Node:
-    """A text of one leaf."""
+    """Return a text node with one leaf."""
     given = [{"object": "mark", "type": mark} for mark in marks]
     return {"object": "text", "leaves": [{"object": "leaf", "text": words, "marks": given}]}
 
 
 def colored(words: str, color: str, background: str) -> Node:
-    """A text with colours."""
+    """Return a text node with a text color."""
     mark = {"object": "mark", "type": "color", "data": {"text": color, "background": background}}
     return {"object": "text", "leaves": [{"object": "leaf", "text": words, "marks": [mark]}]}
 
@@ -24,18 +24,18 @@ def nodes_of(children: tuple[Node | str, ...]) -> list[Node]:
 
 
 def block(type: str, /, *children: Node | str, **data: Any) -> Node:
-    """A block with children."""
+    """Return a block with children."""
     return {"object": "block", "type": type, "data": data, "nodes": nodes_of(children)}
 
 
 def void(type: str, fragments: dict[str, list[Node]] | None = None, /, **data: Any) -> Node:
-    """A block without children."""
+    """Return a block without children."""
     named = [{"object": "fragment", "fragment": name, "nodes": nodes} for name, nodes in (fragments or {}).items()]
     return {"object": "block", "type": type, "isVoid": True, "data": data, "fragments": named}
 
 
 def inline(type: str, /, *children: Node | str, **data: Any) -> Node:
-    """An inline."""
+    """Return an inline node."""
     return {"object": "inline", "type": type, "data": data, "nodes": nodes_of(children)}
 
 
@@ -44,7 +44,7 @@ def paragraph(*children: Node | str) -> Node:
 
 
 def item(*children: Node | str, **data: Any) -> Node:
-    """A list item that holds a paragraph, and blocks after it."""
+    """Return a list item with a paragraph, followed by other blocks."""
     return block(
         "list-item", paragraph(children[0]), *(each for each in children[1:] if isinstance(each, dict)), **data
     )

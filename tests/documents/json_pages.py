@@ -1,4 +1,4 @@
-"""Constructs written twice, as markdown and as JSON documents: name, markdown, nodes."""
+"""The same constructs as Markdown and as JSON documents: name, Markdown, nodes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Pages of parts with unique words, and edits of two users. The expected merge is computed from the edits, not from
-the texts."""
+"""Random pages with unique words, and edits by two users. The expected merge is computed from the edits, not from the texts."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "
 
 
 def words_of(name: str) -> list[str]:
-    """Words that no other part has by chance: what is alike is the same part."""
+    """Return random words for a part, always the same for the same name. No other part has such a sequence of words."""
     return list(_words_of(name))
 
 
@@ -73,7 +72,7 @@ class Page:
 
 
 def text(part: Part, depth: int = 0) -> str:
-    """The part as platform markdown."""
+    """Return a part as Markdown of the platform."""
     said = " ".join(part.words)
     match part.kind:
         case "root":
@@ -118,8 +117,8 @@ def is_html(table: Part) -> bool:
     return int(table.name[1:-1]) % 3 == 0
 
 
-class Making:
-    """Draws a page and what was done to it."""
+class PageMaker:
+    """Draws a page, and counts the names of its parts."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
@@ -139,14 +138,14 @@ class Making:
             for _ in range(self.draw(st.integers(1, 5 if kind != "item" else 2))):
                 each = self.draw(st.sampled_from(inner))
                 if each == last and each in ("list", "table", "code"):
-                    each = "paragraph"  # two lists beside each other would be one
+                    each = "paragraph"  # Two adjacent lists would be read as one.
                 made.parts.append(self.part(each, depth + 1))
                 last = each
         return made
 
 
-def of(page: Part, name: str) -> tuple[Part, Part]:
-    """A part by its name, and what it is in."""
+def find_part(page: Part, name: str) -> tuple[Part, Part]:
+    """Return the part with this name and the part that contains it. Raises LookupError if there is none."""
     for above in page.walk():
         for each in above.parts:
             if each.name == name:
@@ -156,10 +155,10 @@ def of(page: Part, name: str) -> tuple[Part, Part]:
 
 @st.composite
 def pages(draw: st.DrawFn, *, moves: bool = True) -> Page:
-    """One side edits, deletes, adds and moves; the other edits. Both may edit the same."""
-    making = Making(draw)
-    base = making.part("root")
-    shaper: Who = draw(st.sampled_from(["main", "request"]))
+    """Generate a page: one side edits, deletes, adds and moves; the other side edits. Both may edit the same part."""
+    maker = PageMaker(draw)
+    base = maker.part("root")
+    moving_side: Who = draw(st.sampled_from(["main", "request"]))
     sides: dict[Who, Part] = {"main": base.copy(), "request": base.copy()}
     decided: dict[Who, Part] = {"main": base.copy(), "request": base.copy()}
     said = [each.name for each in base.walk() if each.kind in SAID]
@@ -167,21 +166,21 @@ def pages(draw: st.DrawFn, *, moves: bool = True) -> Page:
     who: Who
     for who in sides:
         for name in draw(st.lists(st.sampled_from(said), max_size=4, unique=True)) if said else []:
-            _, part = of(sides[who], name)
+            _, part = find_part(sides[who], name)
             at = draw(st.integers(1, len(part.words) - 1))
             part.words[at] = f"{who}{at}"
             edits[who][name] = part.words
     page = Page(base, sides["main"], sides["request"], decided)
     for each, result in decided.items():
         for name in {*edits["main"], *edits["request"]}:
-            of(result, name)[1].words = merged_words(base, sides, name, each)
-    return shaped(draw, making, page, shaper, edits, moves=moves)
+            find_part(result, name)[1].words = merged_words(base, sides, name, each)
+    return apply_changes(draw, maker, page, moving_side, edits, moves=moves)
 
 
 def merged_words(base: Part, sides: dict[Who, Part], name: str, wanted: Who) -> list[str]:
     """Return the text of a part if its conflicts take one side. The cells of a row are separate conflicts."""
-    kind = of(base, name)[1].kind
-    before, ours, theirs = (of(each, name)[1].words for each in (base, sides["main"], sides["request"]))
+    kind = find_part(base, name)[1].kind
+    before, ours, theirs = (find_part(each, name)[1].words for each in (base, sides["main"], sides["request"]))
     if kind != "row":
         return list(theirs if ours == before or (wanted == "request" and theirs != before) else ours)
     result: list[str] = []
@@ -195,25 +194,25 @@ def deleted_with(part: Part, base: Part, deleted: set[str]) -> set[str]:
     """Return the names of a part and of the adjacent deleted parts. Rows and items are separate."""
     run = {part.name}
     if part.kind not in ("row", "item"):
-        names = [each.name for each in of(base, part.name)[0].parts]
+        names = [each.name for each in find_part(base, part.name)[0].parts]
         at = names.index(part.name)
         for beside in (names[:at][::-1], names[at + 1 :]):
             run |= set(takewhile(deleted.__contains__, beside))
     return run
 
 
-def shaped(
+def apply_changes(
     draw: st.DrawFn,
-    making: Making,
+    maker: PageMaker,
     page: Page,
-    shaper: Who,
+    moving_side: Who,
     edits: dict[Who, dict[str, list[str]]],
     *,
     moves: bool,
 ) -> Page:
     """Apply the deletions, additions and moves of a side to its text and to the expected result."""
-    other: Who = "request" if shaper == "main" else "main"
-    side = page.main if shaper == "main" else page.this
+    other: Who = "request" if moving_side == "main" else "main"
+    side = page.main if moving_side == "main" else page.this
     done: dict[str, str] = {}
     deleted: set[str] = set()
     for what in draw(st.lists(st.sampled_from(["delete", "add", "move" if moves else "add"]), max_size=3)):
@@ -224,40 +223,40 @@ def shaped(
         if not every:
             break
         part = draw(st.sampled_from(every))
-        above, _ = of(side, part.name)
+        above, _ = find_part(side, part.name)
         if done.setdefault(above.name, what) != what:
-            continue  # what goes where something comes is that thing, written anew
+            continue  # Deleting and adding at the same place counts as rewriting, which is not the subject here.
         if what == "delete":
             if len(above.parts) == 1:
-                continue  # the block around it would be deleted too, and an empty page is one conflict about the whole page
+                continue  # Deleting the last part also deletes its block, and an empty page makes one conflict for the whole page.
             at = above.parts.index(part)
             around = [each.kind for each in (*above.parts[max(0, at - 1) : at], *above.parts[at + 1 : at + 2])]
             if len(around) == 2 and around[0] == around[1] in ("list", "table", "code"):
-                continue  # two lists beside each other would be one
+                continue  # The two adjacent lists would be read as one.
             if len(run := deleted_with(part, page.base, deleted)) > 1 and not run.isdisjoint(edits[other]):
-                continue  # neighbours that were deleted together are decided together: another test holds that
+                continue  # Adjacent deleted parts are one conflict: another test checks these.
             deleted.add(part.name)
             above.parts.remove(part)
             for who, result in page.decided.items():
                 if who == other and part.name in edits[other]:
-                    of(result, part.name)[1].words = list(edits[other][part.name])
-                    continue  # the other side edited it, and that is what was chosen
-                over, it = of(result, part.name)
+                    find_part(result, part.name)[1].words = list(edits[other][part.name])
+                    continue  # The other side edited the part, and its text was chosen.
+                over, it = find_part(result, part.name)
                 over.parts.remove(it)
         elif what == "add":
-            making.count += 1
-            made = Part(part.kind, f"a{making.count}x", words_of(f"a{making.count}x"))
+            maker.count += 1
+            made = Part(part.kind, f"a{maker.count}x", words_of(f"a{maker.count}x"))
             for result in (side, *page.decided.values()):
-                over, it = of(result, part.name)
+                over, it = find_part(result, part.name)
                 over.parts.insert(over.parts.index(it) + 1, made.copy())
         elif what == "move" and part.kind in ("paragraph", "item", "row"):
             sibling = draw(st.sampled_from([each for each in above.parts if each is not part] or [part]))
-            if sibling is part or sibling.name not in {each.name for each in of(page.base, part.name)[0].parts}:
+            if sibling is part or sibling.name not in {each.name for each in find_part(page.base, part.name)[0].parts}:
                 continue
-            note(f"{shaper} moved {part.name} behind {sibling.name}")
+            note(f"{moving_side} moved {part.name} behind {sibling.name}")
             for result in (side, *page.decided.values()):
-                over, it = of(result, part.name)
+                over, it = find_part(result, part.name)
                 over.parts.remove(it)
-                over, after = of(result, sibling.name)
+                over, after = find_part(result, sibling.name)
                 over.parts.insert(over.parts.index(after) + 1, it)
     return page

@@ -1,4 +1,4 @@
-"""Trees as compact text, for expectations that can be read."""
+"""Trees as compact text, for readable expectations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def outline(markdown: str) -> str:
 
 
 def inline(markdown: str) -> str:
-    """The runs of the only block of a page."""
+    """Return the runs of a page with one block."""
     (block,) = parse(markdown).blocks
     return " ".join(map(_run, block.runs))
 

@@ -1,4 +1,4 @@
-"""Random pages and random edits of them. Every word of a page is there once, so that a count of words shows text that was lost or doubled."""
+"""Random pages and random edits of pages. Each word occurs once on a page, so that counting words finds lost and duplicated text."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Node:
     level: int = 0
 
     def walk(self, above: Node | None = None) -> Iterator[tuple[Node, Node | None]]:
-        """Yield each node with the one it is in."""
+        """Yield each node with the node that contains it."""
         yield self, above
         for child in self.children:
             yield from child.walk(self)
 
 
 class Writer:
-    """Makes nodes of new words. The words of one writer begin with a letter: `w` in the base, `m` in main, `r` in the request."""
+    """Creates nodes with new words. Words begin with the letter of their writer: `w` in the base, `m` on main, `r` in the change request."""
 
     def __init__(self, chance: random.Random, letter: str) -> None:
         self.chance, self._letter, self._count = chance, letter, 0
@@ -91,12 +91,14 @@ class Writer:
         page = Node("page")
         for _ in range(size):
             kind = self.chance.choice(kinds)
-            page.children.append(self.node("paragraph" if _fuses(page.children, len(page.children), kind) else kind))
+            page.children.append(
+                self.node("paragraph" if _joins_neighbor(page.children, len(page.children), kind) else kind)
+            )
         return page
 
 
 def text(node: Node, indent: str = "") -> str:
-    """Return the node as markdown, with its last line end."""
+    """Return the node as Markdown, with a final line break."""
     said = " ".join(" ".join(each) for each in node.texts)
     blocks = "\n".join(text(each) for each in node.children) if node.kind in (*BLOCKS, "tabs", "stepper") else ""
     match node.kind:
@@ -129,18 +131,18 @@ def text(node: Node, indent: str = "") -> str:
     return f'{{% {node.kind} {option}="{node.name}" %}}\n{blocks}{{% end{node.kind} %}}\n'
 
 
-def _fuses(siblings: list[Node], at: int, kind: str) -> bool:
-    """Return whether a block at this place would be read as one with a block beside it."""
+def _joins_neighbor(siblings: list[Node], at: int, kind: str) -> bool:
+    """Return True if a block at this place would be read as one block with its neighbor."""
     return kind in FUSING and any(0 <= n < len(siblings) and siblings[n].kind == kind for n in (at - 1, at))
 
 
-def _gap_fuses(siblings: list[Node], start: int, end: int) -> bool:
-    """Return whether the blocks around a range would be read as one without it."""
-    return start > 0 and end < len(siblings) and _fuses([siblings[start - 1]], 1, siblings[end].kind)
+def _joins_without(siblings: list[Node], start: int, end: int) -> bool:
+    """Return True if the blocks around a range would be read as one block without the range."""
+    return start > 0 and end < len(siblings) and _joins_neighbor([siblings[start - 1]], 1, siblings[end].kind)
 
 
 def edit(page: Node, writer: Writer, what: str, within: Node | None = None) -> bool:
-    """Edit a random node of the page, or of one node of it. Return False if there is none that can be edited so."""
+    """Edit a random node of the page, or of one node of the page. Return False if no node allows this edit."""
     nodes = [(node, above or page) for node, above in (within or page).walk() if node.kind != "page"]
     writer.chance.shuffle(nodes)
     return any(_edit_node(page, node, above, writer, what) for node, above in nodes)
@@ -158,17 +160,17 @@ def _edit_node(page: Node, node: Node, above: Node, writer: Writer, what: str) -
             node.name = writer.word()
         case "insert":
             new = chance.choice(["paragraph", "paragraph", "hint", "table", "list", "code"]) if is_block else kind
-            if _fuses(siblings, at + 1, new):
+            if _joins_neighbor(siblings, at + 1, new):
                 return False
             siblings.insert(at + 1, writer.row(len(node.texts)) if new == "row" else writer.node(new, 3))
         case "section" if above.kind == "page":
             siblings[at + 1 : at + 1] = [writer.node(each) for each in ("heading", "paragraph", "paragraph")]
-        case "delete" if len(siblings) > 1 and not _gap_fuses(siblings, at, at + 1):
+        case "delete" if len(siblings) > 1 and not _joins_without(siblings, at, at + 1):
             del siblings[at]
         case "cut" if kind == "heading" and above.kind == "page":
             rest = (n for n, each in enumerate(siblings) if n > at and 0 < each.level <= node.level)
             end = next(rest, len(siblings))
-            if end - at == len(siblings) or _gap_fuses(siblings, at, end):
+            if end - at == len(siblings) or _joins_without(siblings, at, end):
                 return False
             del siblings[at:end]
         case "move" | "away" if len(siblings) > 1 and kind not in ("line", *FUSING):
@@ -177,7 +179,7 @@ def _edit_node(page: Node, node: Node, above: Node, writer: Writer, what: str) -
                 each for each, _ in page.walk() if each is not above and each.kind in BLOCKS and id(each) not in inside
             ]
             homes = [above] if what == "move" else homes
-            if not (what == "move" or is_block) or not homes or _gap_fuses(siblings, at, at + 1):
+            if not (what == "move" or is_block) or not homes or _joins_without(siblings, at, at + 1):
                 return False
             home = chance.choice(homes)
             if kind == "heading" and home.kind != "page":
@@ -192,11 +194,12 @@ def _edit_node(page: Node, node: Node, above: Node, writer: Writer, what: str) -
         case "wrap" if is_block and kind in ("paragraph", "list", "code", "table"):
             siblings[at] = Node("hint", writer.word(), children=[node])
         case "unwrap" if kind in ("hint", "details") and not (
-            _fuses(siblings, at, node.children[0].kind) or _fuses(siblings, at + 1, node.children[-1].kind)
+            _joins_neighbor(siblings, at, node.children[0].kind)
+            or _joins_neighbor(siblings, at + 1, node.children[-1].kind)
         ):
             siblings[at : at + 1] = node.children
         case "kind" if kind in ("paragraph", "table"):
-            if _fuses(siblings, at, "list") or _fuses(siblings, at + 1, "list"):
+            if _joins_neighbor(siblings, at, "list") or _joins_neighbor(siblings, at + 1, "list"):
                 return False
             rows = (
                 node.texts
@@ -225,7 +228,7 @@ def _edit_node(page: Node, node: Node, above: Node, writer: Writer, what: str) -
 
 @dataclass(frozen=True)
 class ThreeTexts:
-    """The versions of a page."""
+    """Three versions of a page: base, main and change request."""
 
     base: str
     main: str
@@ -236,7 +239,7 @@ class ThreeTexts:
 
 
 def edited_by_both(seed: int, size: int, edits: tuple[int, int]) -> ThreeTexts:
-    """Return a page and two pages made of it by so many random edits."""
+    """Return a page, and two versions of the page after random edits."""
     chance = random.Random(seed)
     base = Writer(chance, "w").page(size)
     sides = []
@@ -249,7 +252,7 @@ def edited_by_both(seed: int, size: int, edits: tuple[int, int]) -> ThreeTexts:
 
 
 def edited_apart(seed: int, size: int) -> tuple[ThreeTexts, str]:
-    """Return a page, two pages made of it by an edit in blocks far from each other, and the page with both edits."""
+    """Return a page, two versions with one edit each in distant blocks, and the page with both edits."""
     chance = random.Random(seed)
     base = Writer(chance, "w").page(size)
     first = chance.randrange(0, size - 3)

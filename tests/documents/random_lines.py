@@ -1,4 +1,4 @@
-"""Random lines of markdown, most of them markup that is not closed, and random edits of them."""
+"""Random lines of Markdown, mostly unclosed markup, and random edits of the lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXTS = st.lists(LINES, max_size=24).map("\n".join)
 
 @st.composite
 def edited(draw: st.DrawFn, text: str) -> str:
-    """`text` with a few lines changed, added or deleted."""
+    """Generate `text` with a few lines changed, added or deleted."""
     result = text.split("\n")
     for _ in range(draw(st.integers(0, 4))):
         start = draw(st.integers(0, len(result)))
@@ -26,6 +26,6 @@ def edited(draw: st.DrawFn, text: str) -> str:
 
 @st.composite
 def three_texts(draw: st.DrawFn) -> tuple[str, str, str]:
-    """A text, and two texts made of it by random edits."""
+    """Generate a text, and two texts that result from random edits."""
     base = draw(TEXTS)
     return base, draw(edited(base)), draw(edited(base))

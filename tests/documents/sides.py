@@ -29,18 +29,18 @@ def check_sides(diff: Diff, old: Document, new: Document) -> None:
 
 
 def _check(entries: tuple[Entry, ...], old: tuple[Block, ...], new: tuple[Block, ...]) -> None:
-    assert old_side(entries) == list(old)
-    assert new_side(entries) == list(new)
+    assert blocks_before(entries) == list(old)
+    assert blocks_after(entries) == list(new)
     for entry in entries:
         match entry:
             case ChangedBlock(parts=parts):
-                assert says_something(entry)
+                assert shows_a_difference(entry)
                 if isinstance(parts, (ContainerChange, TableChange)):
                     within = parts.entries if isinstance(parts, ContainerChange) else parts.rows
                     _check(within, entry.old.children, entry.new.children)
 
 
-def says_something(entry: ChangedBlock) -> bool:
+def shows_a_difference(entry: ChangedBlock) -> bool:
     """Return whether a change shows a difference."""
     if entry.settings or entry.old.kind != entry.new.kind:
         return True
@@ -59,8 +59,8 @@ def says_something(entry: ChangedBlock) -> bool:
     return entry.old.plain() != entry.new.plain()
 
 
-def old_side(entries: Iterable[Entry]) -> list[Block]:
-    """The blocks of the page as it was."""
+def blocks_before(entries: Iterable[Entry]) -> list[Block]:
+    """Return the blocks of the old page."""
     found: list[Block] = []
     for entry in entries:
         match entry:
@@ -71,8 +71,8 @@ def old_side(entries: Iterable[Entry]) -> list[Block]:
     return found
 
 
-def new_side(entries: Iterable[Entry]) -> list[Block]:
-    """The blocks of the page as it is."""
+def blocks_after(entries: Iterable[Entry]) -> list[Block]:
+    """Return the blocks of the new page."""
     found: list[Block] = []
     for entry in entries:
         match entry:
@@ -83,12 +83,12 @@ def new_side(entries: Iterable[Entry]) -> list[Block]:
     return found
 
 
-def moves_to_the_same_place(diff: Diff) -> list[str]:
-    """Return the texts of blocks that are said to have moved although they passed no block that stayed."""
+def moves_without_effect(diff: Diff) -> list[str]:
+    """Return the texts of moved blocks that have not passed any unchanged block."""
     places: dict[int, dict[bool, int]] = {}
     texts: dict[int, str] = {}
 
-    def count(entries: Iterable[Entry], stayed: int) -> int:
+    def count_stayed(entries: Iterable[Entry], stayed: int) -> int:
         for entry in entries:
             match entry:
                 case UnchangedBlocks(new=blocks):
@@ -97,14 +97,14 @@ def moves_to_the_same_place(diff: Diff) -> list[str]:
                     places.setdefault(number, {})[arrives] = stayed
                     texts[number] = block.plain()
                 case ChangedBlock(parts=ContainerChange(entries=within)):
-                    stayed = count(within, stayed)
+                    stayed = count_stayed(within, stayed)
                 case ChangedBlock(parts=TableChange(rows=rows)):
-                    stayed = count(rows, stayed) + 1
+                    stayed = count_stayed(rows, stayed) + 1
                 case ChangedBlock():
                     stayed += 1
                 case AddedBlock(entries=within) | RemovedBlock(entries=within) | RestructuredBlocks(entries=within):
-                    stayed = count(within, stayed)
+                    stayed = count_stayed(within, stayed)
         return stayed
 
-    count(diff.entries, 0)
+    count_stayed(diff.entries, 0)
     return [texts[number] for number, place in places.items() if place[True] == place[False]]

@@ -1,4 +1,4 @@
-"""The blocks of two versions as one list, and the places of notes in them."""
+"""The blocks of two versions as one list, and the places of notes in the list."""
 
 from __future__ import annotations
 
@@ -166,6 +166,6 @@ def test_note_for_an_older_revision_follows_its_block() -> None:
         ("", "paragraph", "the quote is in 2 blocks of time"),
     ],
 )
-def test_note_without_a_place_is_refused(key: str, quote: str, reason: str) -> None:
+def test_note_without_a_block_is_refused(key: str, quote: str, reason: str) -> None:
     page = parse("A paragraph, which says nothing.\n\nAnother paragraph.")
     assert NotePlaces(page, page, "time").find(key, quote) == reason

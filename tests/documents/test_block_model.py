@@ -9,7 +9,7 @@ from tests.documents.block_model import CHILDREN, HAVE_RUNS, HAVE_TEXT, KINDS, R
 
 
 def _rows(first: str) -> dict[str, tuple[str, str]]:
-    """The rows of the table of the model that begins with such a head: what goes on below belongs to the row above."""
+    """Return the rows of the table with this first heading. A line without a name continues the row above."""
     table = next(part for part in (model.__doc__ or "").split("\n\n") if part.startswith(f"| {first} "))
     out: dict[str, tuple[str, str]] = {}
     last = ""
@@ -22,7 +22,7 @@ def _rows(first: str) -> dict[str, tuple[str, str]]:
 
 
 def _names(said: str) -> set[str]:
-    """The names of attributes, without what is said of them."""
+    """Return the names of attributes without their descriptions."""
     plain = re.sub(r"\([^()]*(?:\([^()]*\)[^()]*)*\)", "", said).replace(";", ",")
     return {found for part in plain.split(",") if (found := part.strip().split(" ")[0])} - {"columns"}
 

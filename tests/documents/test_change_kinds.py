@@ -1,4 +1,4 @@
-"""What changes affect: numbers and links before wording, and the changes after which a page says the same."""
+"""What changes affect: numbers and links rank before wording. Some changes leave the meaning of a page unchanged."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_changed_code_blocks_are_commands_or_code() -> None:
     assert only_kinds(shell.format("all"), shell.format("install")) == {"command"}
 
 
-def test_indentation_of_code_has_meaning_and_trailing_space_not() -> None:
+def test_changed_indentation_of_code_counts_and_trailing_space_does_not() -> None:
     code = "```yaml\na:\n{}b: c{}\n```"
     assert only_kinds(code.format("  ", ""), code.format("", "")) == {"code"}
     assert only_kinds(code.format("  ", ""), code.format("  ", "   ")) == {"white space"}
@@ -191,7 +191,7 @@ def test_numbers_and_units_of_text(text: str, numbers: tuple[str, ...], units: t
 
 @needs_corpus
 @pytest.mark.parametrize("folder", sorted(PAIRS.iterdir()) if PAIRS.is_dir() else [], ids=lambda path: path.name[:2])
-def test_real_pages_have_kind_for_each_change(folder: Path) -> None:
+def test_each_change_of_real_pages_has_a_kind(folder: Path) -> None:
     changed = diff(*(parse((folder / name).read_text()) for name in ("before.md", "after.md")))
     kinds = ChangeKinds(changed.entries)
     for entry in walk(changed.entries):

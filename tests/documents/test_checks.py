@@ -1,4 +1,4 @@
-"""Checks of pages: places in the source, references, and rules of a single page."""
+"""Checks of pages: source positions, references, and rules for a single page."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_unusual_line_separators_do_not_move_lines() -> None:
         ("{% tab title=\"a\" %}\nx\n{% endtab %}\n", (1, 1)),
     ],
 )  # fmt: skip
-def test_tag_without_a_partner_is_found_where_it_stands(page: str, expected: tuple[int, int]) -> None:
+def test_tag_without_a_partner_is_found_at_its_line(page: str, expected: tuple[int, int]) -> None:
     found = [each for each in read_page("a.md", page).findings if each.rule == "unclosed-tag"]
     assert expected in [(each.place.line, each.place.column) for each in found]
     assert all(each.block == "" and not each.message.endswith(".") for each in found)

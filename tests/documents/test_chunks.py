@@ -1,4 +1,4 @@
-"""Pages that are read a stretch at a time are as they are in the whole."""
+"""A page that is parsed in slices equals the page parsed as a whole."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from octavo.documents.parse import IncrementalParse
 from tests.documents.test_corpus import CORPUS
-from tests.documents.test_properties import read_in_stretches
+from tests.documents.test_properties import parse_in_slices
 
 WHOLE = 10_000_000
 PAGES = Path(__file__).parents[1] / "tui" / "page" / "pages"
@@ -42,7 +42,7 @@ APART = {
 @pytest.mark.parametrize("name", APART)
 @pytest.mark.parametrize("stretch", [1, 60, 400])
 def test_distant_definitions_and_closing_tags_are_found(name: str, stretch: int) -> None:
-    assert read_in_stretches(APART[name], stretch) == read_in_stretches(APART[name], WHOLE)
+    assert parse_in_slices(APART[name], stretch) == parse_in_slices(APART[name], WHOLE)
 
 
 def files() -> Iterator[Path]:
@@ -55,7 +55,7 @@ def test_slice_length_does_not_change_the_page() -> None:
     differing = [
         path
         for path in files()
-        if (page := path.read_text("utf-8")) and read_in_stretches(page, 100) != read_in_stretches(page, WHOLE)
+        if (page := path.read_text("utf-8")) and parse_in_slices(page, 100) != parse_in_slices(page, WHOLE)
     ]
     assert not differing
 

@@ -1,11 +1,11 @@
-"""Conflicts found in a text."""
+"""Conflict markers in a text."""
 
 from __future__ import annotations
 
 from octavo.documents.conflict_markers import ConflictMarkers, find_markers
 
 
-def test_markers() -> None:
+def test_complete_conflict_markers_are_found() -> None:
     text = "a\n<<<<<<< main\nx\n=======\ny\n>>>>>>> #12\nb\n<<<<<<< main\nhalf"
     assert find_markers(text) == [ConflictMarkers(1, 3, 5, "main", "#12")]
     assert find_markers("=======\n>>>>>>> x") == []

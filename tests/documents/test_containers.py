@@ -1,4 +1,4 @@
-"""Every construct of platform markdown, with the ways it is written."""
+"""Every construct of the platform's Markdown, in each of its notations."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("markdown", "expected"), CASES.values(), ids=CASES.keys())
-def test_construct(markdown: str, expected: str) -> None:
+def test_construct_is_parsed_to_its_outline(markdown: str, expected: str) -> None:
     assert outline(markdown) == expected
 
 

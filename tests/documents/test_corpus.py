@@ -1,9 +1,7 @@
-"""Whole pages: nothing raw is left in them, no word is lost, blocks stand on the lines they say, and set into lines they stay
-in their room.
+"""Whole pages: all text is shown, no raw markup remains, blocks have their source lines, and rendered lines fit their width.
 
-Those the views are tested with always; real ones when there are any: name their folder in OCTAVO_CORPUS. Of it every
-`*.md` is read and set, as `python -m tests.documents.checker` does, and pairs of `before.md` and `after.md` in the folders of
-`pairs` are compared.
+The pages of the reader tests are always checked. OCTAVO_CORPUS may name a folder with real pages: every `*.md` is checked as
+`python -m tests.documents.checker` does, and the folders in `pairs` are compared, each with `before.md` and `after.md`.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from octavo.tui.render.styles import PLAIN
 from tests.documents import audit_of_lines
 from tests.documents.audit import misplaced, tree_text
 from tests.documents.checker import check, check_all, faults
-from tests.documents.independent_reader import lost
+from tests.documents.independent_reader import missing_words
 from tests.documents.sides import check_sides
 
 PAGES = sorted((Path(__file__).parents[1] / "tui" / "reader" / "pages").glob("*.md"))
@@ -35,15 +33,15 @@ needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="OCTAVO_CORPUS nam
 
 @pytest.mark.parametrize("path", PAGES, ids=[path.stem for path in PAGES])
 def test_corpus_page_is_parsed_and_rendered_completely(path: Path) -> None:
-    # Some of these pages have what nobody knows, so that it is seen what becomes of it.
+    # Some pages contain unknown blocks on purpose.
     assert [fault for fault in check(path) if not fault.what.startswith("unknown")] == []
 
 
 def test_audit_reports_lost_and_misplaced_text() -> None:
     source = "# One\n\n{% hint %}\ntwo **three**\n{% endhint %}\n"
     document = parse(source)
-    assert not list(lost(source, tree_text(document.blocks)))
-    assert list(lost(source, tree_text(document.blocks[1:]))) == [("one", 1)]
+    assert not list(missing_words(source, tree_text(document.blocks)))
+    assert list(missing_words(source, tree_text(document.blocks[1:]))) == [("one", 1)]
     assert misplaced(document) == []
     hint = document.blocks[1]
     lifted = hint._replace(children=(hint.children[0]._replace(lines=(0, 1)),))
@@ -84,8 +82,8 @@ def test_checker_reports_nothing_for_correct_lines(source: str) -> None:
     assert faults(source) == []
 
 
-def cut_short(pieces: Sequence[Piece], start: int, width: int, more: str) -> list[Piece]:
-    """The first cells of a line that is moved, with room left behind them."""
+def crop_too_early(pieces: Sequence[Piece], start: int, width: int, more: str) -> list[Piece]:
+    """Return the beginning of a scrolled line with unused cells at its end."""
     return [*crop(pieces, start, start + width - 5), Piece(more, PLAIN, None, True)]
 
 
@@ -101,7 +99,7 @@ ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Networ
             f"| Name | Text |\n|-|-|\n| IssuingCountryCode | {ROW} |\n",
             "a word of 18",
         ),
-        ("code.pan_pieces", cut_short, f"```ts\n{ROW}\n```\n", "room left in code"),
+        ("code.pan_pieces", crop_too_early, f"```ts\n{ROW}\n```\n", "room left in code"),
         ("inline.file_name", str, "x ![](data:image/png;base64,AA**BB**CC)\n", "raw **"),
     ],
 )
@@ -148,14 +146,14 @@ def test_checker_reports_boxes_of_known_or_unnamed_tags(name: str, said: list[st
 @needs_corpus
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_pages() -> None:
+def test_all_pages_of_the_corpus_have_no_faults() -> None:
     found = {str(path.relative_to(CORPUS)): wrong for path, wrong in check_all(CORPUS, jobs=2)}
     assert found
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
 @needs_corpus
-def test_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_pairs_of_the_corpus_can_be_compared(capsys: pytest.CaptureFixture[str]) -> None:
     times = []
     for folder in sorted((CORPUS / "pairs").iterdir()):
         old, new = (parse((folder / name).read_text("utf-8", "replace")) for name in ("before.md", "after.md"))

@@ -28,17 +28,17 @@ from octavo.documents.diff_text import diff_lines, diff_runs, source_diff
 from octavo.documents.parse import parse
 from octavo.documents.sequences import diff_ranges
 from tests.documents.diff_lines import lines, marked
-from tests.documents.sides import check_sides, new_side, old_side
+from tests.documents.sides import blocks_after, blocks_before, check_sides
 from tests.documents.test_properties import pages
 
 
-def changes(old: str, new: str) -> Diff:
+def diff_of(old: str, new: str) -> Diff:
     return diff(parse(old), parse(new))
 
 
-def changed(old: str, new: str) -> ChangedBlock:
-    """The only change of a page of which nothing else changed."""
-    found = [entry for entry in changes(old, new).entries if not isinstance(entry, UnchangedBlocks)]
+def only_change(old: str, new: str) -> ChangedBlock:
+    """Return the only change between two pages."""
+    found = [entry for entry in diff_of(old, new).entries if not isinstance(entry, UnchangedBlocks)]
     (entry,) = found
     assert isinstance(entry, ChangedBlock)
     return entry
@@ -57,13 +57,13 @@ def changed(old: str, new: str) -> ChangedBlock:
     ],
 )
 def test_changed_words_are_marked(old: str, new: str, expected: str) -> None:
-    entry = changed(old, new)
+    entry = only_change(old, new)
     assert isinstance(entry.parts, TextChange)
     assert marked(entry.parts.words) == expected
 
 
 def test_format_change_and_link_change_are_distinguished() -> None:
-    bold, link = changed("a b c d", "a **b** c d").parts, changed("[a b c](x)", "[a b c](y)").parts
+    bold, link = only_change("a b c d", "a **b** c d").parts, only_change("[a b c](x)", "[a b c](y)").parts
     assert isinstance(bold, TextChange)
     assert isinstance(link, TextChange)
     assert bold.kinds == frozenset({"format"})
@@ -80,20 +80,20 @@ def test_mostly_changed_text_is_rewritten() -> None:
 
 
 def test_changed_settings_are_described() -> None:
-    entry = changed('{% hint style="info" %}\na\n{% endhint %}', '{% hint style="warning" %}\na\n{% endhint %}')
+    entry = only_change('{% hint style="info" %}\na\n{% endhint %}', '{% hint style="warning" %}\na\n{% endhint %}')
     assert entry.notes == ("style: info → warning",)
     assert isinstance(entry.parts, ContainerChange)
-    assert changed("### The same words", "#### The same words").notes == ("level: 3 → 4",)
-    assert changed("The same words", "## The same words").notes == ("paragraph → heading",)
-    ticked = changed("* [ ] do this thing", "* [x] do this thing").parts
+    assert only_change("### The same words", "#### The same words").notes == ("level: 3 → 4",)
+    assert only_change("The same words", "## The same words").notes == ("paragraph → heading",)
+    ticked = only_change("* [ ] do this thing", "* [x] do this thing").parts
     assert isinstance(ticked, ContainerChange)
     (task,) = ticked.entries
     assert isinstance(task, ChangedBlock)
     assert task.notes == ("checked: no → yes",)
 
 
-def test_code_by_lines() -> None:
-    entry = changed("```\na\nlong line one\nc\n```", "```\na\nlong line two\nc\nd\n```")
+def test_changed_code_is_compared_line_by_line() -> None:
+    entry = only_change("```\na\nlong line one\nc\n```", "```\na\nlong line two\nc\nd\n```")
     assert isinstance(entry.parts, CodeChange)
     assert [(line.op, line.old, line.new) for line in entry.parts.lines] == [
         ("equal", "a", "a"),
@@ -105,7 +105,7 @@ def test_code_by_lines() -> None:
 
 def test_container_change_has_entries_of_its_content() -> None:
     old = '{% tabs %}\n{% tab title="A" %}\none two three\n{% endtab %}\n{% tab title="B" %}\nsame\n{% endtab %}\n{% endtabs %}'
-    entry = changed(old, old.replace("two", "2").replace('"A"', '"AA"'))
+    entry = only_change(old, old.replace("two", "2").replace('"A"', '"AA"'))
     assert isinstance(entry.parts, ContainerChange)
     tab, same = entry.parts.entries
     assert isinstance(tab, ChangedBlock)
@@ -113,10 +113,10 @@ def test_container_change_has_entries_of_its_content() -> None:
     assert isinstance(same, UnchangedBlocks)
 
 
-def test_tables_by_cells() -> None:
+def test_changed_tables_are_compared_cell_by_cell() -> None:
     old = "| Name | Value |\n|-|-|\n| a | one two three |\n| b | 2 |\n| c | 3 |\n"
     new = "| Name | New | Value |\n|-|-|-|\n| a | x | one 2 three |\n| b | | 2 |\n| d | | 4 |\n"
-    entry = changed(old, new)
+    entry = only_change(old, new)
     assert isinstance(entry.parts, TableChange)
     assert [(pair.old_index, pair.new_index) for pair in entry.parts.columns] == [(0, 0), (None, 1), (1, 2)]
     first = entry.parts.rows[0]
@@ -127,13 +127,13 @@ def test_tables_by_cells() -> None:
         "[+x]",
         "one [-two][+2] three",
     ]
-    assert old_side(entry.parts.rows) == list(entry.old.children)
-    assert new_side(entry.parts.rows) == list(entry.new.children)
+    assert blocks_before(entry.parts.rows) == list(entry.old.children)
+    assert blocks_after(entry.parts.rows) == list(entry.new.children)
 
 
 def test_adjacent_unchanged_blocks_are_one_entry() -> None:
     old = "# A\n\none\n\n## B\n\ntwo\n\nthree\n\nfour is here"
-    found = changes(old, old.replace("four", "five"))
+    found = diff_of(old, old.replace("four", "five"))
     same, change = found.entries
     assert isinstance(same, UnchangedBlocks)
     assert len(same.new) == len(same.old) == 5
@@ -141,10 +141,10 @@ def test_adjacent_unchanged_blocks_are_one_entry() -> None:
     assert (found.size.added, found.size.removed) == (1, 1)
 
 
-def test_moves() -> None:
+def test_moved_block_has_a_departure_and_an_arrival() -> None:
     block = "A paragraph that is long enough to be followed.\n\n"
     rest = "".join(f"Another paragraph number {number}, quite unlike.\n\n" for number in "abcdef")
-    found = changes(block + rest, rest + block)
+    found = diff_of(block + rest, rest + block)
     left, _, arrived = found.entries
     assert isinstance(left, MovedBlock)
     assert isinstance(arrived, MovedBlock)
@@ -152,10 +152,10 @@ def test_moves() -> None:
     assert (found.size.added, found.size.removed) == (0, 0)
 
 
-def test_an_edited_move() -> None:
+def test_moved_and_edited_block_is_marked_as_edited() -> None:
     block = "A paragraph that is long enough to be followed even when one word of it was changed.\n\n"
     rest = "".join(f"Another paragraph number {number}, quite unlike.\n\n" for number in "abcdef")
-    arrived = changes(block + rest, rest + block.replace("one", "a")).entries[-1]
+    arrived = diff_of(block + rest, rest + block.replace("one", "a")).entries[-1]
     assert isinstance(arrived, MovedBlock)
     assert arrived.is_edited
 
@@ -172,8 +172,8 @@ def test_wrapping_in_a_container_is_noted(wrapper: str, name: str) -> None:
     words = "These words go into a container of some kind."
     wrapped = f"# T\n\n{wrapper.format(words)}\n\nend"
     bare = f"# T\n\n{words}\n\nend"
-    (into,) = [entry for entry in changes(bare, wrapped).entries if isinstance(entry, RestructuredBlocks)]
-    (out,) = [entry for entry in changes(wrapped, bare).entries if isinstance(entry, RestructuredBlocks)]
+    (into,) = [entry for entry in diff_of(bare, wrapped).entries if isinstance(entry, RestructuredBlocks)]
+    (out,) = [entry for entry in diff_of(wrapped, bare).entries if isinstance(entry, RestructuredBlocks)]
     assert into.note == f"wrapped in {name}"
     assert out.note == f"unwrapped from {name}"
     inner = into.entries
@@ -192,19 +192,19 @@ def test_rearranged_blocks_are_restructured() -> None:
         + "".join(f"{{% step %}}\n### {title}\n\n{body}\n{{% endstep %}}\n\n" for title, body in steps)
         + "{% endstepper %}"
     )
-    (entry,) = changes(old, new).entries
+    (entry,) = diff_of(old, new).entries
     assert isinstance(entry, RestructuredBlocks)
     assert entry.note == "heading ×3, list ×3 → stepper"
 
 
 def test_invisible_change_is_an_empty_diff() -> None:
-    found = changes("a\\_b\n\n* x\n* y", "a_b\n\n- x\n- y\n")
+    found = diff_of("a\\_b\n\n* x\n* y", "a_b\n\n- x\n- y\n")
     assert found.is_empty
     assert found.unseen_lines == 4
 
 
-def test_front_matter() -> None:
-    found = changes(
+def test_changed_front_matter_is_listed() -> None:
+    found = diff_of(
         "---\ntitle: A\nlayout:\n  cover: true\n---\n\nx", "---\ntitle: B\nlayout:\n  cover: false\n---\n\nx"
     )
     assert found.metadata == (AttributeChange("title", "A", "B"), AttributeChange("layout.cover", "yes", "no"))
@@ -213,7 +213,7 @@ def test_front_matter() -> None:
 
 @settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(pages, pages)
-def test_both_sides_can_be_rebuilt(old: str, new: str) -> None:
+def test_both_pages_can_be_rebuilt_from_the_diff(old: str, new: str) -> None:
     before, after = parse(old), parse(new)
     found = diff(before, after)
     check_sides(found, before, after)
@@ -229,7 +229,7 @@ def _table(rows: list[tuple[str, str]]) -> str:
 
 @settings(max_examples=100)
 @given(_ROWS, _ROWS)
-def test_both_tables_can_be_rebuilt(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> None:
+def test_both_tables_can_be_rebuilt_from_the_diff(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> None:
     before, after = parse(_table(old)), parse(_table(new))
     found = diff(before, after)
     check_sides(found, before, after)
@@ -241,7 +241,7 @@ def test_both_tables_can_be_rebuilt(old: list[tuple[str, str]], new: list[tuple[
 @given(st.permutations("abcdef"))
 def test_reordered_rows_are_only_moved(names: list[str]) -> None:
     rows = [(name, f"what {name} is") for name in "abcdef"]
-    found = changes(_table(rows), _table(sorted(rows, key=lambda row: names.index(row[0]))))
+    found = diff_of(_table(rows), _table(sorted(rows, key=lambda row: names.index(row[0]))))
     for entry in found.entries:
         if isinstance(entry, ChangedBlock):
             assert isinstance(entry.parts, TableChange)
@@ -253,7 +253,7 @@ def test_reordered_rows_are_only_moved(names: list[str]) -> None:
 
 def test_short_row_can_be_moved() -> None:
     head, one, two = "| a | b |\n|-|-|\n", "| 1 | 2 |\n", "| 3 | 4 |\n"
-    found = changes(head + one + two + two, head + two + two + one)
+    found = diff_of(head + one + two + two, head + two + two + one)
     (table,) = found.entries
     assert isinstance(table, ChangedBlock)
     assert isinstance(table.parts, TableChange)
@@ -261,7 +261,7 @@ def test_short_row_can_be_moved() -> None:
 
 
 def test_short_block_moved_among_siblings_is_a_move() -> None:
-    assert lines(changes("Yes.\n\nNo.\n\nOr.", "No.\n\nOr.\n\nYes.")) == [
+    assert lines(diff_of("Yes.\n\nNo.\n\nOr.", "No.\n\nOr.\n\nYes.")) == [
         "< 1 paragraph Yes.",
         "= 2",
         "> 1 paragraph Yes.",
@@ -271,22 +271,22 @@ def test_short_block_moved_among_siblings_is_a_move() -> None:
 def test_page_with_another_text_is_rewritten() -> None:
     old = "\n\n".join(f"The tide turns at {number} and nobody waits for it." for number in range(9))
     new = "\n\n".join(f"Boats that are full leave quay {number}, whoever is late." for number in range(9))
-    assert changes(old, new).is_rewritten
-    assert not changes(old, f"{old}\n\n{new}").is_rewritten
-    assert not changes(f"{old}\n\n{new}", old).is_rewritten
-    assert not changes("", new).is_rewritten
-    assert not changes("One. Two.", "Three. Four.").is_rewritten
+    assert diff_of(old, new).is_rewritten
+    assert not diff_of(old, f"{old}\n\n{new}").is_rewritten
+    assert not diff_of(f"{old}\n\n{new}", old).is_rewritten
+    assert not diff_of("", new).is_rewritten
+    assert not diff_of("One. Two.", "Three. Four.").is_rewritten
 
 
 def test_items_of_a_long_list_are_paired_correctly() -> None:
     old = "".join(f"* item {number} says where quay {number * 7} is\n" for number in range(600))
-    found = changes(old, old.replace("says", "tells"))
+    found = diff_of(old, old.replace("says", "tells"))
     assert (found.size.added, found.size.removed) == (600, 600)
 
 
 @settings(max_examples=100)
 @given(pages)
-def test_a_page_does_not_differ_from_itself(page: str) -> None:
+def test_diff_of_equal_pages_is_empty(page: str) -> None:
     found = diff(parse(page), parse(page))
     assert found.is_empty
     assert (found.unseen_lines, found.size.added, found.size.removed) == (0, 0, 0)
@@ -337,7 +337,7 @@ def test_line_changes_contain_both_texts(old: str, new: str) -> None:
     assert [line.old_number for line in lines if line.op != "insert"] == list(range(old.count("\n") + 1))
 
 
-def test_source_in_hunks() -> None:
+def test_source_diff_is_split_into_hunks() -> None:
     old = [f"line {number}" for number in range(40)]
     new = [*old[:10], "new", *old[11:30], *old[31:]]
     one, two = source_diff("\n".join(old), "\n".join(new), context=2)
@@ -358,9 +358,9 @@ def _tabs(*tabs: tuple[str, str]) -> str:
 
 
 def _lines(old: str, new: str) -> list[str]:
-    found = changes(old, new)
+    found = diff_of(old, new)
     check_sides(found, parse(old), parse(new))
-    assert found.size.after == changes(new, new).size.before
+    assert found.size.after == diff_of(new, new).size.before
     return lines(found)
 
 
@@ -423,12 +423,12 @@ def test_cards_converted_to_text_are_one_change(form: str, is_edited: bool) -> N
     texts = "".join(form.format(*each) for each in _TOLD)
     if is_edited:
         texts = texts.replace("an hour", "two hours")
-    (back,) = [entry for entry in changes(cards, texts).entries if isinstance(entry, RestructuredBlocks)]
+    (back,) = [entry for entry in diff_of(cards, texts).entries if isinstance(entry, RestructuredBlocks)]
     assert back.note.startswith("cards → ")
     assert not any(isinstance(entry, (AddedBlock, RemovedBlock)) for entry in back.entries)
     assert [block.kind for block in back.old] == ["cards"]
     assert len(back.new) == (1 if form.startswith("*") else 4)
-    (into,) = [entry for entry in changes(texts, cards).entries if isinstance(entry, RestructuredBlocks)]
+    (into,) = [entry for entry in diff_of(texts, cards).entries if isinstance(entry, RestructuredBlocks)]
     assert into.note.endswith(" → cards")
 
 

@@ -1,4 +1,4 @@
-"""Everything that differs between two trees is said, and nothing else."""
+"""A diff reports every difference between two trees, and nothing else."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_wordless_fallback_of_a_link_is_reported(sign: Run) -> None:
 
 
 def check_pair(old: Document, new: Document) -> None:
-    """Check that changes are told exactly when two trees differ, and that both can be rebuilt from them."""
+    """Check that a diff is empty only for equal trees, and that both trees can be rebuilt from the diff."""
     found = diff(old, new)
     same = [canonical(block) for block in old.blocks] == [canonical(block) for block in new.blocks]
     assert found.is_empty == same
@@ -192,7 +192,7 @@ def test_anchor_derived_from_the_title_is_not_reported() -> None:
 
 
 def settings_in(entries: Iterable[Entry]) -> Iterator[AttributeChange]:
-    """All settings that a diff says changed."""
+    """Yield all changed settings of a diff."""
     for entry in entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
             yield from entry.settings

@@ -42,7 +42,7 @@ TABLE = "| a | b |\n| - | - |\n| 1 | 2 |"
 
 
 def paragraph(*leaves: tuple[str, str], **fields: Any) -> dict[str, Any]:
-    """A paragraph of words, each with a mark or none."""
+    """Return a paragraph of texts, each with a mark or without."""
     made = [
         {"object": "leaf", "text": text, "marks": [{"object": "mark", "type": mark}] if mark else []}
         for text, mark in leaves
@@ -54,15 +54,15 @@ def document(*nodes: Any) -> dict[str, Any]:
     return {"object": "document", "data": {"schemaVersion": 11}, "nodes": list(nodes)}
 
 
-def keyed(made: dict[str, Any]) -> dict[str, Any]:
-    """The document with keys as another server gives them."""
+def with_server_keys(made: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with keys in the style of another server."""
     for number, node in enumerate(made["nodes"]):
         node["key"] = f"server-{number}"
     return made
 
 
 def test_edit_of_a_word_keeps_the_rest_of_a_formatted_document() -> None:
-    before = keyed(to_json_document(FORMATTED))
+    before = with_server_keys(to_json_document(FORMATTED))
     text = document_to_markdown(before)
     assert text is not None
     after = apply_markdown_edit(deepcopy(before), text.replace("two, _slowly_", "three, _slowly_"))
@@ -85,7 +85,7 @@ def test_every_block_is_written_as_its_markdown(block: str) -> None:
 
 
 def test_added_or_removed_block_leaves_the_others() -> None:
-    before = keyed(to_json_document(FORMATTED))
+    before = with_server_keys(to_json_document(FORMATTED))
     text = document_to_markdown(before)
     assert text is not None
     more = apply_markdown_edit(before, f"New.\n\n{text}\n\nEnd.")
@@ -97,11 +97,11 @@ def test_added_or_removed_block_leaves_the_others() -> None:
 
 
 def test_unedited_markdown_is_the_same_document() -> None:
-    before = keyed(to_json_document(FORMATTED))
+    before = with_server_keys(to_json_document(FORMATTED))
     assert apply_markdown_edit(before, document_to_markdown(before) or "") == before
 
 
-def test_no_markdown_is_no_document() -> None:
+def test_empty_markdown_makes_no_document() -> None:
     assert apply_markdown_edit(to_json_document(FORMATTED), " \n") is None
     assert document_to_markdown(None) == ""
     made = apply_markdown_edit(None, "**Why.**")
@@ -121,7 +121,7 @@ def test_no_markdown_is_no_document() -> None:
     ],
 )
 def test_all_kinds_of_blocks_are_edited_as_markdown(markdown: str) -> None:
-    before = keyed(to_json_document(f"Before.\n\n{markdown}"))
+    before = with_server_keys(to_json_document(f"Before.\n\n{markdown}"))
     text = document_to_markdown(before)
     assert text is not None
     assert apply_markdown_edit(before, text) == before
@@ -183,7 +183,7 @@ BLOCKS = st.sampled_from([*FORMATTED.split("\n\n")[:6], "***", "# Louder", "a_b 
 @settings(max_examples=300)
 @given(st.lists(BLOCKS, min_size=1, max_size=6), st.lists(BLOCKS, max_size=6))
 def test_edited_document_matches_typed_markdown(blocks: list[str], typed: list[str]) -> None:
-    before = keyed(to_json_document("\n\n".join(blocks)))
+    before = with_server_keys(to_json_document("\n\n".join(blocks)))
     if (text := document_to_markdown(before)) is not None:
         assert apply_markdown_edit(before, text) == before
     after = apply_markdown_edit(before, "\n\n".join(typed))

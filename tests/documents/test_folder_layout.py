@@ -76,7 +76,7 @@ def test_existing_file_keeps_its_other_lines() -> None:
     )
 
 
-def test_line_ends_and_byte_order_mark_stay_as_in_the_file() -> None:
+def test_line_endings_and_byte_order_mark_of_a_file_stay() -> None:
     data = "\ufeff# A\r\n\r\nb\r\n".encode()
     text = normalize(data.decode())
     assert text == "# A\n\nb\n"
@@ -118,7 +118,7 @@ def test_path_in_the_repository_comes_first() -> None:
         "n" * 256,
     ],
 )
-def test_hostile_path_is_skipped_with_a_sentence(path: str) -> None:
+def test_hostile_path_is_skipped_with_a_reason(path: str) -> None:
     assert why_unsafe(path)
     file = File(id="f", name="x", git={"oid": "1", "path": path})
     found = layout(page("home", ""), files=(file,))
@@ -163,7 +163,7 @@ def test_links_in_code_stay() -> None:
 # Table of contents
 
 
-def read_back(tmp_path: Path, text: str) -> list[Entry]:
+def read_summary(tmp_path: Path, text: str) -> list[Entry]:
     return summary_entries(Folder(tmp_path, tmp_path), text, Path("SUMMARY.md"))
 
 
@@ -181,7 +181,7 @@ def test_summary_has_groups_links_and_short_titles(tmp_path: Path) -> None:
         '  * [Long](long.md "Say \\"no\\"")\n\n'
         "## Help\n\n* [Status](https://status.example.com)\n"
     )
-    assert write_summary(read_back(tmp_path, text)) == text
+    assert write_summary(read_summary(tmp_path, text)) == text
 
 
 titles = st.text(st.characters(exclude_categories=["C"]) | st.sampled_from(" #_*[]&<`\\"), min_size=1, max_size=20).map(
@@ -197,6 +197,6 @@ def test_written_titles_are_read_again(tmp_path_factory: pytest.TempPathFactory,
         Entry("group", group or "G", children=[Entry("document", title, Path(f"{number}.md"))])
         for number, (group, title) in enumerate(names)
     ]
-    read = read_back(folder, write_summary(entries))
+    read = read_summary(folder, write_summary(entries))
     assert [group.title for group in read] == [group.title for group in entries]
     assert [group.children[0].title for group in read] == [group.children[0].title or "Untitled" for group in entries]

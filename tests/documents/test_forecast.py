@@ -1,4 +1,4 @@
-"""Predicted conflicts from three revisions of a server match the conflicts of the merge."""
+"""Predicted conflicts: the prediction from three revisions matches the conflicts of the merge."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ OF_FILES: dict[str, list[Any]] = {"name": ["a.png", "b.png"], "blob": ["1", "2",
 
 
 @st.composite
-def changed(draw: st.DrawFn, before: Json, values: dict[str, list[Any]]) -> Json:
-    """`before` with one of its fields set, or none."""
+def with_random_field(draw: st.DrawFn, before: Json, values: dict[str, list[Any]]) -> Json:
+    """Generate `before` with one field set, or unchanged."""
     field = draw(st.sampled_from([None, *values]))
     return {**before, field: draw(st.sampled_from(values[field]))} if field else before
 
 
 @st.composite
-def written(draw: st.DrawFn, pages: Pages, before: Pages) -> Pages:
-    """`pages` with the texts and fields they had `before`, of which some are changed."""
+def with_random_texts(draw: st.DrawFn, pages: Pages, before: Pages) -> Pages:
+    """Generate `pages` with the texts and fields of `before`, some of them changed."""
     old = {page["id"]: page for page in page_trees.walk(before)}
     for name in [page["id"] for page in page_trees.walk(pages) if page["type"] == "document"]:
         page = page_trees.find(pages, name) or {}
@@ -50,31 +50,34 @@ def written(draw: st.DrawFn, pages: Pages, before: Pages) -> Pages:
         text = STORE.text(was["text"]) if was.get("text") else ""
         if draw(st.booleans()):
             text = draw(edited(text) if text else TEXTS)
-        fields = draw(changed({field: was[field] for field in OF_PAGES if field in was}, OF_PAGES))
+        fields = draw(with_random_field({field: was[field] for field in OF_PAGES if field in was}, OF_PAGES))
         bare = {field: value for field, value in page.items() if field != "text"}
         pages = page_trees.replace_page(pages, {**bare, **fields, **({"text": STORE.put_blob(text)} if text else {})})
     return pages
 
 
 @st.composite
-def three(draw: st.DrawFn) -> tuple[Json, Json, Json]:
-    """A revision and what two made of it: its tree, texts, fields, files and variables."""
-    base, main, mine = draw(trees.three())
-    first = draw(written(base["pages"], []))
+def three_revisions(draw: st.DrawFn) -> tuple[Json, Json, Json]:
+    """Generate a revision and two edits of the revision: pages, texts, fields, files and variables."""
+    base, main, mine = draw(trees.three_revisions())
+    first = draw(with_random_texts(base["pages"], []))
     file: Json = {"id": "f1", "name": "a.png", "blob": "0"}
 
-    def of(pages: Pages, files: tuple[Json, ...]) -> Json:
+    def revision_with(pages: Pages, files: tuple[Json, ...]) -> Json:
         return revision(*pages, files=files, **draw(st.dictionaries(st.sampled_from(["x", "path"]), st.integers(0, 2))))
 
     sides = [
-        of(draw(written(side["pages"], first)), draw(st.just(()) | st.tuples(changed(file, OF_FILES))))
+        revision_with(
+            draw(with_random_texts(side["pages"], first)),
+            draw(st.just(()) | st.tuples(with_random_field(file, OF_FILES))),
+        )
         for side in (main, mine)
     ]
-    return of(first, (file,)), sides[0], sides[1]
+    return revision_with(first, (file,)), sides[0], sides[1]
 
 
-def shown(side: Json, place: str, *, names_documents: bool) -> Revision:
-    """A revision as a server shows it."""
+def revision_from_server(side: Json, place: str, *, names_documents: bool) -> Revision:
+    """Return a revision as a server returns it."""
     pages = [present_page(page, f"https://app.example/{place}") for page in side["pages"]]
     for page in page_trees.walk(pages):
         if not names_documents:
@@ -83,10 +86,11 @@ def shown(side: Json, place: str, *, names_documents: bool) -> Revision:
     return Revision.model_validate({"id": "r", "pages": pages, "files": files, "variables": side["variables"]})
 
 
-def predicted(sides: tuple[Json, Json, Json], *, names_documents: bool = True) -> MergePrediction:
+def predict(sides: tuple[Json, Json, Json], *, names_documents: bool = True) -> MergePrediction:
     """Return the prediction, which reads only the necessary texts."""
     base, main, mine = (
-        shown(side, place, names_documents=names_documents) for side, place in zip(sides, "bmc", strict=True)
+        revision_from_server(side, place, names_documents=names_documents)
+        for side, place in zip(sides, "bmc", strict=True)
     )
     touched = {each["page"]["id"] for each in revision_differences(sides[0], sides[2], str) if "page" in each}
     said = {
@@ -96,8 +100,8 @@ def predicted(sides: tuple[Json, Json, Json], *, names_documents: bool = True) -
     return predict_merge((base, main, mine), said)
 
 
-def foreseen(sides: tuple[Json, Json, Json], *, names_documents: bool = True) -> set[tuple[str, str]]:
-    return {(each.kind, each.id) for each in predicted(sides, names_documents=names_documents).conflicts}
+def predicted_conflicts(sides: tuple[Json, Json, Json], *, names_documents: bool = True) -> set[tuple[str, str]]:
+    return {(each.kind, each.id) for each in predict(sides, names_documents=names_documents).conflicts}
 
 
 def text(side: Json, name: str) -> str:
@@ -105,59 +109,61 @@ def text(side: Json, name: str) -> str:
     return STORE.text(page["text"]) if page.get("text") else ""
 
 
-def undecided(sides: tuple[Json, Json, Json]) -> set[tuple[str, str]]:
+def conflicts_of_the_merge(sides: tuple[Json, Json, Json]) -> set[tuple[str, str]]:
     """Return the conflicts of the merge."""
     return {(each.kind, each.id) for each in revision_merge.merge_revisions(*sides, "#7", STORE).conflicts}
 
 
-@given(three())
+@given(three_revisions())
 def test_prediction_equals_conflicts_of_the_merge(sides: tuple[Json, Json, Json]) -> None:
-    left = undecided(sides)
-    assert foreseen(sides) == left
-    assert foreseen(sides, names_documents=False) == left, "without the ids of documents too"
+    left = conflicts_of_the_merge(sides)
+    assert predicted_conflicts(sides) == left
+    assert predicted_conflicts(sides, names_documents=False) == left, "the same without ids of documents"
 
 
-@given(three())
+@given(three_revisions())
 def test_changed_content_is_never_predicted_as_on_main(sides: tuple[Json, Json, Json]) -> None:
     outcome = revision_merge.merge_revisions(*sides, "#7", STORE)
     is_on_main = not outcome.conflicts and not revision_differences(sides[1], outcome.content, str)
-    assert predicted(sides).is_on_main is is_on_main
-    assert predicted(sides, names_documents=False).is_on_main is is_on_main, "without the ids of documents too"
+    assert predict(sides).is_on_main is is_on_main
+    assert predict(sides, names_documents=False).is_on_main is is_on_main, "the same without ids of documents"
 
 
 @given(three_texts())
 def test_conflicting_texts_are_predicted(sides: tuple[str, str, str]) -> None:
     base, main, mine = (revision(document("A", text=each)) for each in sides)
-    assert (("text", "A") in foreseen((base, main, mine))) == bool(merge(*sides).conflicts)
+    assert (("text", "A") in predicted_conflicts((base, main, mine))) == bool(merge(*sides).conflicts)
 
 
 def test_only_pages_changed_on_both_sides_are_read() -> None:
     base = [document(name, text="as it was") for name in "ABCD"]
     main = [document("A", text="here"), document("B", text="here"), base[2], document("D", text="same")]
     mine = [document("A", text="there"), base[1], document("C", text="there"), document("D", text="same")]
-    sides = [shown(revision(*side), "", names_documents=True) for side in (base, main, mine)]
+    sides = [revision_from_server(revision(*side), "", names_documents=True) for side in (base, main, mine)]
     assert pages_to_read((sides[0], sides[1], sides[2]), None) == ["A"]
 
 
 def test_page_repeated_by_the_server_is_merged_once() -> None:
     A = document("A")
     sides = revision(A), revision(document("A", A), A), revision(document("A", title="There"), document("B", A))
-    assert foreseen(sides) == set()
+    assert predicted_conflicts(sides) == set()
 
 
 def test_reusable_content_that_both_changed_may_conflict() -> None:
-    three = [
+    three_revisions = [
         Revision.model_validate(
             {"id": "r", "pages": [], "reusableContents": [{"id": "s1", "title": "Snippet", "document": each}]}
         )
         for each in ("d1", "d2", "d3")
     ]
-    assert [each.name for each in predict_merge((three[0], three[1], three[2]), {}).conflicts] == ["Snippet"]
-    assert predict_merge((three[0], three[1], three[0]), {}).conflicts == ()
+    assert [
+        each.name for each in predict_merge((three_revisions[0], three_revisions[1], three_revisions[2]), {}).conflicts
+    ] == ["Snippet"]
+    assert predict_merge((three_revisions[0], three_revisions[1], three_revisions[0]), {}).conflicts == ()
 
 
 def tree_of(*pages: tuple[str, str, str, list[Any]]) -> tuple[Page, ...]:
-    """Pages of (id, title, slug, pages below)."""
+    """Return pages from tuples (id, title, slug, subpages)."""
     return tuple(
         Page(id=name, type="document", title=title, slug=slug, pages=tree_of(*below))
         for name, title, slug, below in pages
@@ -210,10 +216,12 @@ def test_items_without_a_title_are_merged() -> None:
 
 
 def test_conflicting_git_fields_are_predicted() -> None:
-    three = [
+    three_revisions = [
         Revision.model_validate({"id": "r", "pages": [{"id": "a", "title": "A", "git": {"oid": oid}}]}) for oid in "123"
     ]
-    assert [each.id for each in predict_merge((three[0], three[1], three[2]), {}).conflicts] == ["a"]
+    assert [
+        each.id for each in predict_merge((three_revisions[0], three_revisions[1], three_revisions[2]), {}).conflicts
+    ] == ["a"]
 
 
 SENTENCE = "The probe reads 10 cm at low water and 20 cm at high water.\n"
@@ -222,8 +230,8 @@ SENTENCE = "The probe reads 10 cm at low water and 20 cm at high water.\n"
 def test_paragraphs_merged_by_words_are_named_with_their_text() -> None:
     texts = SENTENCE, SENTENCE.replace("10", "12"), SENTENCE.replace("20", "21")
     sides = [revision(document("A", text=each)) for each in texts]
-    three = [shown(side, "", names_documents=True) for side in sides]
-    found = predict_merge((three[0], three[1], three[2]), {"A": texts})
+    three_revisions = [revision_from_server(side, "", names_documents=True) for side in sides]
+    found = predict_merge((three_revisions[0], three_revisions[1], three_revisions[2]), {"A": texts})
     assert not found.conflicts
     assert [(each.id, each.text) for each in found.suggestions] == [
         ("A", "The probe reads 12 cm at low water and 21 cm at high water.")
@@ -265,18 +273,18 @@ def test_paragraphs_merged_by_words_are_named_with_their_text() -> None:
 )
 def test_change_request_fully_on_main_is_recognized(main: list[Json], mine: list[Json], is_on_main: bool) -> None:
     sides = [revision(document("A", text="old"), document("B")), revision(*main), revision(*mine)]
-    three = [shown(side, "", names_documents=True) for side in sides]
+    three_revisions = [revision_from_server(side, "", names_documents=True) for side in sides]
     said = {
         name: (text(sides[0], name), text(sides[1], name), text(sides[2], name))
-        for name in pages_to_read((three[0], three[1], three[2]), None)
+        for name in pages_to_read((three_revisions[0], three_revisions[1], three_revisions[2]), None)
     }
-    assert predict_merge((three[0], three[1], three[2]), said).is_on_main is is_on_main
+    assert predict_merge((three_revisions[0], three_revisions[1], three_revisions[2]), said).is_on_main is is_on_main
 
 
 @pytest.mark.parametrize("name", ["path", "createdAt", "updatedAt"])
 def test_variable_may_have_the_name_of_a_field(name: str) -> None:
     base, main = revision(document("A")), revision(document("A"), document("B"))
-    assert not predicted((base, main, {**base, "variables": {name: "new"}})).is_on_main
+    assert not predict((base, main, {**base, "variables": {name: "new"}})).is_on_main
 
 
 FILE = {"id": "f", "name": "a.png", "downloadURL": "https://files.example/f?key=1"}

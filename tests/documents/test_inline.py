@@ -127,7 +127,7 @@ from tests.documents.outline import inline
         ('[[p](u "mention") and [q](v)](w)', "[ <mention|p→u>  and  <|q→v> ](w)"),
     ],
 )
-def test_runs(markdown: str, expected: str) -> None:
+def test_inline_markup_is_parsed_to_runs(markdown: str, expected: str) -> None:
     assert inline(markdown) == expected
 
 
@@ -201,7 +201,7 @@ def test_outline_has_no_footnote_marks() -> None:
 
 @pytest.mark.parametrize("name", ["rocket", "digit_one", "race_car", "female_doctor", "large_red_square"])
 def test_editor_emoji_names_are_found_in_its_own_table(name: str) -> None:
-    """To read the others takes 10 ms, in the middle of a page."""
+    """Reading the other emoji tables takes 10 ms in the middle of a page."""
     emoji.from_name.cache_clear()
     emoji._other_names.cache_clear()
 

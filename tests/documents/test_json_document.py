@@ -1,4 +1,4 @@
-"""Pages in the platform's JSON form make the trees that the same pages in markdown make."""
+"""Pages in the platform's JSON form have the same trees as in Markdown."""
 
 from __future__ import annotations
 
@@ -20,14 +20,18 @@ def document(*nodes: Any) -> Node:
     return {"object": "document", "data": {"schemaVersion": 9}, "nodes": list(nodes)}
 
 
-def bare(one: Block) -> Block:
-    """A block without the place it has in a source."""
-    return one._replace(lines=(0, 0), text_line=0, attrs=dict(one.attrs), children=tuple(map(bare, one.children)))
+def without_lines(one: Block) -> Block:
+    """Return a block without its source lines."""
+    return one._replace(
+        lines=(0, 0), text_line=0, attrs=dict(one.attrs), children=tuple(map(without_lines, one.children))
+    )
 
 
 @pytest.mark.parametrize(("markdown", "nodes"), [pair[1:] for pair in PAIRS], ids=[pair[0] for pair in PAIRS])
-def test_both_forms_make_the_same_tree(markdown: str, nodes: list[Node]) -> None:
-    assert list(map(bare, read_document(document(*nodes)).blocks)) == list(map(bare, parse(markdown).blocks))
+def test_json_and_markdown_have_the_same_tree(markdown: str, nodes: list[Node]) -> None:
+    assert list(map(without_lines, read_document(document(*nodes)).blocks)) == list(
+        map(without_lines, parse(markdown).blocks)
+    )
 
 
 def test_json_text_is_not_parsed_as_markdown() -> None:
@@ -93,7 +97,7 @@ def test_deep_documents_keep_their_words() -> None:
     assert read_document(document(paragraph(linked))).blocks[0].plain() == "end"
 
 
-def test_hostile_words_are_made_safe() -> None:
+def test_hostile_text_is_sanitized() -> None:
     page = document(
         paragraph("\x1b]52;c;x\x07", inline("link", "a", ref={"kind": "url", "url": "java\x1bscript:\u202e"})),
         void("embed", url="https://a\n\x1b[0m"),
@@ -125,7 +129,7 @@ anything = st.recursive(
 
 @settings(max_examples=150)
 @given(anything)
-def test_no_document_is_too_broken(broken: Any) -> None:
+def test_random_damaged_documents_are_read(broken: Any) -> None:
     read = read_document({"nodes": broken} if isinstance(broken, list) else broken)
     keys = [each.key for each in read.walk()]
     assert len(keys) == len(set(keys))
@@ -141,4 +145,6 @@ def test_malformed_update_tags_are_ignored(tags: Any) -> None:
 
 @pytest.mark.parametrize("markdown", [pair[1] for pair in PAIRS], ids=[pair[0] for pair in PAIRS])
 def test_json_of_the_server_equals_its_markdown(markdown: str) -> None:
-    assert list(map(bare, read_document(to_json_document(markdown)).blocks)) == list(map(bare, parse(markdown).blocks))
+    assert list(map(without_lines, read_document(to_json_document(markdown)).blocks)) == list(
+        map(without_lines, parse(markdown).blocks)
+    )

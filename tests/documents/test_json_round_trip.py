@@ -1,4 +1,4 @@
-"""A page says the same as markdown, as the JSON document made of that, and as the markdown made of the document."""
+"""A page has the same content as Markdown, as a JSON document made from that, and as Markdown made from the JSON."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ UNWRITTEN = {("code", "source")}
 """Kinds of blocks for content that is too large or too deep."""
 
 
-def letters(runs: Iterable[Run]) -> list[Any]:
-    """Each letter with all that is said of it. Blanks look the same with marks and without."""
+def letters_with_marks(runs: Iterable[Run]) -> list[Any]:
+    """Return each letter with its marks, link and attributes. Marks of spaces are ignored, since they are invisible."""
     found: list[Any] = []
     for run in runs:
         attrs = sorted((name, value) for name, value in run.attrs.items() if value not in (None, "", False))
@@ -84,19 +84,19 @@ def letters(runs: Iterable[Run]) -> list[Any]:
     return found
 
 
-def meant(value: Any) -> Any:
-    """The value of an attribute."""
+def comparable(value: Any) -> Any:
+    """Return the value of an attribute in a form that can be compared."""
     if isinstance(value, tuple):
         if isinstance(value, TableColumn):
             align = None if value.align == "left" else value.align
-            return [letters(value.title), *value._replace(align=align, options=dict(value.options))[1:]]
-        return [meant(each) for each in value]
+            return [letters_with_marks(value.title), *value._replace(align=align, options=dict(value.options))[1:]]
+        return [comparable(each) for each in value]
     return dict(value) if hasattr(value, "items") else value
 
 
-def normal(block: Block) -> Any:
-    """All that a block says, and nothing of where it stands and how it is called. Cells that are left out are empty."""
-    attrs = {name: meant(value) for name, value in block.attrs.items() if value not in (None, "", False, ())}
+def normalized(block: Block) -> Any:
+    """Return the content of a block without its lines and keys, and without empty cells at the end of rows."""
+    attrs = {name: comparable(value) for name, value in block.attrs.items() if value not in (None, "", False, ())}
     if block.kind != "figure" and attrs.get("align") == "left":
         del attrs["align"]
     if block.kind == "list":
@@ -104,29 +104,29 @@ def normal(block: Block) -> Any:
             [(each.kind, len(each.attrs)) for each in item.children] == [("paragraph", 0)] for item in block.children
         )
         if not bare or len(block.children) < 2:
-            attrs.pop("tight", None)  # what else is in the items decides how close they stand together
-    inner = [normal(child) for child in block.children if child.kind != "footnotes"]
+            attrs.pop("tight", None)  # Other content in the items determines the spacing.
+    inner = [normalized(child) for child in block.children if child.kind != "footnotes"]
     while block.kind in ("row", "card") and inner and inner[-1] == ["cell", {}, [], "", []]:
         inner.pop()
-    return [block.kind, attrs, letters(block.runs), block.text, inner]
+    return [block.kind, attrs, letters_with_marks(block.runs), block.text, inner]
 
 
-def page(blocks: Iterable[Block]) -> list[Any]:
-    """Return the text of a page. Footnotes are at its end, wherever they were written."""
+def page_content(blocks: Iterable[Block]) -> list[Any]:
+    """Return the content of a page. Footnotes are moved to its end."""
     blocks = tuple(blocks)
     notes = [note for block in blocks for each in block.walk() if each.kind == "footnotes" for note in each.children]
     ordered = sorted(notes, key=lambda note: str(note.attrs["label"]))
-    return [normal(block) for block in blocks if block.kind != "footnotes"] + [normal(note) for note in ordered]
+    return [normalized(block) for block in blocks if block.kind != "footnotes"] + [normalized(note) for note in ordered]
 
 
 @pytest.mark.parametrize("text", ALL.values(), ids=ALL)
 def test_json_keeps_the_whole_page(text: str) -> None:
-    assert page(read_document(to_json_document(text)).blocks) == page(parse(text).blocks)
+    assert page_content(read_document(to_json_document(text)).blocks) == page_content(parse(text).blocks)
 
 
 @pytest.mark.parametrize("text", ALL.values(), ids=ALL)
 def test_markdown_from_json_keeps_the_whole_page(text: str) -> None:
-    assert page(parse(to_markdown(to_json_document(text))).blocks) == page(parse(text).blocks)
+    assert page_content(parse(to_markdown(to_json_document(text))).blocks) == page_content(parse(text).blocks)
 
 
 def test_round_trip_covers_all_kinds_and_attributes() -> None:
@@ -147,8 +147,8 @@ def test_round_trip_covers_all_kinds_and_attributes() -> None:
     assert wanted - tried == UNWRITTEN
 
 
-def _within(text: str, where: str) -> str:
-    """A text within something else."""
+def _inside(text: str, where: str) -> str:
+    """Return the text inside a container."""
     lines = text.split("\n")
     match where:
         case "item":
@@ -169,7 +169,7 @@ texts = st.recursive(
     st.sampled_from(SHORT),
     lambda inner: (
         st.lists(inner, min_size=1, max_size=3).map("\n\n".join)
-        | st.builds(_within, inner, st.sampled_from(["item", "quote", "expandable", "tab", "hint"]))
+        | st.builds(_inside, inner, st.sampled_from(["item", "quote", "expandable", "tab", "hint"]))
     ),
     max_leaves=4,
 )
@@ -179,15 +179,15 @@ texts = st.recursive(
 @given(texts)
 def test_random_pages_survive_the_round_trip(text: str) -> None:
     document = to_json_document(text)
-    said = page(parse(text).blocks)
-    assert page(read_document(document).blocks) == said
-    assert page(parse(to_markdown(document)).blocks) == said
+    said = page_content(parse(text).blocks)
+    assert page_content(read_document(document).blocks) == said
+    assert page_content(parse(to_markdown(document)).blocks) == said
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="ab 1*_`#>-\n|[]()!$:{}%<>/\\.~^&;", max_size=80))
 def test_random_markdown_survives_the_round_trip(text: str) -> None:
     document = to_json_document(text)
-    said = page(parse(text).blocks)
-    assert page(read_document(document).blocks) == said
-    assert page(parse(to_markdown(document)).blocks) == said
+    said = page_content(parse(text).blocks)
+    assert page_content(read_document(document).blocks) == said
+    assert page_content(parse(to_markdown(document)).blocks) == said

@@ -40,7 +40,7 @@ Take care.
 
 
 def paragraph(text: str) -> dict[str, Any]:
-    """A JSON document of one plain paragraph."""
+    """Return a JSON document with one plain paragraph."""
     leaves = [{"object": "leaf", "text": text, "marks": []}]
     block = {"object": "block", "type": "paragraph", "nodes": [{"object": "text", "leaves": leaves}]}
     return {"object": "document", "nodes": [block]}
@@ -69,7 +69,7 @@ def test_blocks_are_written_as_markdown() -> None:
             min_codepoint=32,
             max_codepoint=0x2FFF,
             exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp", "Cf", "Mn"],
-            exclude_characters="\u115f\u1160",  # letters that show nothing: the text is empty without them
+            exclude_characters="\u115f\u1160",  # Invisible characters: without them the text is empty.
         ),
         min_size=1,
     )
@@ -95,7 +95,7 @@ def test_invalid_document_keeps_its_text(hostile: Any) -> None:
     assert isinstance(to_markdown(hostile), str)
 
 
-def test_no_document_is_too_deep() -> None:
+def test_deeply_nested_document_is_written() -> None:
     deep: dict[str, Any] = {"object": "block", "type": "blockquote", "nodes": []}
     for _ in range(5000):
         deep = {"object": "block", "type": "blockquote", "nodes": [deep]}

@@ -1,4 +1,4 @@
-"""Keys of blocks, which comments hang on."""
+"""Keys of blocks, to which comments are attached."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_plain_contains_the_text_of_descendants() -> None:
     assert item.plain() == "one\ntwo"
 
 
-def test_white_space_does_not_count_in_a_long_text_either() -> None:
-    """The words of a long text are told apart a piece at a time."""
+def test_white_space_in_a_long_text_does_not_change_the_key() -> None:
+    """The words of a long text are read in slices."""
     rows = [f"word {number} of a line" for number in range(3000)]
     (plain,) = parse("```\n" + "\n".join(rows) + "\n```").blocks
     (spaced,) = parse("```\n" + "\n\n   ".join(row.replace(" ", "\t ") for row in rows) + "\n```").blocks

@@ -11,7 +11,7 @@ from octavo.documents.diff import diff
 from octavo.documents.diff_model import AddedBlock, RemovedBlock, RestructuredBlocks, UnchangedBlocks
 from octavo.documents.parse import parse
 from tests.documents.diff_lines import lines
-from tests.documents.sides import check_sides, moves_to_the_same_place
+from tests.documents.sides import check_sides, moves_without_effect
 
 ROWS = "| Name | What it does |\n| --- | --- |\n| list | shows all of them |\n| get | shows one of them |\n| put | changes one |\n"
 ONE, TWO, THREE = ROWS.splitlines(keepends=True)[2:]
@@ -56,12 +56,12 @@ NAMES_OF_CONTAINERS = {"hint": "a hint", "expandable": "an expandable “More”
 
 
 def indented(text: str) -> str:
-    """Return the text as a part of a list item."""
+    """Return the text indented as a part of a list item."""
     return "\n".join(f"    {line}" if line else "" for line in text.split("\n"))
 
 
 def section(level: int, name: str, about: str) -> str:
-    """Return a section much like those beside it."""
+    """Return a section that is similar to its neighbors."""
     example = f'```json\n{{"type": "{name}"}}\n```'
     table = f"| Field | Meaning |\n| --- | --- |\n| type | always {name} |\n| {name[:4]} | what is in it |\n"
     return f"{'#' * level} {name}\n\nSent when {about}.\n\n{example}\n\n{table}\n---\n\n"
@@ -822,7 +822,7 @@ def test_change_is_reported_as_expected(kind: str) -> None:
 @pytest.mark.parametrize("kind", CHANGES)
 def test_no_block_is_moved_to_its_own_place(kind: str) -> None:
     for old, new in (CHANGES[kind], CHANGES[kind][::-1]):
-        assert moves_to_the_same_place(diff(parse(old), parse(new))) == []
+        assert moves_without_effect(diff(parse(old), parse(new))) == []
 
 
 @pytest.mark.parametrize("container", [*CONTAINERS.values(), "1. INSIDE", "* INSIDE"])

@@ -75,7 +75,7 @@ PLACES = SpaceIndex(
         ("https://app.gitbook.com/account", UrlLink("https://app.gitbook.com/account", "app.gitbook.com")),
     ],
 )
-def test_target(href: str, expected: Target) -> None:
+def test_link_has_its_target(href: str, expected: Target) -> None:
     assert resolve(href, "guides/setup", PLACES) == expected
 
 
@@ -97,7 +97,7 @@ def test_target(href: str, expected: Target) -> None:
         "x.com",
     ],
 )
-def test_broken(href: str) -> None:
+def test_link_without_a_target_is_broken_with_a_reason(href: str) -> None:
     target = resolve(href, "guides/setup", PLACES)
     assert isinstance(target, BrokenLink)
     assert target.reason.endswith(".")
@@ -122,11 +122,11 @@ def test_other_schemes_are_blocked(href: str, scheme: str) -> None:
 
 
 @pytest.mark.parametrize("href", ["%6Aavascript:x", "%66ile:///etc/passwd"])
-def test_encoded_schemes_do_not_come_to_life(href: str) -> None:
+def test_encoded_scheme_is_not_decoded_to_a_url(href: str) -> None:
     assert isinstance(resolve(href, "", PLACES), BrokenLink)
 
 
-def test_controls_do_not_reach_an_address() -> None:
+def test_control_characters_are_removed_from_urls() -> None:
     target = resolve("https://a.b/\x1b]52;c;x\x07\n", "", PLACES)
     assert isinstance(target, UrlLink)
     assert target.url.isprintable()
@@ -250,7 +250,7 @@ def test_files_with_the_same_name_are_found_by_path() -> None:
     assert found == [FileLink("1", "x.png"), FileLink("2", "x.png"), FileLink("1", "x.png")]
 
 
-def test_link_out_of_the_tree_differs_from_missing_page() -> None:
+def test_link_outside_of_the_tree_is_no_missing_page() -> None:
     for href, is_beyond in (
         ("../../other/a.md", True),
         ("../a.md", False),
@@ -263,7 +263,7 @@ def test_link_out_of_the_tree_differs_from_missing_page() -> None:
 
 
 @pytest.mark.parametrize("href", ["https://app.gitbook.com/s/other/a", "www.example.org/a", "mailto:a@b.example"])
-def test_a_browser_opens_pages_of_the_platform_too(href: str) -> None:
+def test_browser_may_open_pages_of_the_platform(href: str) -> None:
     assert isinstance(external_target(href), UrlLink)
 
 

@@ -232,7 +232,7 @@ def test_findings_beyond_the_limit_are_counted_as_more() -> None:
     assert read_reports(b"\n \n", "lines") == ((), False)
 
 
-def test_text_of_a_linter_is_made_safe() -> None:
+def test_text_of_a_linter_is_sanitized() -> None:
     output = json.dumps(
         {"sample.md": [{**VALE["sample.md"][0], "Message": "a\x1b[31m\nb\u202e" + "c" * 900, "Check": "\x07x"}]}
     )
@@ -241,7 +241,7 @@ def test_text_of_a_linter_is_made_safe() -> None:
     assert len(found.message) <= 300
 
 
-def test_findings_in_other_files_and_beyond_the_page_are_left_out() -> None:
+def test_findings_outside_of_the_page_are_omitted() -> None:
     output = "other.md:1:1: x\nsample.md:99:1: x\nfolder/sample.md:3:999: end\n<stdin>:1:1: y\n"
     found = findings(output, "lines")
     assert [(each.message, each.place.line) for each in found] == [("end", 3), ("y", 1)]

@@ -63,20 +63,20 @@ Hidden words.
 """
 
 
-def nodes(value: Any) -> Iterator[dict[str, Any]]:
-    """Every block, inline and text of a document."""
+def all_nodes(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield every block, inline and text node of a document."""
     if isinstance(value, dict):
         if "object" in value:
             yield value
         for each in value.values():
-            yield from nodes(each)
+            yield from all_nodes(each)
     elif isinstance(value, list):
         for each in value:
-            yield from nodes(each)
+            yield from all_nodes(each)
 
 
-def kind(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    return [node for node in nodes(document) if node.get("type") == name]
+def nodes_of_type(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    return [node for node in all_nodes(document) if node.get("type") == name]
 
 
 def test_blocks_have_their_types() -> None:
@@ -96,42 +96,42 @@ def test_blocks_have_their_types() -> None:
         "blockquote",
         "embed",
     ]
-    assert [item["data"] for item in kind(document, "list-tasks")[0]["nodes"]] == [
+    assert [item["data"] for item in nodes_of_type(document, "list-tasks")[0]["nodes"]] == [
         {"checked": True},
         {"checked": False},
     ]
-    assert kind(document, "hint")[0]["data"] == {"style": "warning"}
-    assert kind(document, "tabs-item")[0]["data"] == {"title": "Linux"}
-    assert kind(document, "embed")[0]["data"] == {"url": "https://a.example/v"}
+    assert nodes_of_type(document, "hint")[0]["data"] == {"style": "warning"}
+    assert nodes_of_type(document, "tabs-item")[0]["data"] == {"title": "Linux"}
+    assert nodes_of_type(document, "embed")[0]["data"] == {"url": "https://a.example/v"}
 
 
 def test_json_blocks_have_the_block_keys() -> None:
     keys = {
         block.key for block in parse(PAGE).walk() if block.kind in ("heading", "paragraph", "code", "hint", "table")
     }
-    assert keys <= {node.get("key") for node in nodes(to_json_document(PAGE))}
+    assert keys <= {node.get("key") for node in all_nodes(to_json_document(PAGE))}
 
 
 def test_code_is_kept_line_by_line() -> None:
-    (code,) = (node for node in kind(to_json_document(PAGE), "code") if node["object"] == "block")
+    (code,) = (node for node in nodes_of_type(to_json_document(PAGE), "code") if node["object"] == "block")
     lines = [line["nodes"][0]["leaves"][0]["text"] for line in code["nodes"]]
     assert (code["data"], lines) == ({"syntax": "py", "title": "a.py"}, ["x = 1", "", "y = 2"])
 
 
 def test_text_has_marks_and_links_have_targets() -> None:
     document = to_json_document(PAGE)
-    marked = {leaf["text"]: {mark["type"] for mark in leaf["marks"]} for leaf in nodes(document) if "marks" in leaf}
+    marked = {leaf["text"]: {mark["type"] for mark in leaf["marks"]} for leaf in all_nodes(document) if "marks" in leaf}
     assert marked["both"] == {"bold", "italic"}
     assert marked["code"] == {"code"}
-    (link,) = kind(document, "link")
+    (link,) = nodes_of_type(document, "link")
     assert link["data"] == {"ref": {"kind": "anchor", "anchor": "part", "page": "p1"}}
     assert document_text({"object": "block", "nodes": link["nodes"]}) == "link bold"
-    assert kind(document, "emoji")[0]["data"] == {"code": "rocket"}
-    assert kind(document, "inline-math")[0]["data"] == {"formula": "x^2"}
+    assert nodes_of_type(document, "emoji")[0]["data"] == {"code": "rocket"}
+    assert nodes_of_type(document, "inline-math")[0]["data"] == {"formula": "x^2"}
 
 
 def test_table_has_its_cells_as_fragments() -> None:
-    (table,) = kind(to_json_document(PAGE), "table")
+    (table,) = nodes_of_type(to_json_document(PAGE), "table")
     columns = table["data"]["view"]["columns"]
     assert [table["data"]["definition"][column]["title"] for column in columns] == ["Name", "Size"]
     assert table["data"]["definition"][columns[1]]["textAlignment"] == "right"
@@ -142,7 +142,7 @@ def test_table_has_its_cells_as_fragments() -> None:
 
 @given(st.text(alphabet="ab *_`#>-\n|[]()!$:{}%<>/\\1.~", max_size=120))
 def test_every_word_of_a_page_is_in_its_json_document(markdown: str) -> None:
-    said = "".join(node["text"] for node in nodes(to_json_document(markdown)) if node["object"] == "leaf")
+    said = "".join(node["text"] for node in all_nodes(to_json_document(markdown)) if node["object"] == "leaf")
     for block in parse(markdown).walk():
         for run in block.runs:
             if run.kind == "text":
@@ -187,6 +187,6 @@ def test_size_of_an_image_is_read_from_its_file(data: bytes, size: tuple[int, in
 
 
 @given(st.binary(max_size=64), st.sampled_from([b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"GIF87a", b"RIFF0000WEBPVP8X"]))
-def test_no_file_is_too_broken(data: bytes, start: bytes) -> None:
+def test_damaged_image_has_no_size_or_a_positive_size(data: bytes, start: bytes) -> None:
     size = image_size(start + data)
     assert size is None or (size["width"] > 0 and size["height"] > 0)

@@ -1,4 +1,4 @@
-"""Marks around the conflicts of a page: written, read back, and resolved."""
+"""Conflict markers on a page: written, read back and resolved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STABLE = settings(max_examples=300, deadline=None, derandomize=True)
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines that are not blank."""
+    """Return the lines that are not blank."""
     return [line for line in text.split("\n") if line.strip()]
 
 
@@ -83,13 +83,13 @@ def test_choice_leaves_the_other_conflict_in_its_markers() -> None:
     )
 
 
-def test_the_same_conflict_twice_is_decided_twice() -> None:
+def test_equal_conflicts_are_resolved_separately() -> None:
     merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
     (first, _), (second, _) = merged.named_conflicts
     assert merged.text({first: MergeChoice("main"), second: MergeChoice("request")}) == "x\n\nb\n\ny\n"
 
 
-def test_same_conflict_twice_is_read_as_two() -> None:
+def test_equal_conflicts_are_read_from_markers_separately() -> None:
     merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
     read = read_marked_page(merged.text(request=NAME), merged)
     (first, _), (second, _) = read.named_conflicts
@@ -107,16 +107,16 @@ def test_equal_conflicts_keep_their_names_when_markers_are_read() -> None:
     assert lines_of(read.text(choices)) == ["one", "a"]
 
 
-def test_the_blanks_of_an_empty_page_are_not_put_before_marks() -> None:
+def test_blank_lines_of_an_empty_page_are_not_added_before_markers() -> None:
     assert merge("one", "one\none", "\n ").text(request=NAME) == ("<<<<<<< main\n\none\none\n\n=======\n\n>>>>>>> #42")
 
 
-def test_the_blanks_of_an_empty_page_are_not_put_behind_marks() -> None:
+def test_blank_lines_of_an_empty_page_are_not_added_after_markers() -> None:
     marked = merge("\n\none\n ", " ", "one\n\n\none\n ").text(request=NAME)
     assert marked.split("\n")[-2] == ">>>>>>> #42"
 
 
-def test_marks_are_around_whole_blocks() -> None:
+def test_markers_enclose_whole_blocks() -> None:
     base = "```\nx = 1\n\ny = 2\n```\n"
     assert merge(base, base.replace("1", "3"), base.replace("1", "4")).text(request=NAME) == (
         "<<<<<<< main\n\n```\nx = 3\n\ny = 2\n```\n\n=======\n\n```\nx = 4\n\ny = 2\n```\n\n>>>>>>> #42\n"

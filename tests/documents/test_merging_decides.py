@@ -1,4 +1,4 @@
-"""A merge keeps the changes of one side, changes nothing else, doubles nothing, and a choice covers one part."""
+"""Merges with a chosen side: the other changes are kept, nothing else changes, and a choice covers one part."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.documents.source_reader import read_page
 from tests.documents.merge_model import Page, Who, pages, text, words_of
 
 
-def decided(page: Page, side: ChoiceKind) -> str:
+def merge_with(page: Page, side: ChoiceKind) -> str:
     return merge(*page.texts).text_with_choice(side)
 
 
@@ -25,8 +25,8 @@ def lines(markdown: str) -> list[str]:
 def check(page: Page) -> None:
     note("\n~~~~\n".join(page.texts))
     for side in ("main", "request"):
-        result = decided(page, side)
-        # The same blocks in the same order, letter for letter; only how many blank lines part them may differ.
+        result = merge_with(page, side)
+        # Blocks are equal letter for letter and in the same order. Only the number of blank lines between them may differ.
         assert lines(result) == lines(text(page.decided[side]))
         assert read_page(result).key == read_page(text(page.decided[side])).key
         assert max(Counter(re.findall(r"\b[na]\d+x\b(?! *\")", result)).values(), default=0) <= 1
@@ -39,8 +39,8 @@ def test_conflict_covers_one_part_and_the_rest_is_merged(page: Page) -> None:
 
 
 def is_wider(page: Page, side: Who) -> bool:
-    """Return whether a choice covers more than its part. Then the page has the lines of the chosen side."""
-    result, exact = lines(decided(page, side)), lines(text(page.decided[side]))
+    """Return True if a choice covers more than its part. Such a page has the lines of the chosen side."""
+    result, exact = lines(merge_with(page, side)), lines(text(page.decided[side]))
     own = lines(page.texts[1 if side == "main" else 2])
     if result == exact:
         return False
@@ -53,20 +53,20 @@ def is_wider(page: Page, side: Who) -> bool:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_few_conflicts_cover_more_than_one_part() -> None:
-    """Blocks that one side moved, divided or joined, and the other side edited, may be decided together with neighbours."""
+    """At most one in a thousand: blocks that one side moved, split or joined and the other side edited."""
     seen: Counter[bool] = Counter()
 
     @settings(max_examples=20_000, deadline=None, database=None)
     @given(pages())
-    def look(page: Page) -> None:
+    def count_wide_choices(page: Page) -> None:
         note("\n~~~~\n".join(page.texts))
         seen.update(is_wider(page, side) for side in ("main", "request"))
 
-    look()
+    count_wide_choices()
     assert seen[True] <= seen[False] / 1000, seen
 
 
-def each_way(base: str, main: str, this: str) -> list[str]:
+def results_of_all_choices(base: str, main: str, this: str) -> list[str]:
     """Return the results with each side chosen, also with swapped sides."""
     results = []
     for texts in ((base, main, this), (base, this, main)):
@@ -83,13 +83,13 @@ def test_deleted_item_conflict_stays_in_its_list() -> None:
     )
     edited = f"{items}{last} and blue\n"
     kept, gone = f"{edited}\n{first}", f"{items}\n{first}"
-    assert each_way(f"{first}\n{items}{last}\n", f"{first}\n{edited}", gone) == [kept, gone, gone, kept]
+    assert results_of_all_choices(f"{first}\n{items}{last}\n", f"{first}\n{edited}", gone) == [kept, gone, gone, kept]
 
 
 def test_rewritten_and_extended_code_is_one_conflict() -> None:
     before, more, other = (f"    {' '.join(words_of(name))}\n" for name in ("n3x", "n45x", "n5x"))
     base, extended, anew = (f"```text\n{lines}```\n" for lines in (before, before + more, other))
-    for result in each_way(base, extended, anew):
+    for result in results_of_all_choices(base, extended, anew):
         assert result.count("```text") == 1
         assert (more in result) != (result == anew)
 
@@ -100,7 +100,7 @@ def test_merge_adds_no_blank_line_after_a_tag() -> None:
         f'{{% hint style="info" %}}\n{inner}{{% endhint %}}\n'
         for inner in (first + edited + last, last, first + edited.replace("second", "third") + last)
     )
-    assert each_way(base, cut, changed) == [cut, changed, changed, cut]
+    assert results_of_all_choices(base, cut, changed) == [cut, changed, changed, cut]
 
 
 LISTED = "| A | B |\n|---|---|\n| x | 1 |\n| y | 2 |\n\n* a\n* b\n* c\n"
@@ -112,8 +112,11 @@ LISTED = "| A | B |\n|---|---|\n| x | 1 |\n| y | 2 |\n\n* a\n* b\n* c\n"
 def test_windows_line_breaks_are_merged(mine: str) -> None:
     usual = (LISTED, LISTED.replace("| 1 |", "| 9 |").replace("* a", "* aa"), mine)
     base, main, this = (each.replace("\n", "\r\n") for each in usual)
-    assert [each.replace("\n", "\r\n") for each in each_way(*usual)] == each_way(base, main, this)
-    assert each_way(usual[0], usual[1], this) == each_way(base, main, this)  # who changed how lines end changed that
+    assert [each.replace("\n", "\r\n") for each in results_of_all_choices(*usual)] == results_of_all_choices(
+        base, main, this
+    )
+    # The side that changed the line endings determines the line endings.
+    assert results_of_all_choices(usual[0], usual[1], this) == results_of_all_choices(base, main, this)
 
 
 def test_deletion_after_joined_lists_is_no_conflict() -> None:
@@ -122,7 +125,7 @@ def test_deletion_after_joined_lists_is_no_conflict() -> None:
     base = "\n".join((first, between, second, behind))
     deleted, edited = f"{first}\n{second}", "\n".join((first, between.replace("sort", "wash"), second, behind))
     kept = "\n".join((first, between.replace("sort", "wash"), second))
-    assert each_way(base, deleted, edited) == [deleted, kept, kept, deleted]
+    assert results_of_all_choices(base, deleted, edited) == [deleted, kept, kept, deleted]
 
 
 def test_item_moved_in_a_moved_list_keeps_other_edits() -> None:
@@ -135,4 +138,4 @@ def test_item_moved_in_a_moved_list_keeps_other_edits() -> None:
     edited = base.replace("Where the", "Where all").replace("* D lies", "* D rests")
     moved = f"{first}{last}{second}{third}\n{title}\n{end}"
     both = moved.replace("Where the", "Where all").replace("* D lies", "* D rests")
-    assert each_way(base, edited, moved) == [both] * 4
+    assert results_of_all_choices(base, edited, moved) == [both] * 4

@@ -1,4 +1,4 @@
-"""Three-way merge of page trees: no page is lost, none stands below itself, nothing depends on chance."""
+"""Merges of page trees: no page is lost, no page is below itself, and the result is deterministic."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ def text_of(outcome: RevisionMerge, name: str) -> str:
 
 
 @st.composite
-def forests(draw: st.DrawFn) -> Pages:
-    """A tree of up to twelve pages."""
+def random_trees(draw: st.DrawFn) -> Pages:
+    """Generate a tree of up to twelve pages."""
     pages: Pages = []
     for number in range(draw(st.integers(0, 12))):
-        pages = grown(draw, pages, f"p{number}")
+        pages = with_new_page(draw, pages, f"p{number}")
     return pages
 
 
-def grown(draw: st.DrawFn, pages: Pages, name: str) -> Pages:
+def with_new_page(draw: st.DrawFn, pages: Pages, name: str) -> Pages:
     kind = draw(st.sampled_from(["document", "document", "document", "link", "group"]))
     holders = [None, *(page["id"] for page in page_trees.walk(pages) if page["type"] != "link")]
     page = document(name) if kind == "document" else group(name) if kind == "group" else link(name)
@@ -69,22 +69,22 @@ def grown(draw: st.DrawFn, pages: Pages, name: str) -> Pages:
 
 
 @st.composite
-def worked_on(draw: st.DrawFn, pages: Pages, who: str) -> Pages:
-    """The tree after a few steps of someone's work."""
+def with_random_changes(draw: st.DrawFn, pages: Pages, who: str) -> Pages:
+    """Generate the tree after up to five changes by a user."""
     for step in range(draw(st.integers(0, 5))):
         every = list(page_trees.walk(pages))
-        deed = draw(st.sampled_from(["add", "delete", "move", "edit", "rename"])) if every else "add"
-        if deed == "add":
-            pages = grown(draw, pages, f"{who}{step}")
+        change = draw(st.sampled_from(["add", "delete", "move", "edit", "rename"])) if every else "add"
+        if change == "add":
+            pages = with_new_page(draw, pages, f"{who}{step}")
             continue
         page = draw(st.sampled_from(every))
-        if deed == "delete":
+        if change == "delete":
             pages = page_trees.remove_pages(pages, {page["id"]})
-        elif deed == "rename":
+        elif change == "rename":
             pages = page_trees.replace_page(pages, {**page, "title": f"{who} {step}"})
-        elif deed == "edit" and page["type"] == "document":
+        elif change == "edit" and page["type"] == "document":
             pages = page_trees.replace_page(pages, {**page, "text": STORE.put_blob(f"{who} wrote {step}")})
-        elif deed == "move":
+        elif change == "move":
             inside = {each["id"] for each in page_trees.walk([page])}
             holders = [None, *(each["id"] for each in every if each["type"] != "link" and each["id"] not in inside)]
             into = None if page["type"] == "group" else draw(st.sampled_from(holders))
@@ -95,9 +95,9 @@ def worked_on(draw: st.DrawFn, pages: Pages, who: str) -> Pages:
 
 
 @st.composite
-def three(draw: st.DrawFn) -> tuple[Json, Json, Json]:
-    pages = draw(forests())
-    base, main, proposed = pages, draw(worked_on(pages, "m")), draw(worked_on(pages, "c"))
+def three_revisions(draw: st.DrawFn) -> tuple[Json, Json, Json]:
+    pages = draw(random_trees())
+    base, main, proposed = pages, draw(with_random_changes(pages, "m")), draw(with_random_changes(pages, "c"))
     return revision(*base), revision(*main), revision(*proposed)
 
 
@@ -106,7 +106,7 @@ def facts(pages: Pages) -> dict[str, Json]:
             for page in page_trees.walk(pages)}  # fmt: skip
 
 
-@given(three())
+@given(three_revisions())
 def test_change_of_one_side_is_taken(sides: tuple[Json, Json, Json]) -> None:
     base, main, proposed = sides
     for side, outcome in (
@@ -118,7 +118,7 @@ def test_change_of_one_side_is_taken(sides: tuple[Json, Json, Json]) -> None:
         assert outcome.conflicts == ()
 
 
-@given(three())
+@given(three_revisions())
 def test_merge_loses_no_added_or_edited_page(sides: tuple[Json, Json, Json]) -> None:
     base, main, proposed = sides
     there = facts(merged(base, main, proposed).content["pages"])
@@ -129,7 +129,7 @@ def test_merge_loses_no_added_or_edited_page(sides: tuple[Json, Json, Json]) -> 
                 assert name in there
 
 
-@given(three())
+@given(three_revisions())
 def test_merge_removes_only_deleted_pages(sides: tuple[Json, Json, Json]) -> None:
     base, main, proposed = sides
     there = facts(merged(base, main, proposed).content["pages"])
@@ -137,7 +137,7 @@ def test_merge_removes_only_deleted_pages(sides: tuple[Json, Json, Json]) -> Non
     assert set(there) <= set(facts(main["pages"])) | set(facts(proposed["pages"]))
 
 
-@given(three())
+@given(three_revisions())
 def test_every_page_is_in_one_valid_position(sides: tuple[Json, Json, Json]) -> None:
     pages = merged(*sides).content["pages"]
     names = [page["id"] for page in page_trees.walk(pages)]
@@ -149,7 +149,7 @@ def test_every_page_is_in_one_valid_position(sides: tuple[Json, Json, Json]) -> 
     assert len(paths) == len(set(paths))
 
 
-@given(three())
+@given(three_revisions())
 def test_merged_text_has_the_words_of_both_sides(sides: tuple[Json, Json, Json]) -> None:
     base, main, proposed = sides
     outcome = merged(base, main, proposed)
@@ -160,12 +160,12 @@ def test_merged_text_has_the_words_of_both_sides(sides: tuple[Json, Json, Json])
                 assert STORE.text(page["text"]) in text_of(outcome, name)
 
 
-@given(three())
+@given(three_revisions())
 def test_merge_is_deterministic(sides: tuple[Json, Json, Json]) -> None:
     assert merged(*sides) == merged(*sides)
 
 
-@given(three())
+@given(three_revisions())
 def test_swapped_sides_keep_the_same_pages(sides: tuple[Json, Json, Json]) -> None:
     base, main, proposed = sides
     here, there = merged(base, main, proposed), merged(base, proposed, main)

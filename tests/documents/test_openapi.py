@@ -1,4 +1,4 @@
-"""Descriptions of interfaces, as a page shows them."""
+"""OpenAPI descriptions, as a page shows them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ HARBOUR = Specification(json.loads((Path(library.__file__).parent / "openapi" / 
 
 
 def outline(field: SchemaField) -> str:
-    """A field with what is in it, in brackets."""
+    """Return a field with its inner fields in brackets."""
     inner = " ".join(outline(child) for child in field.children)
     more = f" {field.cut_off_reason}" if field.cut_off_reason else ""
     return f"{field.name}:{field.type}{'!' if field.required else ''}{f'({inner})' if inner else ''}{more}"
 
 
-def count(field: SchemaField) -> int:
-    return 1 + sum(map(count, field.children))
+def count_fields(field: SchemaField) -> int:
+    return 1 + sum(map(count_fields, field.children))
 
 
 def with_schemas(**schemas: Any) -> Specification:
@@ -121,9 +121,9 @@ def test_depth_and_size_of_schemas_are_limited() -> None:
     found, large = interface.schema("Deep"), interface.schema("Wide")
     assert found is not None
     assert large is not None
-    assert count(found) <= MAX_SCHEMA_DEPTH + 1
+    assert count_fields(found) <= MAX_SCHEMA_DEPTH + 1
     assert "deeper levels are not shown" in outline(found)
-    assert count(large) <= MAX_FIELDS + 2
+    assert count_fields(large) <= MAX_FIELDS + 2
     assert "more fields are not shown" in outline(large)
 
 
@@ -193,23 +193,23 @@ def test_untrusted_text_is_sanitized_and_cut(hostile: str) -> None:
     assert all(part.isprintable() and len(part) <= 4000 for part in (found.summary, found.description))
 
 
-def of(operation: dict[str, Any], **more: Any) -> Specification:
+def operation_of(operation: dict[str, Any], **more: Any) -> Specification:
     return Specification({"paths": {"/a": {"get": operation}}, **more})
 
 
-def sent(schema: dict[str, Any], **schemas: Any) -> Specification:
+def body_of(schema: dict[str, Any], **schemas: Any) -> Specification:
     body = {"content": {"application/json": {"schema": schema}}}
-    return of({"requestBody": body}, components={"schemas": schemas})
+    return operation_of({"requestBody": body}, components={"schemas": schemas})
 
 
-def refers(name: str) -> dict[str, str]:
+def reference_to(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 LETTERS = "abcdefgh"
 BOMBS = {
-    "places": of({"parameters": [{"in": [], "name": {}, "schema": {"type": "string"}}] * 90_000}),
-    "servers": of(
+    "places": operation_of({"parameters": [{"in": [], "name": {}, "schema": {"type": "string"}}] * 90_000}),
+    "servers": operation_of(
         {
             "servers": [
                 {
@@ -219,9 +219,11 @@ BOMBS = {
             ]
         }
     ),
-    "parts": sent(refers("A0"), **{f"A{at}": {"allOf": [refers(f"A{at + 1}")] * 150} for at in range(8)}),
-    "values": sent(
-        {"properties": {f"p{at}": refers("A") for at in range(200)}},
+    "parts": body_of(
+        reference_to("A0"), **{f"A{at}": {"allOf": [reference_to(f"A{at + 1}")] * 150} for at in range(8)}
+    ),
+    "values": body_of(
+        {"properties": {f"p{at}": reference_to("A") for at in range(200)}},
         A={"default": {"a": ["x" * 999] * 9_999}, "type": ["a"] * 99_999, "description": "é" * 999_999},
     ),
 }

@@ -1,5 +1,7 @@
-"""Merges of single pages, compared character by character. The cases are in `merges.txt`: three versions of a page,
-the number of conflicts, and the text of each choice."""
+"""Merges of single pages, compared character by character.
+
+The cases are in `merges.txt`: three versions of a page, the number of conflicts, and the text for each choice.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ def test_swapped_sides_give_the_same_page(name: str) -> None:
     mirrored: tuple[tuple[ChoiceKind, ChoiceKind], ...] = (("main", "request"), ("request", "main"), ("both", "both"))
     for side, opposite in mirrored:
         if side == "both" and any(each.kind in NEVER_BOTH for _, each in one.conflict_places):
-            continue  # both sides cannot be kept
+            continue  # This conflict does not offer both sides.
         assert Counter(re.findall(r"\w+", one.text_with_choice(side))) == Counter(
             re.findall(r"\w+", other.text_with_choice(opposite))
         )
@@ -97,7 +99,7 @@ def test_edited_block_goes_to_its_place_on_main() -> None:
     assert merged.text({name: MergeChoice("own", "\n")}) == "B one.\n\nC one.\n\nD one.\n"
 
 
-def test_a_long_page_of_equal_lines_is_merged() -> None:
+def test_long_page_of_equal_lines_is_merged() -> None:
     base = "row\n\n" * 4000
     assert merge(base, f"top\n\n{base}", f"{base}end\n").text() == f"top\n\n{base}end\n"
 
@@ -172,7 +174,7 @@ def test_text_nested_ten_thousand_deep_is_merged(line: str, close: str) -> None:
     assert "Other." in merged.text_with_choice("main")
 
 
-def test_a_list_nested_five_hundred_deep_is_merged() -> None:
+def test_list_nested_five_hundred_deep_is_merged() -> None:
     deep = "".join(f"{' ' * depth}* item {depth}\n" for depth in range(500))
     assert "item 7 here" in merge(deep, deep.replace("item 7\n", "item 7 here\n"), f"{deep}\nEnd.\n").text()
 

@@ -1,4 +1,4 @@
-"""Properties of every merge of a page: no text is lost or doubled, and each choice has its effect."""
+"""Properties of every merge of a page: no text is lost or duplicated, and each choice has its effect."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ PAIRS = [("{% hint", "{% endhint"), ("{% tabs ", "{% endtabs"), ("{% tab ", "{% 
 PAIRS += [("{% stepper", "{% endstepper"), ("<details>", "</details>"), ("<summary>", "</details>")]
 
 
-def decided(texts: ThreeTexts, side: ChoiceKind) -> str:
+def merge_with(texts: ThreeTexts, side: ChoiceKind) -> str:
     return merge(texts.base, texts.main, texts.request).text_with_choice(side)
 
 
 def check_markup(result: str) -> None:
-    """Containers and code are closed, tables are rectangular, and no mark is left."""
+    """Check that containers and code are closed, tables are rectangular, and no conflict marker is left."""
     for opening, closing in PAIRS:
         assert result.count(opening) == result.count(closing), f"{opening} is not closed"
     for table in re.findall(r"(?:^\|.*\n)+", result, re.M):
@@ -43,7 +43,7 @@ def check_no_text_lost(texts: ThreeTexts) -> None:
     base, main, request = (words_in(each) for each in (texts.base, texts.main, texts.request))
     note(str(texts))
     for side, own in (("main", main), ("request", request), ("both", main)):
-        result = decided(texts, "main" if side == "main" else "request" if side == "request" else "both")
+        result = merge_with(texts, "main" if side == "main" else "request" if side == "request" else "both")
         check_markup(result)
         if side == "both":
             continue
@@ -56,14 +56,14 @@ def check_no_text_lost(texts: ThreeTexts) -> None:
         assert not [word for word in base.keys() - own.keys() if found[word]], "a deletion of this side is undone"
 
 
-def check_mirrored(texts: ThreeTexts) -> None:
+def check_swapped_sides(texts: ThreeTexts) -> None:
     note(str(texts))
     swapped = ThreeTexts(texts.base, texts.request, texts.main)
-    assert words_in(decided(texts, "main")) == words_in(decided(swapped, "request"))
-    assert words_in(decided(texts, "request")) == words_in(decided(swapped, "main"))
+    assert words_in(merge_with(texts, "main")) == words_in(merge_with(swapped, "request"))
+    assert words_in(merge_with(texts, "request")) == words_in(merge_with(swapped, "main"))
 
 
-def check_every_mixture(texts: ThreeTexts) -> None:
+def check_mixed_choices(texts: ThreeTexts) -> None:
     note(str(texts))
     merged = merge(texts.base, texts.main, texts.request)
     chance = random.Random(texts.main)
@@ -79,11 +79,11 @@ def check_every_mixture(texts: ThreeTexts) -> None:
     assert "<<<<<<<" not in merged.text({**{name: MergeChoice("main") for name, _ in merged.named_conflicts}, **own})
 
 
-def check_both(texts: ThreeTexts) -> None:
+def check_both_sides_kept(texts: ThreeTexts) -> None:
     note(str(texts))
     merged = merge(texts.base, texts.main, texts.request)
     if any(each.kind in NEVER_BOTH for _, each in merged.named_conflicts):
-        return  # both is main's
+        return  # “Both” is not possible: the text of main is used.
     base, found = words_in(texts.base), words_in(merged.text_with_choice("both"))
     for side in (texts.main, texts.request):
         assert not [word for word in words_in(side).keys() - base.keys() if not found[word]]
@@ -91,7 +91,7 @@ def check_both(texts: ThreeTexts) -> None:
 
 def check_merged_again(texts: ThreeTexts) -> None:
     note(str(texts))
-    once = decided(texts, "main")
+    once = merge_with(texts, "main")
     assert merge(texts.main, texts.main, once).text() == once
     assert merge(texts.base, once, once).text() == once
 
@@ -102,7 +102,14 @@ def check_one_side_alone(texts: ThreeTexts) -> None:
     assert merge(texts.base, texts.main, texts.main).text() == texts.main
 
 
-CHECKS = [check_no_text_lost, check_mirrored, check_every_mixture, check_both, check_merged_again, check_one_side_alone]
+CHECKS = [
+    check_no_text_lost,
+    check_swapped_sides,
+    check_mixed_choices,
+    check_both_sides_kept,
+    check_merged_again,
+    check_one_side_alone,
+]
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -125,7 +132,7 @@ def test_merge_of_random_edits_is_correct_in_long_runs(
     check(edited_by_both(seed, size, (ours, theirs)))
 
 
-def check_apart(seed: int, size: int) -> None:
+def check_distant_edits(seed: int, size: int) -> None:
     texts, expected = edited_apart(seed, size)
     note(str(texts))
     merged = merge(texts.base, texts.main, texts.request)
@@ -136,15 +143,15 @@ def check_apart(seed: int, size: int) -> None:
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(seed=SEEDS, size=st.integers(6, 11))
 def test_edits_in_different_places_merge_without_a_conflict(seed: int, size: int) -> None:
-    check_apart(seed, size)
+    check_distant_edits(seed, size)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 @settings(max_examples=20_000, deadline=None)
 @given(seed=SEEDS, size=st.integers(6, 11))
-def test_edits_in_different_places_merge_without_a_conflict_at_length(seed: int, size: int) -> None:
-    check_apart(seed, size)
+def test_edits_in_different_places_merge_in_long_runs(seed: int, size: int) -> None:
+    check_distant_edits(seed, size)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)

@@ -1,4 +1,4 @@
-"""Properties of every page: it is parsed, keeps its text, and takes linear time."""
+"""Properties of every page: parsing succeeds, keeps the text, and takes linear time."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ pages = st.lists(st.sampled_from(FRAGMENTS) | st.from_regex(r"w[a-z]{3,6}", full
 @example('{%{% x{% @a/b c="d\n"e" %}')
 @example('{% prompt description="a\tb" %}\n```\nx\n```\n{% endprompt %}\n\n![a\nb](c "d\ne")\n')
 @example('{% update date="a\nb" tags="c\td" %}\nx\n{% endupdate %}\n<img alt="a\n b\tc" src="d">\n')
-def test_any_page_is_read(page: str) -> None:
+def test_any_page_is_parsed(page: str) -> None:
     document = parse(page)
     count = document.source.count("\n") + 1
     keys = [block.key for block in document.walk()]
@@ -105,13 +105,13 @@ def test_any_page_is_read(page: str) -> None:
         first, last = block.lines
         assert 0 <= first < last <= count
         assert not (block.runs and block.text)
-        assert not [said for said in _in_lines(block) if re.search(r"[\n\t]", said)]
+        assert not [said for said in _single_line_texts(block) if re.search(r"[\n\t]", said)]
     assert all(0 <= diagnostic.line < count for diagnostic in document.diagnostics)
     assert not any("\x1b" in run.text or "\u202e" in run.text for block in document.walk() for run in block.runs)
 
 
-def _in_lines(block: Block) -> Iterator[str]:
-    """Return the texts of a block, one line each."""
+def _single_line_texts(block: Block) -> Iterator[str]:
+    """Yield the texts of a block that may not contain line breaks or tabs."""
     for value in block.attrs.values():
         yield from (each for each in (value if isinstance(value, tuple) else (value,)) if isinstance(each, str))
     yield from (run.text.replace("\t", " ") for run in block.runs if run.kind != "break")
@@ -119,7 +119,7 @@ def _in_lines(block: Block) -> Iterator[str]:
 
 @settings(max_examples=150)
 @given(pages)
-def test_reading_twice_gives_the_same(page: str) -> None:
+def test_parsing_twice_gives_equal_pages(page: str) -> None:
     assert parse(page) == parse(page)
 
 
@@ -131,13 +131,13 @@ wordy = st.lists(st.sampled_from(SAFE) | st.from_regex(r"\nw[a-z]{3,6}\n", fullm
 
 @settings(max_examples=150)
 @given(wordy)
-def test_every_word_is_kept(page: str) -> None:
+def test_parsing_keeps_every_word(page: str) -> None:
     wanted = Counter(re.findall(r"\bw[a-z]{3,6}\b", page))
-    found = Counter(re.findall(r"w[a-z]{3,6}", _everything(parse(page))))
+    found = Counter(re.findall(r"w[a-z]{3,6}", _all_text(parse(page))))
     assert not wanted - found
 
 
-def _everything(document: Document) -> str:
+def _all_text(document: Document) -> str:
     parts = [document.front_matter]
     for block in document.walk():
         parts += [
@@ -160,7 +160,7 @@ def test_any_tag_is_scanned(before: str, text: str) -> None:
         assert written.startswith("{% x")
         assert written.endswith("%}")
         assert tag.name.startswith("x")
-        # Nothing in it goes: it is its name, what stands after that, and white space.
+        # A tag consists of its name, its raw attributes and white space only.
         assert written.removesuffix("%}").rstrip("-").removeprefix("{% ").removeprefix(tag.name).strip(" \n-") == (
             tag.raw.strip(" \n-")
         )
@@ -168,7 +168,7 @@ def test_any_tag_is_scanned(before: str, text: str) -> None:
 
 @given(TAGGED)
 def test_text_around_possible_tags_is_kept(text: str) -> None:
-    said = _everything(parse(f"first\n\n{{% x {text}\n\nlast"))
+    said = _all_text(parse(f"first\n\n{{% x {text}\n\nlast"))
     assert "first" in said
     assert "last" in said
 
@@ -176,7 +176,7 @@ def test_text_around_possible_tags_is_kept(text: str) -> None:
 VALUES = st.text(alphabet="ab %}{\n=/'()", max_size=20).filter(
     lambda value: "=" not in value and not re.search(r"\n|\{%", value.partition("%}")[2])
 )
-"""A value whose quote is not closed ends at `%}` on its line, so in no value a line or another tag begins behind `%}`."""
+"""Values of attributes. After a `%}` in a value, no line break or tag follows: an unclosed quote would end there."""
 
 
 @given(st.dictionaries(st.sampled_from(["a", "b-c", "d:e", "f_g"]), VALUES, max_size=3), st.sampled_from(["", "-"]))
@@ -200,11 +200,11 @@ def test_tag_values_can_contain_quotes(parts: list[str]) -> None:
 @settings(max_examples=200)
 @given(pages)
 def test_page_parsed_in_slices_is_the_same(page: str) -> None:
-    assert read_in_stretches(page, 20) == read_in_stretches(page, 1_000_000)
+    assert parse_in_slices(page, 20) == parse_in_slices(page, 1_000_000)
 
 
-def read_in_stretches(page: str, stretch: int) -> Document:
-    """The page, read block by block."""
+def parse_in_slices(page: str, stretch: int) -> Document:
+    """Return the page, parsed in slices of this length."""
     reading = IncrementalParse(page, stretch)
     blocks = list(reading.read())
     assert all(now is then for now, then in zip(reading.document.blocks, blocks, strict=True))
@@ -220,12 +220,12 @@ ALWAYS |= {"items", "escaped brackets", "html spans", "surplus cells"}
     "page",
     [pytest.param(page, id=name, marks=() if name in ALWAYS else pytest.mark.long) for name, page in BLOW_UPS.items()],
 )
-def test_work_grows_with_the_page(page: Callable[[int], str]) -> None:
+def test_parsing_takes_linear_work(page: Callable[[int], str]) -> None:
     small, large = page(300), page(1200)
     growth = len(large) / len(small)
     assert _calls(large) <= 1.5 * growth * _calls(small) + 5000
-    # What the engine of regular expressions does is not counted above: a page of this size is beyond it if it is
-    # not linear, and the time limit of the test says so.
+    # Work inside of the regular expression engine is not counted: the test times out on this large page
+    # if the engine does not take linear time.
     huge = page(1 + 80_000 * 100 // len(page(100)))
     parse(huge)
 

@@ -24,7 +24,7 @@ def test_redirects_to_each_other_are_a_loop() -> None:
     assert "a loop" in follow_redirects("/a", targets, SITE).description
 
 
-def test_deleted_destination_is_a_dead_end_for_all_that_lead_there() -> None:
+def test_redirects_to_a_deleted_destination_are_dead_ends() -> None:
     targets = {"/gone": None, "/by": f"{SITE}/gone"}
     assert (
         follow_redirects("/gone", targets, SITE).description
@@ -42,7 +42,7 @@ def test_invalid_url_ends_the_chain() -> None:
     assert follow_redirects("/a", {"/a": "http://[bad"}, SITE).end == "leads"
 
 
-def test_how_all_end_is_how_each_does() -> None:
+def test_ends_of_all_redirects_equal_the_end_of_each() -> None:
     targets: dict[str, str | None] = {
         "/a": f"{SITE}/b/", "/b": f"{SITE}/a", "/c": f"{SITE}/a", "/gone": None, "/by": f"{SITE}/gone", "/on": SITE,
     }  # fmt: skip

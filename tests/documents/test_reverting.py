@@ -1,4 +1,4 @@
-"""Single blocks of a page are put back, and nothing else."""
+"""Single blocks of a page are reverted, and nothing else changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suggested wordings: found in comments, and put into pages without touching anything else."""
+"""Suggested changes: found in comments, and applied to pages without other changes."""
 
 from __future__ import annotations
 

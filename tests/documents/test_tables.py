@@ -9,7 +9,7 @@ from octavo.documents.parse import parse
 from tests.documents.checker import faults
 
 
-def test_pipe_table() -> None:
+def test_pipe_table_has_alignment_and_cells() -> None:
     (table,) = parse("| A | **B** |\n|:-:|--:|\n| 1 | `x` |\n| 2 |\n").blocks
     assert [(plain_text(column.title), column.align) for column in table.attrs["columns"]] == [
         ("A", "center"),
@@ -25,7 +25,7 @@ def test_surplus_cells_are_joined_to_the_last_column() -> None:
     assert [cell.plain() for cell in quote.children[0].children[0].children] == ["1", "x || y"]
 
 
-def test_format_in_a_nested_table_ends_with_it() -> None:
+def test_format_in_a_nested_table_ends_with_the_table() -> None:
     inner = "<table><tr><td><code>name</code></td><td>What it is called</td></tr></table>"
     source = f"<table><tr><td>a</td><td>Each has:{inner}</td></tr></table>\n"
     (table,) = parse(source).blocks
@@ -35,13 +35,13 @@ def test_format_in_a_nested_table_ends_with_it() -> None:
     assert faults(source, widths=(80,)) == []
 
 
-def test_a_table_of_too_many_cells_ends_in_source() -> None:
+def test_rows_of_a_table_beyond_the_limit_are_shown_as_source() -> None:
     table, source = parse("| A | B |\n|---|---|\n" + "| 1 | last |\n" * 8_000).blocks
     assert len(table.children) > 7_000
     assert (source.attrs["source"], source.text.count("last")) == (True, 8_000 - len(table.children))
 
 
-def test_html_table_with_types() -> None:
+def test_html_table_has_typed_columns() -> None:
     (table,) = parse(
         '<table data-full-width="true" data-search><thead><tr><th width="120">Name</th>'
         '<th data-type="checkbox">Done</th><th data-type="rating" data-max="5">Stars</th>'
@@ -73,7 +73,7 @@ def test_html_table_spans_blank_lines_and_nested_tables() -> None:
         ("```x```\n```y```", "```x``` ```y```", []),
     ],
 )
-def test_fences_in_a_cell_hold_code(cell: str, plain: str, code: list[str]) -> None:
+def test_fence_in_a_cell_is_a_code_block(cell: str, plain: str, code: list[str]) -> None:
     (table,) = parse(f"<table><tbody><tr><td>a</td><td>{cell}</td></tr></tbody></table>").blocks
     found = table.children[0].children[1]
     assert found.plain() == plain
@@ -89,14 +89,14 @@ def test_code_in_a_cell_keeps_its_lines() -> None:
     assert second.plain() == "one line"
 
 
-def test_hidden_header() -> None:
+def test_table_header_can_be_hidden() -> None:
     (shown,) = parse("<table data-header-hidden><thead><tr><th>x</th></tr></thead><tr><td>a</td></tr></table>").blocks
     (blank,) = parse("| | |\n|-|-|\n| a | b |\n").blocks
     assert shown.attrs["header_hidden"]
     assert blank.attrs["header_hidden"]
 
 
-def test_cards() -> None:
+def test_table_with_card_view_is_cards() -> None:
     (cards,) = parse(
         '<table data-view="cards" data-card-size="large"><thead><tr><th></th>'
         '<th data-hidden data-card-target data-type="content-ref"></th>'
@@ -120,7 +120,7 @@ def test_cards_can_hide_column_titles() -> None:
     assert plain_text(blocks[""].attrs["columns"][0].title) == "Kind"
 
 
-def test_highlighted_code() -> None:
+def test_code_with_bold_lines_has_highlighted_lines() -> None:
     (code,) = parse(
         '<pre class="language-js" data-full-width="true" data-title="a.js" data-overflow="wrap" data-line-numbers><code class="lang-js">one &#x3C;b>\n'
         '<strong>two\n</strong>three <a data-footnote-ref href="#user-content-fn-1">x</a>\n</code></pre>'

@@ -52,7 +52,7 @@ def test_path_to_a_page_starts_at_the_root() -> None:
     assert page_trees.path_to(TREE, "Nobody") == []
 
 
-def test_change_of_a_tree_does_not_modify_the_original() -> None:
+def test_changed_tree_leaves_the_original_unchanged() -> None:
     before = str(TREE)
     changed = page_trees.insert_page(page_trees.remove_pages(TREE, {"Setup"}), page("New"), "Guides", 0)
     changed = page_trees.replace_page(changed, {**page("Inside"), "title": "Changed"})

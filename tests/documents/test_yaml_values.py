@@ -1,4 +1,4 @@
-"""Values as YAML, and what is read of it again."""
+"""Values are written as YAML and read back."""
 
 from __future__ import annotations
 

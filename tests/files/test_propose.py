@@ -154,7 +154,7 @@ async def test_new_image_is_added_and_linked(docs: PulledSide, desk: Desk) -> No
     assert docs.status() == []
 
 
-async def test_change_request_edited_by_others_is_not_filled_silently(docs: PulledSide, desk: Desk) -> None:
+async def test_proposal_into_an_edited_change_request_needs_the_option(docs: PulledSide, desk: Desk) -> None:
     docs.edit("setup.md", "Install", "Download")
     _, request = await propose(docs)
     await desk.edit(request.ref(desk.space), update(await desk.id("Usage"), "# Usage\n\nTheirs.\n"))

@@ -34,7 +34,7 @@ class Words:
     written: set[str] = field(default_factory=set)
     deleted: set[str] = field(default_factory=set)
 
-    def new(self) -> str:
+    def create(self) -> str:
         self.count += 1
         self.written.add(f"w{self.count}")
         return f"w{self.count}"
@@ -77,7 +77,7 @@ class Editor:
         if number < 0:
             return False
         words = blocks[number].split(" ")
-        words.insert(self.random.randint(0, len(words)), self.words.new())
+        words.insert(self.random.randint(0, len(words)), self.words.create())
         blocks[number] = " ".join(words)
         self._write(path, blocks)
         return self._log_edit(f"{words} in {path}")
@@ -85,7 +85,9 @@ class Editor:
     def _add_paragraph(self) -> bool:
         path = self.random.choice(self._pages())
         blocks, number = self._paragraphs(path)
-        blocks.insert(number + 1 if number >= 0 else len(blocks), f"Also {self.words.new()} and {self.words.new()}.")
+        blocks.insert(
+            number + 1 if number >= 0 else len(blocks), f"Also {self.words.create()} and {self.words.create()}."
+        )
         self._write(path, blocks)
         return self._log_edit(f"{blocks[number + 1]} in {path}")
 
@@ -106,7 +108,7 @@ class Editor:
         if title is None:
             return False
         self.words.deleted |= {*WORD.findall(title[0])}
-        self.side.write(path, text.replace(title[0], f"# Title {self.words.new()}", 1))
+        self.side.write(path, text.replace(title[0], f"# Title {self.words.create()}", 1))
         return self._log_edit(f"retitled {path}")
 
     def _describe(self) -> bool:
@@ -114,14 +116,14 @@ class Editor:
         text = self.side.read(path)
         if text.startswith("---"):
             return False
-        self.side.write(path, f"---\ndescription: About {self.words.new()}\n---\n\n{text}")
+        self.side.write(path, f"---\ndescription: About {self.words.create()}\n---\n\n{text}")
         return self._log_edit(f"described {path}")
 
     def _add_page(self) -> bool:
         entries = self._entries()
-        word = self.words.new()
+        word = self.words.create()
         path = f"{self.random.choice(('', 'more/', 'deep/er/'))}page-{word}.md"
-        self.side.write(path, f"# Page {word}\n\nText {self.words.new()}.\n\nEnd {self.words.new()}.\n")
+        self.side.write(path, f"# Page {word}\n\nText {self.words.create()}.\n\nEnd {self.words.create()}.\n")
         siblings = self.random.choice([entries, *(each.children for each in walk_entries(entries))])
         siblings.insert(self.random.randint(0, len(siblings)), Entry("document", f"Page {word}", Path(path)))
         self.side.write("SUMMARY.md", write_summary(entries))
@@ -158,11 +160,11 @@ class Editor:
         entries = self._entries()
         page = self.random.choice([each for each in walk_entries(entries) if each.path is not None])
         assert page.path is not None
-        new = page.path.with_name(f"name-{self.random.randint(0, 10**9)}.md")
-        (self.side.top / page.path).rename(self.side.top / new)
-        old, page.path = page.path, new
+        create = page.path.with_name(f"name-{self.random.randint(0, 10**9)}.md")
+        (self.side.top / page.path).rename(self.side.top / create)
+        old, page.path = page.path, create
         self.side.write("SUMMARY.md", write_summary(entries))
-        return self._log_edit(f"renamed {old} to {new}")
+        return self._log_edit(f"renamed {old} to {create}")
 
     def _log_edit(self, sentence: str) -> bool:
         self.log.append(f"{self.side.top.name}: {sentence}")

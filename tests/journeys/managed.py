@@ -28,7 +28,7 @@ from octavo.cli.demo_roles import PEOPLE_BY_ROLE
 from octavo.server import handlers
 from octavo.server.demo.library import SITE
 from octavo.server.demo.people import ORGANIZATION
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.handlers.uploads import receive_file
 from octavo.server.store import MissingResource
 from octavo.server.world import BackgroundWork, Refusal, World
@@ -42,13 +42,19 @@ from tests.tui.resources.test_form_values import valid_text
 
 NOOR = "noor-haddad"
 """Administrator of the organization."""
-KEEPERS = {"owner of a space": "hedda-rehman", "owner of a collection": "selin-dahlgren"}
-"""Users who administer only one space or one collection. In the organization, they are guest and reader."""
-BARE = "Handbook of the harbour"
+PARTIAL_ADMINISTRATORS = {"owner of a space": "hedda-rehman", "owner of a collection": "selin-dahlgren"}
+"""Users who administer only one space or one collection. One is a guest of the organization, and one is a reader."""
+BARE_SITE_TITLE = "Handbook of the harbour"
 """Title of a site that has no single items such as an adaptive schema."""
-HERE = OrganizationRef(organization_id=ORGANIZATION)
+ORGANIZATION_REF = OrganizationRef(organization_id=ORGANIZATION)
 LIMPET, INSTRUMENTS = SpaceRef(space_id="limpet"), CollectionRef(collection_id="instruments")
-TELLING = {PEOPLE_BY_ROLE["commenter"], SITE.site_id, BARE, LIMPET.space_id, INSTRUMENTS.collection_id}
+ALWAYS_CHECKED_KEYS = {
+    PEOPLE_BY_ROLE["commenter"],
+    SITE.site_id,
+    BARE_SITE_TITLE,
+    LIMPET.space_id,
+    INSTRUMENTS.collection_id,
+}
 """Keys of items that are always checked: the owner of a team, and the items with the most children."""
 SPEC = openapi.Source(text='{"openapi": "3.1.0", "info": {"title": "Tides", "version": "1"}, "paths": {}}')
 MISSING_RESOURCES: tuple[Operation[Any], ...] = (
@@ -66,14 +72,14 @@ MISSING_RESOURCES: tuple[Operation[Any], ...] = (
         at=SITE, name="Tides", url="https://tides.example/mcp", headers={"Authorization": "Bearer s3cret"}
     ),
     site_structure.CreateGroup(at=SITE, title="Products", sections=("docs-software",)),
-    invites.CreateLink(at=HERE, role="read"),
-    sso.CreateProvider(at=HERE, label="Harbour ID", entity_id="urn:harbour", certificate="MIIC"),
-    openapi.Create(at=HERE, slug="tides", source=SPEC),
-    translations.Create(at=HERE, title="Into French"),
+    invites.CreateLink(at=ORGANIZATION_REF, role="read"),
+    sso.CreateProvider(at=ORGANIZATION_REF, label="Harbour ID", entity_id="urn:harbour", certificate="MIIC"),
+    openapi.Create(at=ORGANIZATION_REF, slug="tides", source=SPEC),
+    translations.Create(at=ORGANIZATION_REF, title="Into French"),
 )
 """Operations that create at least one item of each resource that the demo does not contain."""
 ROLE_EXAMPLES: tuple[Operation[Any], ...] = (
-    sites.Create(at=HERE, title=BARE, spaces="sample"),
+    sites.Create(at=ORGANIZATION_REF, title=BARE_SITE_TITLE, spaces="sample"),
     site_structure.CreateSiteSpace(at=SITE, space_id="handbook", section_id="docs-instruments"),
     adaptive_schema.Update.model_validate(
         {"at": SITE, "jsonSchema": {"type": "object", "properties": {}, "additionalProperties": False}}
@@ -84,11 +90,11 @@ ROLE_EXAMPLES: tuple[Operation[Any], ...] = (
     ),
     *(
         permissions.Grant(at=at, role="admin", users=(person,))
-        for at, person in zip((LIMPET, INSTRUMENTS), KEEPERS.values(), strict=True)
+        for at, person in zip((LIMPET, INSTRUMENTS), PARTIAL_ADMINISTRATORS.values(), strict=True)
     ),
     collections.Update(at=CollectionRef(collection_id="field-work"), default_level="read"),
-    invites.CreateLink(at=HERE, level="read", space=LIMPET.space_id),
-    invites.CreateLink(at=HERE, level="read", collection=INSTRUMENTS.collection_id),
+    invites.CreateLink(at=ORGANIZATION_REF, level="read", space=LIMPET.space_id),
+    invites.CreateLink(at=ORGANIZATION_REF, level="read", collection=INSTRUMENTS.collection_id),
 )
 """Operations that create more items, so that the permissions of roles differ."""
 
@@ -97,22 +103,26 @@ def furnish(world: World) -> None:
     """Create items of every resource, and upload files for more fonts."""
     handlers.load()  # The server may not have loaded its handlers yet in this process.
     for op in (*MISSING_RESOURCES, *ROLE_EXAMPLES):
-        made = answer(op, world.for_user(NOOR))
+        made = run_operation(op, world.for_user(NOOR))
         if isinstance(made, BackgroundWork):
             made.finish(made.run())
     link = next(
-        each for each in answer(share_links.List(at=SITE), world.for_user(NOOR))["items"] if each["name"] == "Partners"
+        each
+        for each in run_operation(share_links.List(at=SITE), world.for_user(NOOR))["items"]
+        if each["name"] == "Partners"
     )
-    answer(share_links.Update(at=SITE, share_link_id=link["id"], active=False), world.for_user(NOOR))
+    run_operation(share_links.Update(at=SITE, share_link_id=link["id"], active=False), world.for_user(NOOR))
     keys = [_upload_font(world) for _ in range(3)]
     faces = (fonts.NewFace(weight=400, storage_key=keys[0]),)
-    answer(fonts.Create(at=HERE, font_family="Tide", font_faces=faces), world.for_user(NOOR))
+    run_operation(fonts.Create(at=ORGANIZATION_REF, font_family="Tide", font_faces=faces), world.for_user(NOOR))
 
 
 def _upload_font(world: World) -> str:
     data = b"wOF2" + bytes(60)
     file = storage.FileToSend(name="tide.woff2", type="font/woff2", size=len(data))
-    signed = answer(storage.Upload(at=HERE, file=file, kind="customization_font"), world.for_user(NOOR))
+    signed = run_operation(
+        storage.Upload(at=ORGANIZATION_REF, file=file, kind="customization_font"), world.for_user(NOOR)
+    )
     organization, key, secret = signed["url"].rsplit("/", 3)[1:]
     receive_file(world, organization, key, secret, data)
     return str(signed["key"])
@@ -131,7 +141,7 @@ def status_for(world: World, op: Operation[Any], person: str) -> int:
     """Return the status of the response to a user. The write is rolled back."""
     try:
         with world.store.transaction():
-            answer(op, world.for_user(person))
+            run_operation(op, world.for_user(person))
             raise _Undone
     except _Undone:
         return SPECS[type(op)].success
@@ -146,14 +156,14 @@ def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
 
     def now() -> Any:
         try:
-            return answer(listed, world.for_user(NOOR))
+            return run_operation(listed, world.for_user(NOOR))
         except (MissingResource, Refusal):
             return None
 
     before = now()
     try:
         with world.store.transaction():
-            is_later = isinstance(answer(op, world.for_user(NOOR)), BackgroundWork)
+            is_later = isinstance(run_operation(op, world.for_user(NOOR)), BackgroundWork)
             raise _Undone(is_later or now() != before)
     except _Undone as undone:
         return bool(undone.args[0])
@@ -161,8 +171,8 @@ def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
         return False
 
 
-Written = dict[str, str | None]
-MOST = 12
+FieldTexts = dict[str, str | None]
+MAX_REFERENCES = 12
 """Maximum number of items to try for a reference. Some items may already be in use."""
 
 
@@ -174,7 +184,7 @@ class Forms:
         self._shell, self._ask, self._world = shell, ask, world
         self._listed: dict[Operation[Any], Any] = {}
 
-    async def to_make(self, kind: Resource[Any], known: Arguments) -> AsyncIterator[tuple[Written, Operation[Any]]]:
+    async def to_make(self, kind: Resource[Any], known: Arguments) -> AsyncIterator[tuple[FieldTexts, Operation[Any]]]:
         """Yield texts and requests that create an item, those with the fewest fields first."""
         assert kind.create is not None
         fields = fields_of(kind.create, leave_out=frozenset(known), required_fields=kind.required_fields)
@@ -221,7 +231,7 @@ class Forms:
         if field.kind in ("choice", "choices"):
             return list(reversed(field.choices))
         found = [each.value for each in await self._choices(kind, known, field)]
-        return found[-MOST:] or [valid_text(field)]
+        return found[-MAX_REFERENCES:] or [valid_text(field)]
 
     async def called(self, kind: Resource[Any], known: Arguments, field: FormField, value: str) -> str:
         """Return the text that a user types to choose a reference."""

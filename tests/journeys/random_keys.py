@@ -13,16 +13,18 @@ from textual.widgets import Input, TextArea
 from tests.journeys.hostile import HOSTILE
 from tests.journeys.stage import Run
 
-_MOVES = (
+_KEYS = (
     *("j",) * 5, *("enter",) * 7, *("k", "k", "down", "up", "left", "right", "h", "l", "tab", "shift+tab"),
     *("g", "G", "home", "end", "pageup", "pagedown", "space", "n", "p", "J", "K", "[", "]", "O", "o", "t", "y"),
 )  # fmt: skip
 _VIEWS = ("1", "2", "2", "3", "3", "4", "s", ":", "?", "!", "<", ">", "backspace", "q")
-_TYPED = ("tide", "a", "x y", HOSTILE, "日本", "@", "*", "```suggestion\nx\n```", "word " * 200, "\u202e", "/tmp", "")
+_TEXTS = ("tide", "a", "x y", HOSTILE, "日本", "@", "*", "```suggestion\nx\n```", "word " * 200, "\u202e", "/tmp", "")
 _SIZES = ((120, 36), (80, 24), (160, 50), (40, 12), (20, 5), (10, 3), (1, 1), (300, 20), (60, 80), (99, 14))
-_ENDS = frozenset({"ctrl+q", "ctrl+z", "ctrl+c"})
+_QUIT_KEYS = frozenset({"ctrl+q", "ctrl+z", "ctrl+c"})
 """Keys that quit or suspend the app."""
-_LEAVE = frozenset({"app.quit", "app.back", "app.suspend", "account.sign_in", "account.switch", "account.sign_out"})
+_QUIT_COMMANDS = frozenset(
+    {"app.quit", "app.back", "app.suspend", "account.sign_in", "account.switch", "account.sign_out"}
+)
 """Commands that quit, suspend or sign out."""
 _RUN_ANYTHING = frozenset({"PaletteScreen", "HelpScreen"})
 """Screens on which enter or a click may run any command."""
@@ -44,7 +46,7 @@ class RandomUser:
         elif chosen < 0.40:
             await self._press(self._random_key())
         elif chosen < 0.66:
-            await self._press(random.choice(_MOVES))
+            await self._press(random.choice(_KEYS))
         elif chosen < 0.75:
             await self._press("escape")
         elif chosen < 0.81:
@@ -59,7 +61,7 @@ class RandomUser:
             kind = random.choice((events.MouseScrollDown, events.MouseScrollUp))
             self._run.send_wheel(*at, kind)
         elif chosen < 0.96:
-            typed = random.choice(_TYPED)
+            typed = random.choice(_TEXTS)
             self._note(f"paste {typed[:20]!r}")
             app.post_message(events.Paste(typed))
         elif chosen < 0.98:
@@ -72,7 +74,7 @@ class RandomUser:
         """Do several actions faster than the app paints. Many clicks hit the key bar and the tabs, and some hit the
         same cell."""
         random, app = self._random, self._run.app
-        keys = [*(self._bound().keys() - _ENDS), *_MOVES, *_VIEWS, "escape", "escape"]
+        keys = [*(self._bound().keys() - _QUIT_KEYS), *_KEYS, *_VIEWS, "escape", "escape"]
         keys.sort()
         at = self._random_position()
         for _ in range(random.randint(3, 16)):
@@ -98,7 +100,7 @@ class RandomUser:
 
     def _random_key(self) -> str:
         """Return a random bound key."""
-        found = sorted(self._bound().keys() - _ENDS)
+        found = sorted(self._bound().keys() - _QUIT_KEYS)
         return self._random.choice(found) if found else "enter"
 
     async def _press(self, key: str) -> None:
@@ -116,7 +118,7 @@ class RandomUser:
         if key == "enter" and type(screen).__name__ in _RUN_ANYTHING:
             return True
         bound = self._bound().get(key)
-        return bound is not None and bound.binding.id in _LEAVE
+        return bound is not None and bound.binding.id in _QUIT_COMMANDS
 
     def _bound(self) -> dict[str, ActiveBinding]:
         screen = self._run.app.screen

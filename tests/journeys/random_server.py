@@ -19,11 +19,11 @@ from tests.journeys.random_values import Json, Values, kind_of
 
 HOST = "http://127.0.0.1:9"
 """Origin of URLs in responses. No server listens there."""
-_FIRST = ("/v1/user", "/v1/orgs")
+_BASIC_PATHS = ("/v1/user", "/v1/orgs")
 """Operations that every view needs. The server fails them less often."""
-_REFUSALS = (400, 403, 403, 404, 409, 412, 429, 429, 500, 502, 503)
-_WAITS = ("0", "1", "59", "3600", "Wed, 21 Oct 2026 07:28:00 GMT", "-5", "soon", "9" * 40, "")
-_UNREADABLE = (
+_ERROR_STATUSES = (400, 403, 403, 404, 409, 412, 429, 429, 500, 502, 503)
+_RETRY_AFTER_VALUES = ("0", "1", "59", "3600", "Wed, 21 Oct 2026 07:28:00 GMT", "-5", "soon", "9" * 40, "")
+_UNREADABLE_BODIES = (
     *(b"", b"null", b"[]", b"{}", b"0", b'""', b"<html>Welcome to the hotel</html>", b'{"items": [{"id', b"\xff\xfe{"),
     *(b'{"items": null}', b'{"items": {"a": 1}}', b'{"items": [null, 1, "a", []]}', b'{"id": null}', b"[" * 5000),
 )
@@ -85,7 +85,7 @@ class RandomServer:
         if found is None:
             return 404, [], b'{"error": {"code": 404, "message": "There is nothing here."}}'
         described, names = found
-        if random.random() < (self.trouble / 4 if path in _FIRST else self.trouble):
+        if random.random() < (self.trouble / 4 if path in _BASIC_PATHS else self.trouble):
             return self._trouble(random)
         status, schema = _success(described)
         if schema is None:
@@ -97,11 +97,15 @@ class RandomServer:
 
     def _trouble(self, random: Random) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
         if random.random() < 0.3:
-            return 200, [], random.choice(_UNREADABLE)
-        status = random.choice(_REFUSALS)
-        headers = [(b"retry-after", random.choice(_WAITS).encode())] if random.random() < 0.5 else []
+            return 200, [], random.choice(_UNREADABLE_BODIES)
+        status = random.choice(_ERROR_STATUSES)
+        headers = [(b"retry-after", random.choice(_RETRY_AFTER_VALUES).encode())] if random.random() < 0.5 else []
         error = {"error": {"code": status, "message": Values(random, HOST, {}).words()}}
-        return status, headers, json.dumps(error).encode() if random.random() < 0.8 else random.choice(_UNREADABLE)
+        return (
+            status,
+            headers,
+            json.dumps(error).encode() if random.random() < 0.8 else random.choice(_UNREADABLE_BODIES),
+        )
 
 
 def _operation(method: str, path: str) -> tuple[Json, dict[str, str]] | None:

@@ -17,7 +17,7 @@ from tests.journeys.hostile import HOSTILE
 Json = Any
 
 SAMPLES = Path(__file__).parents[1] / "api" / "samples"
-_IN_A_SET = 12
+_IDS_PER_KIND = 12
 """Number of ids of each kind, except in long lists."""
 _WORDS = [
     "tide",
@@ -35,20 +35,20 @@ _WORDS = [
     "neap",
     "buoy",
 ]
-_ODD = (
+_UNUSUAL_TEXTS = (
     *("", " ", "\t", "\n", "a\nb\r\nc", "\x00", "\x1b[2J", HOSTILE, "[/x]", "[bold", "%1B]52;c;aGk=%07", "&#27;[31m"),
     *("\u202eevil\u2066", "\u200b", "\ufeff", "\u0301" * 40, "e\u0301", "\U0001f468\u200d\U0001f469\u200d\U0001f467"),
     *("\U0001f1e9\U0001f1ea", "日本語の題名", "עברית", "العربية", "ไทย", "\ufffd", "\ue000", "<b>x</b>", "{{x}}"),
     *("{% hint %}", "$octavo-note", "${}", "\\", "'\"`", "..", "../..", "/", "null", "0", "-1", "W" * 400, "宽" * 300),
     *("word " * 400, "x" * 5000, "💥" * 120),
 )
-_MOMENTS = (
+_UNUSUAL_TIMES = (
     *("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "1970-01-01T00:00:00Z", "2038-01-19T03:14:08+14:00"),
     *("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "2026-02-28T24:00:00Z", "2016-12-31T23:59:60Z"),
     "2025-06-01T12:00:00",
 )
 _NUMBERS = (0, 0, 0, 1, 2, 3, 7, 12, 99, 100, 1000, 123456789, 2**31, 2**53, -1, -7)
-_ODD_IDS = (
+_UNUSUAL_IDS = (
     "",
     ".",
     "..",
@@ -218,17 +218,17 @@ class Values:
     def _id(self, kind: str) -> str:
         random = self._random
         if random.random() < 0.012:
-            return random.choice(_ODD_IDS)
+            return random.choice(_UNUSUAL_IDS)
         if kind == "user" and random.random() < 0.1:
             return "anonymous:" + random.choice(_WORDS)
         own = self._names.get(kind)
-        return own if own is not None and random.random() < 0.5 else f"{kind}-{random.randrange(_IN_A_SET)}"
+        return own if own is not None and random.random() < 0.5 else f"{kind}-{random.randrange(_IDS_PER_KIND)}"
 
     def _string(self, schema: Json, name: str) -> str:
         random = self._random
         if schema.get("format") == "date-time":
             if random.random() < 0.06:
-                return random.choice(_MOMENTS)
+                return random.choice(_UNUSUAL_TIMES)
             return f"2026-{random.randint(1, 12):02}-{random.randint(1, 28):02}T{random.randrange(24):02}:{random.randrange(60):02}:07Z"
         if schema.get("pattern", "").startswith("^[A-Za-z0-9_-]"):
             return self._id(kind_of(name))
@@ -258,7 +258,7 @@ class Values:
         """Return a short text, which usually consists of words."""
         random = self._random
         if not self._lean and random.random() < 0.2:
-            return random.choice(_ODD)
+            return random.choice(_UNUSUAL_TEXTS)
         return " ".join(random.choice(_WORDS) for _ in range(random.choice((1, 2, 2, 3, 4, 9)))).capitalize()
 
     def markdown(self) -> str:

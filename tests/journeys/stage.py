@@ -60,7 +60,7 @@ MARA = "mara-lindqvist"
 """A user who may review and merge in all spaces, except that she may only review in the Limpet manual."""
 CONNECTED = re.compile(r"● (updated )?\d+\w+ ago")
 """The age of the data in the top bar, with or without the word “updated”."""
-LONGEST = 45.0
+MAX_WAIT_SECONDS = 45.0
 """Number of seconds after which a wait fails. The value is large enough for a busy machine."""
 
 
@@ -229,7 +229,7 @@ class Run:
         """Return whether the gate lets all requests wait."""
         return self._gate is not None and self._gate.is_shut
 
-    async def settle(self, longest: float = LONGEST) -> None:
+    async def settle(self, longest: float = MAX_WAIT_SECONDS) -> None:
         """Wait until the app is idle, apart from requests that wait at the gate. Raises TimeoutError after `longest`
         seconds."""
         quiet, waits_for = 0, ""
@@ -304,7 +304,7 @@ class Run:
             lambda: all(any(each in said for said in self.said) for each in words), f"show a notification with {words}"
         )
 
-    async def until(self, holds: Callable[[], bool], what: str = "", *, longest: float = LONGEST) -> None:
+    async def until(self, holds: Callable[[], bool], what: str = "", *, longest: float = MAX_WAIT_SECONDS) -> None:
         """Wait until `holds` returns True, and then until the app is idle. Fails after `longest` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(longest):
@@ -343,7 +343,7 @@ class Run:
     async def quit(self) -> None:
         """Quit with ctrl+q."""
         await self.pilot.press("ctrl+q")
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(MAX_WAIT_SECONDS):
             while self.app.return_value is None:
                 await self.pilot.pause(0.004)
 
@@ -411,7 +411,7 @@ class Stage:
         read_only: str = "",
         behind: Callable[[Application], Application] = lambda platform: platform,
         where: str = "",
-        longest: float = LONGEST,
+        longest: float = MAX_WAIT_SECONDS,
         **chosen: Any,
     ) -> AsyncIterator[Run]:
         """Open the app as `person`, and wait until the first screen is idle.
@@ -455,7 +455,7 @@ class Stage:
         size: tuple[int, int] = (120, 36),
         start: str = "content",
         origin: str = "https://api.example.com",
-        longest: float = LONGEST,
+        longest: float = MAX_WAIT_SECONDS,
         sign_in_methods: SignInMethods | None = None,
     ) -> AsyncIterator[Run]:
         """Open the app with or without a session. `sign_in_methods` are by default those for `origin`."""

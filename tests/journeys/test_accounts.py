@@ -19,10 +19,10 @@ from octavo.server.app import Platform
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.core.session import SignInState
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_beginnings import KEY, serve_platform
+from tests.journeys.test_starts import KEY, serve_platform
 
 VIEWS = ("content", "inbox", "changes", "comments", "sites", "admin")
-ANOTHER = "gb_api_another-key-of-somebody"
+OTHER_KEY = "gb_api_another-key-of-somebody"
 
 
 def reject_all_keys(platform: Application) -> Application:
@@ -161,9 +161,9 @@ async def test_replacing_a_rejected_key_in_the_app_keeps_typed_text(stage: Stage
             await run.type("Half a sen")
             await run.press("escape", "f3")
         opening = reopened(run)
-        computer.platform.world.store.add_key(ANOTHER, MARA)
+        computer.platform.world.store.add_key(OTHER_KEY, MARA)
         async with computer.play(opening) as run:
-            await run.type(ANOTHER)
+            await run.type(OTHER_KEY)
             await run.press("enter")
             await run.see("✓ You are Mara Lindqvist")
             await run.press("enter")
@@ -183,7 +183,7 @@ async def test_f4_switches_to_another_account(stage: Stage) -> None:
             await run.press("f4")
             await run.hear("No other account is saved on this computer. Sign in to add another account.")
             await run.quit()
-        await computer.add("second", "noor-haddad", ANOTHER)
+        await computer.add("second", "noor-haddad", OTHER_KEY)
         async with computer.play(computer.sign_in_methods.switch_account("work")) as run:
             await run.press("f4")
             await run.see("Switch account", "second", "Noor Haddad", "127.0.0.1")

@@ -15,12 +15,12 @@ from octavo.server.demo import people
 from octavo.server.loader import load
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.routes import ToChangeRequest, ToPage
-from tests.journeys.moods import altered
+from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Stage
 from tests.nesting import DEEP_PAGES
 
 FRONT_MATTER = "---\ndescription: " + "[" * 1500 + "]" * 1500 + "\n---\n"
-WHY = "Could not read the front matter: it has more than 60"
+ERROR_TEXT = "Could not read the front matter: it has more than 60"
 
 
 # Columns are left out: their diff takes 40 s, close to the time limit of a journey.
@@ -82,7 +82,7 @@ async def test_deeply_nested_front_matter_is_reported_and_never_lost(stage: Stag
         page = next(page for page in tree.walk() if page.path == "deep")
         assert page.title == "Deep"
         run.app.go(ToPage(spaces[0].space_id, page=page.id))
-        await run.see(WHY, "The words after.")
+        await run.see(ERROR_TEXT, "The words after.")
         at = (await run.ask(change_requests.Create(at=spaces[0], subject="More"), MARA)).ref(spaces[0])
         body = DocumentBody(markdown=f"{FRONT_MATTER}# Deep\n\nThe words after.\n\nAnd more.\n")
         await run.ask(content.Edit(at=at, changes=(UpdatePage(page=page.id, document=body),)), MARA)

@@ -331,9 +331,8 @@ async def test_merge_checks_report_text_that_reverts_main(stage: Stage) -> None:
         await run.hear(f"Updated #{contest.number}.")
         at = run.gate.sent(change_requests.UpdateFromMain)[0].at
         page = await contest.page("Stores")
-        old = edit_page(
-            page.id, TABLE.replace("Apple | 1", "Apple | 100")
-        )  # An editor held this old text all the time.
+        # The editor was open during the update, so it saves the text from before the update.
+        old = edit_page(page.id, TABLE.replace("Apple | 1", "Apple | 100"))
         await run.ask(content.Edit(at=at, changes=(old,), compat=False), MARA)
         await run.press("m")
         await run.see(

@@ -27,11 +27,18 @@ from octavo.tui.resources.resource_browser import BrowserLevel
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Commands
-from tests.journeys.managed import HERE, KEEPERS, NOOR, TELLING, Forms, status_for
+from tests.journeys.managed import (
+    ALWAYS_CHECKED_KEYS,
+    NOOR,
+    ORGANIZATION_REF,
+    PARTIAL_ADMINISTRATORS,
+    Forms,
+    status_for,
+)
 from tests.journeys.stage import Run, Stage
 from tests.tui.resources.test_declarations import DECLARED
 
-ALIKE = 2
+MAX_ALIKE_ITEMS = 2
 """Number of items to check among items with the same permissions."""
 
 
@@ -50,7 +57,10 @@ class PermissionComparison:
     async def compare_tables(self, view: str, kinds: tuple[Resource[Any], ...]) -> None:
         organization = self.run.app.workspace.organization
         assert organization is not None
-        known = {"at": HERE, **(organization_resources._root_arguments(organization) if view == "admin" else {})}
+        known = {
+            "at": ORGANIZATION_REF,
+            **(organization_resources._root_arguments(organization) if view == "admin" else {}),
+        }
         await self.compare_level(
             BrowserLevel(view, tuple(each for each in kinds if each.is_available(known)), known, organization), ""
         )
@@ -96,9 +106,12 @@ class PermissionComparison:
 
     async def compare_space(self, managed: SpaceTarget, thing: Space | Collection) -> None:
         kind: Resource[Any] = MANAGED_SPACES if isinstance(thing, Space) else COLLECTIONS
-        known, called = {"at": HERE}, f"{kind.title(thing)} in the tree"
+        known, called = {"at": ORGANIZATION_REF}, f"{kind.title(thing)} in the tree"
         at = kind.arguments_for(known, thing)["at"]
-        inside = {"at": HERE, **({"parent": managed.collection.id} if managed.collection is not None else {})}
+        inside = {
+            "at": ORGANIZATION_REF,
+            **({"parent": managed.collection.id} if managed.collection is not None else {}),
+        }
         made_there = [each.Create(**where) for each in (spaces, collections) for where in (inside, known)]
         Move = spaces.Move if kind is MANAGED_SPACES else collections.Move
         ways: dict[str, list[Operation[Any]]] = {
@@ -207,13 +220,13 @@ def resources_of_rows(kind: Resource[Any], name: str) -> Sequence[tuple[Resource
     return [(each, f"{name} of {each.plural}") for each in kind.row_resources.values()] or [(kind, name)]
 
 
-def representative_items(kind: Resource[Any], things: Any, person: str, alike: int = ALIKE) -> Iterator[Any]:
+def representative_items(kind: Resource[Any], things: Any, person: str, alike: int = MAX_ALIKE_ITEMS) -> Iterator[Any]:
     """Return a few items for each set of permissions, and the item of the user."""
     seen: dict[str, int] = {}
     for each in things:
         says = f"{kind.item_of(each)[0].singular} {getattr(kind.permission_source(each), 'permissions', None)}"
         seen[says] = seen.get(says, 0) + 1
-        if seen[says] <= alike or kind.key(each) in {person, *TELLING}:
+        if seen[says] <= alike or kind.key(each) in {person, *ALWAYS_CHECKED_KEYS}:
             yield each
 
 
@@ -226,14 +239,14 @@ WRITES = {
     )
 }
 """All writes of the declared resources."""
-PEOPLE = {**PEOPLE_BY_ROLE, **KEEPERS}
-SHORT = ("administrator", "owner of a space", "guest")
+PEOPLE = {**PEOPLE_BY_ROLE, **PARTIAL_ADMINISTRATORS}
+ROLES_IN_EVERY_RUN = ("administrator", "owner of a space", "guest")
 """Roles with all, some and almost no permissions. The permissions of the other roles lie between these."""
 
 
 @pytest.mark.before_release("administrator", "guest", "owner of a space")
 @pytest.mark.parametrize(
-    "role", [pytest.param(each, marks=() if each in SHORT else pytest.mark.long) for each in PEOPLE]
+    "role", [pytest.param(each, marks=() if each in ROLES_IN_EVERY_RUN else pytest.mark.long) for each in PEOPLE]
 )
 async def test_disabled_keys_match_the_refusals_of_the_server(furnished_stage: Stage, role: str) -> None:
     async with furnished_stage.play(PEOPLE[role], start="admin") as run:

@@ -24,7 +24,7 @@ from octavo.tui.resources.resource_browser import BrowserLevel
 from octavo.tui.widgets.chooser import Picker
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.text_inputs import TextEditor
-from tests.journeys.managed import BARE, NOOR, TELLING, Forms, Written, changes
+from tests.journeys.managed import ALWAYS_CHECKED_KEYS, BARE_SITE_TITLE, NOOR, FieldTexts, Forms, changes
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import browser, is_loaded, open_table
 from tests.tui.resources.test_declarations import all_of
@@ -192,7 +192,7 @@ class TableVisitor:
         assert isinstance(dialog, FormDialog), self.run.text
         return dialog
 
-    async def fill(self, part: Resource[Any], tried: AsyncIterator[tuple[Written, Any]]) -> None:
+    async def fill(self, part: Resource[Any], tried: AsyncIterator[tuple[FieldTexts, Any]]) -> None:
         """Fill in the open form with texts that the server accepts and that change the item, and send the form."""
         dialog, listed = self.form(), browser_below(self.run)
         state = dialog.state
@@ -237,7 +237,7 @@ def browser_below(run: Run) -> Any:
 
 def place(kind: Resource[Any], level: BrowserLevel) -> tuple[str, str]:
     """Return the name of a resource and the type of its place. The visitor covers each such pair once."""
-    is_bare = kind.is_single and level.title == BARE
+    is_bare = kind.is_single and level.title == BARE_SITE_TITLE
     return kind.name, f"{'bare ' if is_bare else ''}{type(level.arguments['at']).__name__}"
 
 
@@ -248,7 +248,7 @@ def writable_in(kind: Resource[Any]) -> bool:
 
 def items_to_open(kind: Resource[Any], things: Sequence[Any]) -> Sequence[Any]:
     """Return the items with the most children, else the first item."""
-    found = [each for each in things if {kind.key(each), kind.title(each)} & TELLING]
+    found = [each for each in things if {kind.key(each), kind.title(each)} & ALWAYS_CHECKED_KEYS]
     return (found or things[:1]) if kind.children else ()
 
 

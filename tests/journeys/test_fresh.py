@@ -13,7 +13,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.in_process import Application
-from tests.journeys.stage import LONGEST, MARA, Run, Stage
+from tests.journeys.stage import MARA, MAX_WAIT_SECONDS, Run, Stage
 from tests.server.asking import Ask
 
 YUKI, NOOR = "yuki-tanabe", "noor-haddad"
@@ -42,7 +42,7 @@ async def wait_for_background_refresh(run: Run, **by: float) -> None:
 
 async def wait_while_requests_wait(holds: Callable[[], bool], what: str) -> None:
     """Wait for a condition while requests wait, so that the app is not idle."""
-    async with asyncio.timeout(LONGEST):
+    async with asyncio.timeout(MAX_WAIT_SECONDS):
         while not holds():  # noqa: ASYNC110  # There is no event for the condition.
             await asyncio.sleep(0.01)
     assert holds(), what
@@ -195,7 +195,7 @@ async def test_changed_page_and_tree_are_updated_at_the_same_position(stage: Sta
         cursor = [line for line in lines if line.lstrip().startswith("▌")]
         assert cursor
         assert [line for line in run.lines if line.lstrip().startswith("▌")] == cursor
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(MAX_WAIT_SECONDS):
             # The tree may load before the page, and then G goes to the end of the old page.
             while "Said at last." not in run.text:
                 await run.press("G")

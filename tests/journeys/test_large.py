@@ -26,7 +26,7 @@ from octavo.tui.widgets import short_texts
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_fresh import YUKI, SequentialPlatform, wait_for_background_refresh, wait_while_requests_wait
 
-SHARE = 0.03
+PORTION = 0.03
 pytestmark = pytest.mark.timeout(400)
 """These tests send hundreds of requests to a platform in this process, which takes minutes on a busy machine."""
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.timeout(400)
 def large_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("large") / "platform.db"
     store = Store(path)
-    demo.build(World(store, now=lambda: TODAY), today=TODAY, large=SHARE)
+    demo.build(World(store, now=lambda: TODAY), today=TODAY, large=PORTION)
     store.close()
     return path
 

@@ -11,28 +11,28 @@ from octavo.api.comments import Comment
 from octavo.api.places import SpaceRef
 from octavo.tui.comments.thread_loader import ThreadSource, sources_to_load
 from octavo.tui.review.request_view import ChangeRequestScreen
-from tests.journeys.moods import altered
+from tests.journeys.faulty_server import altered
 from tests.journeys.stage import Stage
 
-FEW = 12
+BATCH_SIZE = 12
 
 
 def add_spaces(answer: Any) -> None:
-    answer["items"] += [{"id": f"more-{number}", "title": f"More {number}"} for number in range(FEW)]
+    answer["items"] += [{"id": f"more-{number}", "title": f"More {number}"} for number in range(BATCH_SIZE)]
 
 
 @pytest.mark.before_release
 async def test_comments_of_many_spaces_load_in_batches(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("octavo.tui.comments.thread_loader.BATCH", FEW)
+    monkeypatch.setattr("octavo.tui.comments.thread_loader.BATCH", BATCH_SIZE)
     async with stage.play(over=altered("/v1/orgs/[^/]+/spaces", add_spaces), start="comments") as run:
         known = run.app.workspace.spaces.value
         assert known is not None
-        assert len(known.items) > FEW
+        assert len(known.items) > BATCH_SIZE
 
         def requested_places() -> set[object]:
             return {op.at for op in run.gate.sent(comments.List) if isinstance(op.at, SpaceRef)}
 
-        assert len(requested_places()) == FEW
+        assert len(requested_places()) == BATCH_SIZE
         assert all(space.ref in requested_places() for space in known.items if space.comments)
         await run.see(" change requests loaded   G load more")
         await run.press("G")
@@ -42,22 +42,22 @@ async def test_comments_of_many_spaces_load_in_batches(stage: Stage, monkeypatch
 
 def add_change_requests(answer: Any) -> None:
     one = answer["items"][0]
-    answer["items"] += [{**one, "id": f"more-{number}", "number": 1000 + number} for number in range(3 * FEW)]
+    answer["items"] += [{**one, "id": f"more-{number}", "number": 1000 + number} for number in range(3 * BATCH_SIZE)]
 
 
 @pytest.mark.before_release
 async def test_filter_checks_a_limited_number_of_change_requests_at_once(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("octavo.tui.review.request_list.CHECKED_AT_ONCE", FEW)
+    monkeypatch.setattr("octavo.tui.review.request_list.CHECKED_AT_ONCE", BATCH_SIZE)
     lists = altered("/v1/orgs/[^/]+/change-requests", add_change_requests)
     async with stage.play(over=lists, start="changes") as run:
         await run.press("F", *"not reviewed", "enter")
-        await run.see(f"Only the first {FEW} are loaded")
+        await run.see(f"Only the first {BATCH_SIZE} are loaded")
         requested_places = {op.at for op in run.gate.sent(reviews.List)}
-        assert FEW <= len(requested_places) < 3 * FEW  # The visible change requests were checked before.
+        assert BATCH_SIZE <= len(requested_places) < 3 * BATCH_SIZE  # The visible change requests were checked before.
         await run.press("G")
-        await run.see(f"Only the first {2 * FEW} are loaded")
+        await run.see(f"Only the first {2 * BATCH_SIZE} are loaded")
 
 
 def make_revision_its_own_parent(revision: Any) -> None:
@@ -81,7 +81,7 @@ def test_sources_with_open_threads_load_first() -> None:
 
 
 def add_threads(answer: Any) -> None:
-    answer["items"] += [{**answer["items"][0], "id": f"more-{number}"} for number in range(3 * FEW)]
+    answer["items"] += [{**answer["items"][0], "id": f"more-{number}"} for number in range(3 * BATCH_SIZE)]
 
 
 @pytest.mark.before_release
@@ -92,7 +92,7 @@ async def test_many_threads_are_not_compared_pairwise(stage: Stage, monkeypatch:
         screen = run.app.screen
         assert isinstance(screen, ChangeRequestScreen)
         all_of_it = screen.diff_threads.comments
-        assert len(all_of_it) > 3 * FEW
+        assert len(all_of_it) > 3 * BATCH_SIZE
         comparisons, same = 0, Comment.__eq__
 
         def count_comparisons(thread: Comment, other: object) -> bool:

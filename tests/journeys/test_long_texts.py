@@ -8,7 +8,7 @@ import pytest
 from octavo.api import change_requests, content, search
 from tests.journeys.stage import Stage
 
-LONG = "word " * 120
+LONG_TEXT = "word " * 120
 
 
 async def test_page_title_over_300_characters_is_not_sent(stage: Stage) -> None:
@@ -16,7 +16,7 @@ async def test_page_title_over_300_characters_is_not_sent(stage: Stage) -> None:
         await run.press("/", *"time and", "enter", "M", "enter", "enter")
         await run.see("New title for Time and time zones")
         await run.press("ctrl+u")
-        await run.type(LONG)
+        await run.type(LONG_TEXT)
         await run.press("enter")
         await run.hear("The title has 599 characters. Enter at most 300 characters.")
         await run.see("New title for Time and time zones")
@@ -31,7 +31,7 @@ async def test_title_of_new_page_over_300_characters_is_not_sent(stage: Stage) -
         await run.press("/", *"time and", "enter", "M", "down", "down", "down", "enter")
         await run.press("enter", "enter")
         await run.see("Title of the new page")
-        await run.type(LONG)
+        await run.type(LONG_TEXT)
         await run.press("enter")
         await run.hear("The title has 599 characters. Enter at most 300 characters.")
         assert not run.gate.sent(content.Edit)
@@ -40,7 +40,7 @@ async def test_title_of_new_page_over_300_characters_is_not_sent(stage: Stage) -
 async def test_subject_over_100_characters_is_not_sent(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("3", "ctrl+n")
-        await run.type(LONG)
+        await run.type(LONG_TEXT)
         await run.press("enter")
         await run.hear("The subject has 599 characters. Enter at most 100 characters.")
         await run.see("New change request in")

@@ -15,7 +15,7 @@ from tests.journeys.stage import MARA, Run, Stage
 BASE = "# Stores\n\nThere are three stores.\n"
 MAIN = "# Stores\n\nThere are four stores.\n"
 MINE = "# Stores\n\nThere are five stores.\n"
-MARKS = ("<<<<<<<", "=======", ">>>>>>>", "onflict")
+CONFLICT_MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "onflict")
 
 
 async def open_change_request(run: Run) -> tuple[Contest, ChangeRequestRef]:
@@ -36,7 +36,7 @@ async def change_main(contest: Contest, subject: str = "Rotate secrets") -> str:
 
 async def read_main(contest: Contest) -> str:
     text = await contest.text("Stores")
-    assert not [mark for mark in MARKS if mark in text]
+    assert not [mark for mark in CONFLICT_MARKERS if mark in text]
     return text
 
 

@@ -12,7 +12,7 @@ import pytest
 from octavo.api import change_requests, organizations, spaces
 from octavo.api.places import OrganizationRef
 from octavo.server.app import Platform
-from tests.journeys.moods import serving
+from tests.journeys.faulty_server import serving
 from tests.journeys.stage import CONNECTED, MARA, Run, Stage
 
 TEXTS_OF_EMPTY_VIEWS = (

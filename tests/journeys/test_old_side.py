@@ -11,7 +11,7 @@ from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_fresh_diffs import HARBOUR, YUKI, OpenChangeRequest
 
-LAST = "All times in requests and answers are UTC"
+REMOVED_TEXT = "All times in requests and answers are UTC"
 
 
 def selected_text(run: Run) -> str:
@@ -41,7 +41,7 @@ async def test_comment_on_a_removed_block_stays_on_it_after_a_restart(stage: Sta
         await change_request.show()
         await run.see("− All times in requests")
         await run.press("enter")
-        await go_to_old_side(run, LAST)
+        await go_to_old_side(run, REMOVED_TEXT)
         await run.press("c")
         await run.see("Comment on the old version of Time and time zones")
         await run.type("Keep this one.")

@@ -12,7 +12,7 @@ import pytest
 from octavo.cli import sessions
 from tests.journeys.stage import Run, Stage
 
-LONG = "# Log\n\n" + "\n\n".join(f"Entry {number} of the log." for number in range(60))
+LONG_PAGE = "# Log\n\n" + "\n\n".join(f"Entry {number} of the log." for number in range(60))
 
 
 @asynccontextmanager
@@ -38,7 +38,7 @@ def shows_after_refresh(run: Run, wanted: str) -> bool:
 
 async def test_changed_file_is_shown_at_the_same_reading_position(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
-    write_file(folder, "README.md", LONG)
+    write_file(folder, "README.md", LONG_PAGE)
     async with open_folder(stage, folder) as run:
         await run.see("Entry 0 of the log.")
         await run.press("tab", "G")
@@ -46,7 +46,7 @@ async def test_changed_file_is_shown_at_the_same_reading_position(stage: Stage, 
         write_file(
             folder,
             "README.md",
-            LONG.replace("# Log\n\n", "# Log\n\nWritten at the top.\n\n").replace("Entry 58", "Changed 58"),
+            LONG_PAGE.replace("# Log\n\n", "# Log\n\nWritten at the top.\n\n").replace("Entry 58", "Changed 58"),
         )
         await run.until(lambda: shows_after_refresh(run, "Changed 58 of the log."), "show the changed text")
         await run.hear("Loaded the changed files in this folder.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.api import comments, reviews
 from octavo.data.proposed_notes import NewNote
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_holding import ref_of_seven
+from tests.journeys.test_pending_comments import ref_of_seven
 from tests.journeys.test_reviewing import open_change_request
 
 

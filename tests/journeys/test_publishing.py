@@ -10,8 +10,8 @@ from octavo.api import share_links, site_structure, sites
 from octavo.server.demo.library import SITE
 from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.review.checked_dialog import CheckedDialog
+from tests.journeys.faulty_server import altered
 from tests.journeys.managed import NOOR
-from tests.journeys.moods import altered
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_resources import create_missing_resources
 

@@ -12,7 +12,7 @@ import pytest
 from octavo.api.organizations import List as ListOrganizations
 from tests.idle_work import MAX_IDLE_SHARE, processor_share
 from tests.journeys.contradictions import contradictions, failed
-from tests.journeys.moods import serving
+from tests.journeys.faulty_server import serving
 from tests.journeys.random_keys import RandomUser
 from tests.journeys.random_server import RandomServer
 from tests.journeys.stage import Stage

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import change_requests
 from octavo.api.places import SpaceRef
-from tests.journeys.moods import altered
+from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request, select_change_request
 

@@ -9,7 +9,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.client.in_process import Application
 from octavo.data.writes.machine import NewWrite
-from tests.journeys.moods import Fault, FaultyServer
+from tests.journeys.faulty_server import Fault, FaultyServer
 from tests.journeys.stage import MARA, Run, Stage
 
 FAULTS = {

@@ -30,8 +30,8 @@ from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.short_texts import Fact
 from octavo.tui.widgets.text_widgets import FactList
+from tests.journeys.faulty_server import altered
 from tests.journeys.managed import MISSING_RESOURCES, NOOR
-from tests.journeys.moods import altered
 from tests.journeys.stage import MARA, Run, Stage
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.journeys.random_keys import RandomUser
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_freed import LiveNodes
+from tests.journeys.test_freed_memory import LiveNodes
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,7 +12,7 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.documents import links
 from octavo.server.app import Platform
 from octavo.server.demo import people
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.loader import load
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.routes import ToChangeRequest, ToPage
@@ -72,7 +72,7 @@ async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: St
         filed = {"openapi": "3.1.0", "info": {"title": "P"}, "paths": {"/filed": {"put": {"summary": "As filed"}}}}
         at = OrganizationRef(organization_id=people.ORGANIZATION)
         made = openapi.Create(at=at, slug="pets", source=openapi.Source(text=json.dumps(filed)))
-        work = answer(made, world)
+        work = run_operation(made, world)
         work.finish(work.run())
         world.store.update(f"/orgs/{people.ORGANIZATION}/openapi/pets", sourceURL=SPECIFICATION_URL)
 

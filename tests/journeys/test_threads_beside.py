@@ -12,7 +12,7 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import LinePosition, lines_between
 from octavo.tui.widgets.dialog import DialogFrame
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_talking import HERE
+from tests.journeys.test_comments import HERE
 
 SIZES = [
     (80, 24),

@@ -11,7 +11,7 @@ from textual.widgets import Input, TextArea
 from octavo.api import teams
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.review.request_view import ChangeRequestScreen
-from tests.journeys.stage import LONGEST, Run, Stage
+from tests.journeys.stage import MAX_WAIT_SECONDS, Run, Stage
 from tests.journeys.test_access import open_item
 from tests.journeys.test_resources import open_table
 
@@ -110,7 +110,7 @@ async def test_key_right_after_quit_causes_no_crash(stage: Stage, first_key: str
     async with stage.play() as run:
         for key in ("q", "q", first_key):
             run.app.post_message(Key(key, key))
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(MAX_WAIT_SECONDS):
             while run.app.return_value is None:
                 await run.pilot.pause(0.004)
     assert run.app.return_code == 0

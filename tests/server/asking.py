@@ -1,4 +1,4 @@
-"""A small platform with an organization, and requests as its users."""
+"""A small platform with one organization, and functions that send requests as its users."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PEOPLE = {
 
 @dataclass
 class Clock:
-    """A clock that stands still until the test moves it."""
+    """A clock that stands still until a test moves it."""
 
     moment: datetime = START
 
@@ -83,7 +83,7 @@ class Refusal(Exception):
 
 @dataclass
 class Ask:
-    """Sends operations to the platform over HTTP: `await ask(operation, "mia")` returns the response."""
+    """Sends operations to the platform over HTTP. `await ask(operation, "mia")` returns the response."""
 
     platform: Platform
     last: httpx.Response = field(init=False)
@@ -95,12 +95,12 @@ class Ask:
         if response.is_error:
             raise Refusal(response)
         spec = SPECS[type(op)]
-        assert response.status_code == spec.success, f"{spec.name} is answered with {spec.success}"
+        assert response.status_code == spec.success, f"{spec.name} must respond with {spec.success}"
         answer: T = spec.codec.validate_json(response.content) if response.content else None  # type: ignore[assignment]  # An empty body is None.
         return answer
 
     async def http(self, method: str, url: str, user: str | None = "ada", **options: Any) -> httpx.Response:
-        """Send any request with the key of `user`. Raises the exceptions of the platform."""
+        """Send any request with the key of `user`. Exceptions of the platform are raised."""
         headers = {"authorization": f"Bearer key-{user}"} if user else {}
         transport = httpx.ASGITransport(self.platform)
         async with httpx.AsyncClient(transport=transport, base_url="http://octavo.test", headers=headers) as client:
@@ -112,16 +112,16 @@ ACME = OrganizationRef(organization_id="acme")
 
 
 async def space_with(ask: Ask, title: str = "Handbook", *, parent: str | None = None, **texts: str) -> Space:
-    """Create a space of acme as ada. `texts` are its pages, with their ids as names."""
+    """Create a space of acme as ada. Each keyword in `texts` is the id and title of a page."""
     space = await ask(
         spaces.Create(at=ACME, title=title, parent=parent) if parent else spaces.Create(at=ACME, title=title)
     )
     world = ask.platform.world.for_user("ada")
     pages = [{**revisions.new_page(world, name.title(), text), "id": name} for name, text in texts.items()]
-    return await stand(ask, space, pages) if pages else space
+    return await replace_pages(ask, space, pages) if pages else space
 
 
-async def stand(ask: Ask, space: Space, pages: list[Json]) -> Space:
+async def replace_pages(ask: Ask, space: Space, pages: list[Json]) -> Space:
     """Replace the pages in the main content of a space."""
     world = ask.platform.world.for_user("ada")
     revision = revisions.add_next(world, revisions.get_current(world, space.id), pages=pages)
@@ -129,8 +129,8 @@ async def stand(ask: Ask, space: Space, pages: list[Json]) -> Space:
     return await ask(spaces.Get(at=space.ref))
 
 
-async def refused(answer: Awaitable[Any], status: int) -> str:
-    """Return the sentence of a refusal, and check its status."""
+async def check_refused(answer: Awaitable[Any], status: int) -> str:
+    """Check that the platform refuses a request with this status. Return the message."""
     with pytest.raises(Refusal) as refusal:
         await answer
     assert refusal.value.status == status, str(refusal.value)

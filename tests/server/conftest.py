@@ -16,7 +16,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def world(clock: Clock) -> Iterator[World]:
-    """Acme and its people; see `tests.server.asking`."""
+    """Yield the small world of `tests.server.asking`."""
     world = small_world(clock)
     yield world
     world.store.close()

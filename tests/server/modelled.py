@@ -30,14 +30,14 @@ WEEK = timedelta(days=7)
 
 
 @dataclass
-class Thread:
+class ThreadModel:
     id: str
     resolved: bool = False
     replies: list[str] = field(default_factory=list)
 
 
 @dataclass
-class Proposal:
+class ChangeRequestModel:
     """The expected state of a change request."""
 
     at: ChangeRequestRef
@@ -47,7 +47,7 @@ class Proposal:
     texts: Texts
     status: str = "draft"
     merged: str | None = None
-    threads: list[Thread] = field(default_factory=list)
+    threads: list[ThreadModel] = field(default_factory=list)
 
     @property
     def is_closed(self) -> bool:
@@ -55,7 +55,7 @@ class Proposal:
 
 
 @dataclass
-class Place:
+class SpaceModel:
     """The expected state of a space."""
 
     at: SpaceRef
@@ -66,11 +66,11 @@ class Place:
     """Contents of the revisions of main by id."""
     parent: str | None = None
     deleted: datetime | None = None
-    threads: list[Thread] = field(default_factory=list)
-    proposals: list[Proposal] = field(default_factory=list)
+    threads: list[ThreadModel] = field(default_factory=list)
+    proposals: list[ChangeRequestModel] = field(default_factory=list)
 
 
-def opens(threads: Sequence[Thread]) -> int:
+def count_open(threads: Sequence[ThreadModel]) -> int:
     return sum(not thread.resolved for thread in threads)
 
 
@@ -78,12 +78,12 @@ PICK = st.integers(0, 30)
 """Index of an existing item, modulo their number."""
 
 
-def picked(things: Sequence[T], pick: int) -> T:
+def pick_item(things: Sequence[T], pick: int) -> T:
     return things[pick % len(things)]
 
 
-class Modelled:
-    """The platform, requests of an admin, and the expected state."""
+class ModelledPlatform:
+    """The platform, a client of an admin, and the expected state."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,8 +91,8 @@ class Modelled:
         self.clock = Clock()
         self.world = small_world(self.clock)
         self.open()
-        self.places: list[Place] = []
-        self.rows: dict[str | None, list[Place]] = {}
+        self.places: list[SpaceModel] = []
+        self.rows: dict[str | None, list[SpaceModel]] = {}
         """Items of each collection and of the root in order, with deleted spaces."""
 
     def open(self) -> None:
@@ -109,23 +109,23 @@ class Modelled:
     def ask(self, op: Operation[T]) -> T:
         return self.run(self.client(op))
 
-    def refused(self, op: Operation[Any], kind: type[Rejected], says: str | None = None) -> None:
+    def assert_refused(self, op: Operation[Any], kind: type[Rejected], says: str | None = None) -> None:
         with pytest.raises(kind, match=says):
             self.ask(op)
 
     @property
-    def there(self) -> list[Place]:
+    def current_places(self) -> list[SpaceModel]:
         return [place for place in self.places if place.deleted is None]
 
     @property
-    def deleted(self) -> list[Place]:
+    def deleted(self) -> list[SpaceModel]:
         return [place for place in self.places if place.deleted is not None]
 
-    def is_gone(self, place: Place) -> bool:
+    def is_removed(self, place: SpaceModel) -> bool:
         return place.deleted is not None and self.clock() - place.deleted >= WEEK
 
-    def place(self, pick: int) -> Place:
-        return picked(self.there, pick)
+    def place(self, pick: int) -> SpaceModel:
+        return pick_item(self.current_places, pick)
 
     def texts(self, at: SpaceRef | ChangeRequestRef) -> Texts:
         pages = self.ask(content.ListPages(at=at)).pages
@@ -136,20 +136,20 @@ class Modelled:
         assert len(found) == len(pages)
         return found
 
-    def check(self, place: Place, at: Discussion | None = None, threads: Sequence[Thread] = ()) -> None:
-        """Check a space and its change requests against the model."""
-        if self.is_gone(place):
-            self.refused(spaces.Get(at=place.at), NotFound)
+    def check(self, place: SpaceModel, at: Discussion | None = None, threads: Sequence[ThreadModel] = ()) -> None:
+        """Check a space and its change requests against the model. With `at`, also check its threads."""
+        if self.is_removed(place):
+            self.assert_refused(spaces.Get(at=place.at), NotFound)
             return
         shown = self.ask(spaces.Get(at=place.at))
         statuses = Counter(each.status for each in place.proposals)
         assert (shown.title, shown.parent, shown.deleted_at) == (place.title, place.parent, place.deleted)
-        assert (shown.revision, shown.comments) == (place.main, opens(place.threads))
+        assert (shown.revision, shown.comments) == (place.main, count_open(place.threads))
         assert shown.change_requests == len(place.proposals)
         assert (shown.change_requests_open, shown.change_requests_draft) == (statuses["open"], statuses["draft"])
         if place.deleted is not None:
-            self.refused(content.ListPages(at=place.at), NotFound)
-            self.refused(comments.Create(at=place.at, body=Markdown(markdown="x")), NotFound)
+            self.assert_refused(content.ListPages(at=place.at), NotFound)
+            self.assert_refused(comments.Create(at=place.at, body=Markdown(markdown="x")), NotFound)
             return
         for proposal in place.proposals:
             self.check_proposal(place, proposal)
@@ -159,10 +159,10 @@ class Modelled:
                 (each.id, "resolved" if each.resolved else "open", len(each.replies)) for each in threads
             ]
 
-    def check_proposal(self, place: Place, proposal: Proposal) -> None:
+    def check_proposal(self, place: SpaceModel, proposal: ChangeRequestModel) -> None:
         shown = self.ask(change_requests.Get(at=proposal.at))
         assert (shown.number, shown.status) == (proposal.number, proposal.status)
-        assert (shown.revision_merged, shown.comments) == (proposal.merged, opens(proposal.threads))
+        assert (shown.revision_merged, shown.comments) == (proposal.merged, count_open(proposal.threads))
         assert shown.outdated is (proposal.status != "merged" and proposal.base != place.main)
         assert shown.base == proposal.base
 
@@ -176,7 +176,7 @@ class Modelled:
                 inside = self.ask(collections.ListSpaces(at=CollectionRef(collection_id=parent), limit=1000)).items
                 assert [each.id for each in inside] == wanted
 
-    def check_statuses(self, place: Place) -> None:
+    def check_statuses(self, place: SpaceModel) -> None:
         for status in ("draft", "open", "archived", "merged"):
             listed = self.ask(change_requests.List(at=place.at, status=status, limit=1000)).items
             wanted = {each.number for each in place.proposals if each.status == status}
@@ -188,7 +188,7 @@ class Modelled:
         self.check_order()
         for place in self.places:
             self.check(place)
-        for place in self.there:
+        for place in self.current_places:
             assert self.texts(place.at) == place.texts[place.main]
             self.check_statuses(place)
             for proposal in place.proposals:

@@ -31,7 +31,7 @@ async def a_site_in_sections(ask: Ask, *titles: str) -> tuple[SiteRef, dict[str,
 
 
 def outline(parts: tuple[structure.Part, ...]) -> Titles:
-    """Return the titles of the parts, with a list after each group."""
+    """Return the titles of the parts. Each group is followed by the list of its parts."""
     found: Titles = []
     for part in parts:
         found.append(part.title)
@@ -50,16 +50,16 @@ async def site_spaces_of(ask: Ask, at: SiteRef, **wanted: bool) -> dict[str, Sit
     return {each.title: each for each in (await ask(structure.ListSiteSpaces(at=at, **wanted))).items}
 
 
-def before(part: SiteSection | SectionGroup | SiteSpace) -> Position:
+def before_part(part: SiteSection | SectionGroup | SiteSpace) -> Position:
     """Return the position before a part."""
-    return Position(before=pointer(part))
+    return Position(before=pointer_to(part))
 
 
-def after(part: SiteSection | SectionGroup | SiteSpace) -> Position:
+def after_part(part: SiteSection | SectionGroup | SiteSpace) -> Position:
     """Return the position after a part."""
-    return Position(after=pointer(part))
+    return Position(after=pointer_to(part))
 
 
-def pointer(part: SiteSection | SectionGroup | SiteSpace) -> Pointer:
+def pointer_to(part: SiteSection | SectionGroup | SiteSpace) -> Pointer:
     """Return the pointer to a part."""
     return Pointer(type=part.object, id=part.id)

@@ -11,13 +11,13 @@ from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef, Shared
 from octavo.api.roles import Role
 from octavo.server.world import World, iso
-from tests.server.asking import ACME, PEOPLE, START, Ask, Clock, refused, space_with
+from tests.server.asking import ACME, PEOPLE, START, Ask, Clock, check_refused, space_with
 
 KINDS = pytest.mark.parametrize("kind", ["space", "collection"])
 
 
 async def _place(ask: Ask, kind: str) -> Shared:
-    """A space or collection of acme that only administrators see."""
+    """Create a space or collection of acme that only administrators see."""
     if kind == "space":
         space = await space_with(ask)
         await ask(spaces.Update(at=space.ref, default_level=None))
@@ -37,8 +37,8 @@ async def _users(ask: Ask, at: Shared) -> dict[str, str]:
     return {each.user.id: each.permission for each in (await ask(permissions.ListUsers(at=at))).items}
 
 
-async def _everybody(ask: Ask, at: Shared, user: str = "ada", role: Role | None = None) -> dict[str, str]:
-    """Return the users with any role at a place, and the resulting role."""
+async def _effective_roles(ask: Ask, at: Shared, user: str = "ada", role: Role | None = None) -> dict[str, str]:
+    """Return the resulting role of each user who has access to a space or collection."""
     op = permissions.ListAggregate(at=at, role=role) if role else permissions.ListAggregate(at=at)
     return {each.user.id: each.permission for each in (await ask(op, user)).items}
 
@@ -51,10 +51,10 @@ async def test_role_of_a_user_is_granted_changed_and_removed(ask: Ask, kind: str
     assert await _users(ask, at) == {"gil": "edit", "sam": "edit"}
     assert ask.last.json()["items"][0]["user"]["object"] == "user"
     await ask(permissions.UpdateUser(at=at, user_id="gil", role="comment"))
-    assert await _everybody(ask, at) == {"ada": "admin", "gil": "comment", "sam": "edit"}
+    assert await _effective_roles(ask, at) == {"ada": "admin", "gil": "comment", "sam": "edit"}
     await ask(permissions.DeleteUser(at=at, user_id="gil"))
     await ask(permissions.UpdateUser(at=at, user_id="sam", role=None))
-    assert await _everybody(ask, at) == {"ada": "admin"}
+    assert await _effective_roles(ask, at) == {"ada": "admin"}
 
 
 @KINDS
@@ -64,17 +64,17 @@ async def test_role_of_a_team_is_granted_changed_and_removed(ask: Ask, kind: str
     await ask(permissions.Grant(at=at, role="review", teams=(team,)))
     listed = (await ask(permissions.ListTeams(at=at))).items
     assert [(each.permission, each.team.title, each.team.members) for each in listed] == [("review", "Writers", 2)]
-    assert await _everybody(ask, at) == {"ada": "admin", "zoe": "review", "gil": "review"}
+    assert await _effective_roles(ask, at) == {"ada": "admin", "zoe": "review", "gil": "review"}
     assert await _users(ask, at) == {}
     await ask(permissions.UpdateTeam(at=at, team_id=team, role="read"))
-    assert await _everybody(ask, at, role="read") == {"zoe": "read", "gil": "read"}
+    assert await _effective_roles(ask, at, role="read") == {"zoe": "read", "gil": "read"}
     await ask(permissions.DeleteTeam(at=at, team_id=team))
-    assert await _everybody(ask, at) == {"ada": "admin"}
+    assert await _effective_roles(ask, at) == {"ada": "admin"}
     assert (await ask(permissions.ListTeams(at=at))).items == ()
 
 
 async def test_highest_granted_role_counts(ask: Ask) -> None:
-    """Directly, by team, on a collection around, and in the organization as far as the default level lets it in."""
+    """Roles come from the user, a team, the collection, and the organization as far as the default level allows."""
     outer = await ask(collections.Create(at=ACME, title="Outer"))
     inner = await ask(collections.Create(at=ACME, title="Inner", parent=outer.id))
     space = await space_with(ask, parent=inner.id)
@@ -84,30 +84,30 @@ async def test_highest_granted_role_counts(ask: Ask) -> None:
     await ask(permissions.Grant(at=space.ref, role="read", teams=(readers,), users=("gil",)))
     await ask(permissions.Grant(at=around, role="edit", teams=(editors,), users=("zoe",)))
     expected = {"ada": "admin", "mia": "comment", "tom": "comment", "jun": "comment", "zoe": "edit", "sam": "edit"}
-    assert await _everybody(ask, space.ref) == {**expected, "gil": "edit"}
-    assert await _everybody(ask, space.ref, role="edit") == {"zoe": "edit", "sam": "edit", "gil": "edit"}
+    assert await _effective_roles(ask, space.ref) == {**expected, "gil": "edit"}
+    assert await _effective_roles(ask, space.ref, role="edit") == {"zoe": "edit", "sam": "edit", "gil": "edit"}
     seen = await ask(spaces.Get(at=space.ref), "gil")
     assert (seen.permissions.edit, seen.permissions.review) == (True, False)
 
 
-async def test_a_role_on_a_space_does_not_reach_the_collection_around(ask: Ask) -> None:
+async def test_role_on_a_space_gives_no_role_on_its_collection(ask: Ask) -> None:
     at = await _place(ask, "collection")
     assert isinstance(at, CollectionRef)
     space = await space_with(ask, parent=at.collection_id)
     await ask(permissions.Grant(at=space.ref, role="admin", users=("gil",)))
-    assert await _everybody(ask, at) == {"ada": "admin"}
-    assert await _everybody(ask, space.ref, "gil") == {"ada": "admin", "gil": "admin"}
+    assert await _effective_roles(ask, at) == {"ada": "admin"}
+    assert await _effective_roles(ask, space.ref, "gil") == {"ada": "admin", "gil": "admin"}
 
 
 async def test_disabled_member_has_no_role(ask: Ask, world: World) -> None:
     at = await _place(ask, "space")
     await ask(permissions.Grant(at=at, role="edit", users=("sam",)))
     world.store.update("/orgs/acme/members/sam", disabled=True)
-    assert await _everybody(ask, at) == {"ada": "admin"}
+    assert await _effective_roles(ask, at) == {"ada": "admin"}
 
 
 @KINDS
-async def test_only_admins_of_a_place_change_roles(ask: Ask, kind: str) -> None:
+async def test_only_admins_of_a_space_or_collection_change_its_roles(ask: Ask, kind: str) -> None:
     at = await _place(ask, kind)
     team = await _team(ask, "tom")
     await ask(permissions.Grant(at=at, role="create", users=("mia", "gil"), teams=(team,)))
@@ -118,8 +118,8 @@ async def test_only_admins_of_a_place_change_roles(ask: Ask, kind: str) -> None:
         permissions.UpdateTeam(at=at, team_id=team, role="admin"),
         permissions.DeleteTeam(at=at, team_id=team),
     ):
-        assert "need the Admin role" in await refused(ask(op, "mia"), 403)
-    assert await _everybody(ask, at) == {"ada": "admin", "mia": "create", "tom": "create", "gil": "create"}
+        assert "need the Admin role" in await check_refused(ask(op, "mia"), 403)
+    assert await _effective_roles(ask, at) == {"ada": "admin", "mia": "create", "tom": "create", "gil": "create"}
     await ask(permissions.UpdateUser(at=at, user_id="gil", role="admin"))
     await ask(permissions.DeleteUser(at=at, user_id="mia"), "gil")
     assert set(await _users(ask, at)) == {"gil"}
@@ -135,29 +135,31 @@ async def test_guest_sees_other_members_only_as_admin(ask: Ask, kind: str) -> No
         permissions.ListAggregate(at=at),
     )
     for op in listings:
-        assert "Guests cannot" in await refused(ask(op, "gil"), 403)
+        assert "Guests cannot" in await check_refused(ask(op, "gil"), 403)
         await ask(op, "sam")
     await ask(permissions.UpdateUser(at=at, user_id="gil", role="admin"))
-    assert "gil" in await _everybody(ask, at, "gil")
+    assert "gil" in await _effective_roles(ask, at, "gil")
 
 
 @KINDS
-async def test_users_without_a_role_do_not_see_the_place(ask: Ask, kind: str) -> None:
+async def test_users_without_a_role_do_not_find_the_space(ask: Ask, kind: str) -> None:
     at = await _place(ask, kind)
     for user in ("eve", "gil", "mia"):
-        await refused(ask(permissions.ListAggregate(at=at), user), 404)
-        await refused(ask(permissions.Grant(at=at, role="read", users=("gil",)), user), 404)
+        await check_refused(ask(permissions.ListAggregate(at=at), user), 404)
+        await check_refused(ask(permissions.Grant(at=at, role="read", users=("gil",)), user), 404)
 
 
 @KINDS
 async def test_grant_to_an_unknown_user_or_team_is_refused(ask: Ask, kind: str) -> None:
     at = await _place(ask, kind)
-    sentence = await refused(ask(permissions.Grant(at=at, role="read", users=("gil", "eve"))), 404)
+    sentence = await check_refused(ask(permissions.Grant(at=at, role="read", users=("gil", "eve"))), 404)
     assert "member “eve”" in sentence
-    assert "team “x”" in await refused(ask(permissions.Grant(at=at, role="read", users=("gil",), teams=("x",))), 404)
+    assert "team “x”" in await check_refused(
+        ask(permissions.Grant(at=at, role="read", users=("gil",), teams=("x",))), 404
+    )
     assert await _users(ask, at) == {}
-    await refused(ask(permissions.UpdateUser(at=at, user_id="gil", role="read")), 404)
-    await refused(ask(permissions.UpdateTeam(at=at, team_id="x", role="read")), 404)
+    await check_refused(ask(permissions.UpdateUser(at=at, user_id="gil", role="read")), 404)
+    await check_refused(ask(permissions.UpdateTeam(at=at, team_id="x", role="read")), 404)
     await ask(permissions.DeleteUser(at=at, user_id="gil"))
     await ask(permissions.DeleteTeam(at=at, team_id="x"))
     assert ask.last.status_code == 204
@@ -173,13 +175,13 @@ async def test_grant_to_an_unknown_user_or_team_is_refused(ask: Ask, kind: str) 
         ({"role": "read", "teams": []}, "teams must have at least 1 item."),
     ],
 )
-async def test_a_wrong_grant_is_refused(ask: Ask, body: dict[str, object], sentence: str) -> None:
+async def test_invalid_grant_is_refused(ask: Ask, body: dict[str, object], sentence: str) -> None:
     space = await space_with(ask)
     answer = await ask.http("POST", f"/v1/spaces/{space.id}/permissions", json=body)
     assert (answer.status_code, answer.json()["error"]["message"][: len(sentence)]) == (400, sentence)
 
 
-async def test_no_role_takes_back(ask: Ask) -> None:
+async def test_grant_of_no_role_removes_the_role(ask: Ask) -> None:
     at = await _place(ask, "space")
     await ask(permissions.Grant(at=at, role="edit", users=("sam", "zoe")))
     await ask(permissions.Grant(at=at, role=None, users=("zoe",)))
@@ -216,8 +218,8 @@ async def test_spaces_of_a_member_are_visible_to_both_users(ask: Ask, clock: Clo
     oldest_first = permissions.ListOfMember(at=ACME, user_id="sam", order="asc", limit=2)
     assert await listed(oldest_first, "ada") == [("First", "read"), ("Second", "read")]
     assert await listed(permissions.ListOfMember(at=ACME, user_id="gil"), "gil") == []
-    assert "Guests cannot" in await refused(ask(listing, "gil"), 403)
-    await refused(ask(permissions.ListOfMember(at=ACME, user_id="eve")), 404)
+    assert "Guests cannot" in await check_refused(ask(listing, "gil"), 403)
+    await check_refused(ask(permissions.ListOfMember(at=ACME, user_id="eve")), 404)
 
 
 async def test_space_shared_with_a_team_is_not_transferred(ask: Ask, world: World) -> None:
@@ -227,6 +229,6 @@ async def test_space_shared_with_a_team_is_not_transferred(ask: Ask, world: Worl
     at = (await space_with(ask)).ref
     team = await _team(ask, "sam")
     await ask(permissions.Grant(at=at, role="read", teams=(team,)))
-    assert "shared with teams" in await refused(ask(spaces.Transfer(at=at, organization="other")), 412)
+    assert "shared with teams" in await check_refused(ask(spaces.Transfer(at=at, organization="other")), 412)
     await ask(permissions.DeleteTeam(at=at, team_id=team))
     assert (await ask(spaces.Transfer(at=at, organization="other"))).organization == "other"

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from octavo.api import adaptive_schema
 from octavo.api.adaptive_schema import VisitorSchema
 from octavo.api.places import SiteRef
-from tests.server.asking import Ask, Clock, refused
+from tests.server.asking import Ask, Clock, check_refused
 from tests.server.publishing import a_site
 
 BETA = {"type": "boolean", "description": "Tests what is new"}
@@ -44,7 +44,7 @@ async def _written(ask: Ask, at: SiteRef, schema: dict[str, Any] = SCHEMA) -> ad
 
 async def test_schema_is_stored_unchanged(ask: Ask, clock: Clock) -> None:
     at = await a_site(ask)
-    sentence = await refused(ask(adaptive_schema.Get(at=at)), 404)
+    sentence = await check_refused(ask(adaptive_schema.Get(at=at)), 404)
     assert sentence == "There is no adaptive schema here yet. Create one first."
     written = await _written(ask, at)
     assert (written.json_schema, written.updated_at) == (SCHEMA, clock.moment)
@@ -110,15 +110,15 @@ async def test_schema_outside_the_subset_is_refused(ask: Ask, schema: dict[str, 
 async def test_admins_write_the_schema_and_members_read_it(ask: Ask) -> None:
     at = await a_site(ask)
     op = adaptive_schema.Update(at=at, json_schema=VisitorSchema.model_validate(SCHEMA))
-    assert "need the Admin role" in await refused(ask(op, "mia"), 403)
+    assert "need the Admin role" in await check_refused(ask(op, "mia"), 403)
     await ask(op)
     assert (await ask(adaptive_schema.Get(at=at), "sam")).json_schema == SCHEMA
     assert len((await ask(adaptive_schema.ListTemplateConditions(at=at), "sam")).items) == 8
     for hidden in (op, adaptive_schema.Get(at=at), adaptive_schema.ListTemplateConditions(at=at)):
-        await refused(ask(hidden, "eve"), 404)
+        await check_refused(ask(hidden, "eve"), 404)
 
 
 async def test_schema_of_an_unknown_site_is_not_found(ask: Ask) -> None:
     nowhere = SiteRef(organization_id="acme", site_id="nowhere")
     for op in (adaptive_schema.Get(at=nowhere), adaptive_schema.ListTemplateConditions(at=nowhere)):
-        assert "no site “nowhere”" in await refused(ask(op), 404)
+        assert "no site “nowhere”" in await check_refused(ask(op), 404)

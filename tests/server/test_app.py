@@ -14,7 +14,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.openapi_document import document
 from octavo.server.app import BODY_CAP, Platform
 from octavo.server.world import World
-from tests.server.asking import ACME, START, Ask, Clock, Refusal, refused, small_world, space_with
+from tests.server.asking import ACME, START, Ask, Clock, Refusal, check_refused, small_world, space_with
 
 HOSTILE = "[@click=app.quit]x[/] \x1b]52;c;aGk=\x07 \u202e\u0000 𝒳 \\ </script>"
 
@@ -56,7 +56,7 @@ async def test_head_has_no_body_and_options_lists_methods(ask: Ask) -> None:
     assert not [name for name in options.headers if name.startswith("access-control")]
 
 
-async def test_the_description_of_the_interface_needs_no_key(ask: Ask) -> None:
+async def test_openapi_document_needs_no_key(ask: Ask) -> None:
     answer = await ask.http("GET", "/v1/openapi.json", None)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     assert answer.json() == document()
@@ -141,7 +141,7 @@ async def test_lone_surrogate_in_the_store_is_valid_json(ask: Ask, world: World)
 async def test_refuse_next_refuses_the_next_requests(ask: Ask, platform: Platform) -> None:
     platform.refuse_next(users.Me, 429, "Slow down", times=2, headers={"retry-after": "3"})
     for _ in range(2):
-        assert await refused(ask(users.Me()), 429) == "Slow down"
+        assert await check_refused(ask(users.Me()), 429) == "Slow down"
         assert ask.last.headers["retry-after"] == "3"
     assert (await ask(users.Me())).id == "ada"
     assert (await ask(organizations.List())).count == 1
@@ -162,8 +162,8 @@ async def test_failure_rate_fails_the_same_requests_each_time() -> None:
     assert 5 < sum(first) < 20
 
 
-async def test_a_bug_is_answered_with_500_and_raised(ask: Ask, platform: Platform, world: World) -> None:
-    world.store.put("/orgs/acme", {"id": "acme"})  # a title is missing, which no handler allows for
+async def test_exception_in_a_handler_is_a_500_and_is_raised(ask: Ask, platform: Platform, world: World) -> None:
+    world.store.put("/orgs/acme", {"id": "acme"})  # The title is missing, which no handler expects.
     with pytest.raises(KeyError):
         await ask(organizations.Update(at=ACME, title="New"), "sam")
     transport = httpx.ASGITransport(platform, raise_app_exceptions=False)
@@ -174,11 +174,11 @@ async def test_a_bug_is_answered_with_500_and_raised(ask: Ask, platform: Platfor
     assert answer.json()["error"]["message"] == "The server failed, and your request was not completed."
 
 
-async def test_failed_write_leaves_nothing(ask: Ask, platform: Platform, world: World) -> None:
+async def test_failed_write_changes_nothing(ask: Ask, platform: Platform, world: World) -> None:
     space = await space_with(ask)
     thread = await ask(comments.Create(at=space.ref, body=Markdown(markdown="before")), "zoe")
     op = comments.Update(at=space.ref, comment_id=thread.id, added_reactions=("👍", ""))
-    await refused(ask(op, "zoe"), 400)
+    await check_refused(ask(op, "zoe"), 400)
     assert (await ask(comments.Get(at=space.ref, comment_id=thread.id))).reactions == ()
     world.store.delete(f"/spaces/{space.id}/revisions/{space.revision}")
     with pytest.raises(Refusal):
@@ -190,11 +190,11 @@ async def test_handlers_run_one_by_one_outside_the_event_loop(ask: Ask, platform
     space = await space_with(ask)
     threads: list[str] = []
 
-    def now() -> datetime:
+    def record_thread() -> datetime:
         threads.append(threading.current_thread().name)
         return START
 
-    platform.world = replace(platform.world, now=now)
+    platform.world = replace(platform.world, now=record_thread)
     greeting = comments.Create(at=space.ref, body=Markdown(markdown="hello"))
     await asyncio.gather(*(Ask(platform)(greeting) for _ in range(20)))
     assert len(threads) >= 20

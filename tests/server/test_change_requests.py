@@ -1,4 +1,4 @@
-"""The life of a change request: started, described, kept up to date, merged."""
+"""Change requests are created, edited, updated and merged."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_change_request_needs_the_editor_role(ask: Ask) -> None:
         await ask(change_requests.Create(at=desk.space), "zoe")
 
 
-async def test_list_has_one_status_and_begins_with_the_latest(ask: Ask, clock: Clock) -> None:
+async def test_list_has_one_status_with_the_latest_first(ask: Ask, clock: Clock) -> None:
     desk = await Desk.open(ask)
     refs = []
     for number in range(3):
@@ -136,7 +136,7 @@ async def test_change_request_is_opened_archived_and_reopened(ask: Ask) -> None:
         assert (await ask(change_requests.Update(at=at, status=status), "jun")).status == status
 
 
-async def test_a_subject_has_at_most_100_characters(ask: Ask) -> None:
+async def test_subject_has_at_most_100_characters(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     url = f"/v1/spaces/{at.space_id}/change-requests/{at.change_request_id}"
@@ -145,7 +145,7 @@ async def test_a_subject_has_at_most_100_characters(ask: Ask) -> None:
     assert "at most 100 characters" in response.json()["error"]["message"]
 
 
-async def test_merged_is_final(ask: Ask) -> None:
+async def test_merged_change_request_cannot_be_changed(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# More"))
     done = await desk.merge(at)
@@ -169,7 +169,7 @@ async def test_archived_change_request_cannot_be_merged(ask: Ask) -> None:
     assert refused.value.status == 409
 
 
-async def test_merging_takes_the_role_create(ask: Ask) -> None:
+async def test_merge_needs_the_creator_role(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# More"))
     with pytest.raises(Refusal, match="need the Creator role") as refused:
@@ -199,7 +199,7 @@ async def test_edits_of_different_paragraphs_are_merged(ask: Ask) -> None:
     assert not (await desk.get(at)).outdated
 
 
-async def test_a_conflict_keeps_both_sides_and_is_applied(ask: Ask) -> None:
+async def test_merge_with_a_conflict_keeps_both_sides(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home\n\nsame\n\nold words\n")
     home = await desk.id("Home")
     at = await desk.propose(update(home, "# Home\n\nsame\n\ntheir words\n"))
@@ -214,7 +214,7 @@ async def test_a_conflict_keeps_both_sides_and_is_applied(ask: Ask) -> None:
     )
 
 
-async def test_updating_brings_the_primary_content_in(ask: Ask) -> None:
+async def test_update_merges_main_into_the_change_request(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home\n\none\n\ntwo\n")
     home = await desk.id("Home")
     at = await desk.propose(update(home, "# Home\n\none\n\nTWO\n"))
@@ -233,7 +233,7 @@ async def test_updating_brings_the_primary_content_in(ask: Ask) -> None:
     assert (await desk.page("Home")).markdown == "# Home\n\nONE\n\nTWO\n"
 
 
-async def test_a_conflict_can_be_settled_in_the_change_request(ask: Ask) -> None:
+async def test_conflict_can_be_resolved_in_the_change_request(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home\n\nold\n")
     home = await desk.id("Home")
     at = await desk.propose(update(home, "# Home\n\ntheirs\n"))
@@ -254,7 +254,7 @@ async def test_update_of_an_up_to_date_change_request_does_nothing(ask: Ask) -> 
     assert await desk.get(at) == before
 
 
-async def test_trees_are_merged(ask: Ask) -> None:
+async def test_page_trees_of_both_sides_are_merged(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A", "# B", "# C", "# D")
     a, b, c, d = [page.id for page in (await desk.tree()).pages]
     at = await desk.propose(update(c, into=a), DeletePage(page=d), insert("# New"))
@@ -272,7 +272,7 @@ async def test_page_deleted_here_and_edited_on_main_stays(ask: Ask) -> None:
     assert (await desk.page("B")).markdown == "# B\n\nimportant"
 
 
-async def test_a_change_request_of_60_pages_is_merged(ask: Ask) -> None:
+async def test_change_request_with_60_pages_is_merged(ask: Ask) -> None:
     desk = await Desk.open(ask, *(f"# Page {number}\n\nfirst\n\nsecond\n" for number in range(30)))
     await desk.publish(*(insert(f"# Page {number}\n\nfirst\n\nsecond\n") for number in range(30, 60)))
     pages = list((await desk.tree()).pages)
@@ -287,7 +287,7 @@ async def test_a_change_request_of_60_pages_is_merged(ask: Ask) -> None:
     assert texts == [f"# {page.title}\n\nFIRST\n\nSECOND\n" for page in pages[::20]]
 
 
-async def rules(ask: Ask, desk: Desk, *each: dict[str, Any]) -> None:
+async def set_rules(ask: Ask, desk: Desk, *each: dict[str, Any]) -> None:
     await ask(spaces.Update(at=desk.space, merge_rules={"type": "rules", "rules": list(each)}))
 
 
@@ -314,13 +314,13 @@ async def test_unmet_merge_rule_is_named(ask: Ask, rule: dict[str, Any], sentenc
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# More"), subject="")
     await desk.publish(insert("# Meanwhile"))
-    await rules(ask, desk, rule)
+    await set_rules(ask, desk, rule)
     with pytest.raises(Refusal, match=sentence) as refused:
         await desk.merge(at)
     assert refused.value.status == 409
     assert rule["rule"] in refused.value.message
     assert (await desk.get(at)).status == "draft"
-    await rules(ask, desk, rule, {"rule": "allow_bypass", "users": ["ada"]})
+    await set_rules(ask, desk, rule, {"rule": "allow_bypass", "users": ["ada"]})
     assert (await desk.merge(at)).result == "merge"
 
 
@@ -332,7 +332,7 @@ async def test_met_merge_rules_allow_the_merge(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# More"))
     await ask(change_requests.Update(at=at, description=WORDS))
-    await rules(
+    await set_rules(
         ask,
         desk,
         {"rule": "require_at_least_one_review"},
@@ -351,7 +351,7 @@ async def test_met_merge_rules_allow_the_merge(ask: Ask) -> None:
     assert (await desk.merge(at)).result == "merge"
 
 
-async def test_rules_of_the_organization_are_inherited(ask: Ask) -> None:
+async def test_merge_rules_of_the_organization_are_inherited(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# More"))
     ask.platform.world.store.update(

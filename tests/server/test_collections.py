@@ -7,7 +7,7 @@ from octavo.api.collections import Collection
 from octavo.api.places import CollectionRef
 from octavo.api.spaces import CollectionPointer, Position
 from octavo.server.world import World, iso
-from tests.server.asking import ACME, START, Ask, refused, space_with
+from tests.server.asking import ACME, START, Ask, check_refused, space_with
 
 
 async def _make(ask: Ask, title: str, parent: Collection | None = None) -> Collection:
@@ -18,8 +18,8 @@ def _ref(collection: Collection) -> CollectionRef:
     return CollectionRef(collection_id=collection.id)
 
 
-async def _tree(ask: Ask) -> dict[str, str | None]:
-    """The title of the parent of each collection, by title."""
+async def _parents(ask: Ask) -> dict[str, str | None]:
+    """Return the title of each collection's parent by title."""
     found = (await ask(collections.List(at=ACME))).items
     titles = {each.id: each.title for each in found}
     return {each.title: titles.get(each.parent or "") for each in found}
@@ -28,7 +28,7 @@ async def _tree(ask: Ask) -> dict[str, str | None]:
 async def test_collections_can_be_nested(ask: Ask) -> None:
     outer = await _make(ask, "Outer")
     await _make(ask, "Inner", outer)
-    assert await _tree(ask) == {"Outer": None, "Inner": "Outer"}
+    assert await _parents(ask) == {"Outer": None, "Inner": "Outer"}
     at_root = await ask(collections.List(at=ACME, nested=False))
     assert [each.title for each in at_root.items] == ["Outer"]
     assert ask.last.json()["items"][0]["object"] == "collection"
@@ -49,7 +49,9 @@ async def test_collection_needs_neither_title_nor_body(ask: Ask) -> None:
         ("PATCH", {"defaultLevel": "king"}, "defaultLevel must be one of"),
     ],
 )
-async def test_limits_hold(ask: Ask, method: str, body: dict[str, object], sentence: str) -> None:
+async def test_values_beyond_the_limits_of_a_collection_are_refused(
+    ask: Ask, method: str, body: dict[str, object], sentence: str
+) -> None:
     collection = await _make(ask, "Manuals")
     url = "/v1/orgs/acme/collections" if method == "POST" else f"/v1/collections/{collection.id}"
     answer = await ask.http(method, url, json=body)
@@ -62,16 +64,16 @@ async def test_admin_updates_a_collection(ask: Ask) -> None:
     changed = await ask(collections.Update(at=at, title="Guides", description="All of them", default_level=None))
     assert (changed.title, changed.description, changed.default_level) == ("Guides", "All of them", None)
     assert changed == await ask(collections.Get(at=at))
-    await refused(ask(collections.Get(at=at), "mia"), 404)
+    await check_refused(ask(collections.Get(at=at), "mia"), 404)
 
 
 async def test_other_roles_cannot_change_collections(ask: Ask) -> None:
     at = _ref(await _make(ask, "Manuals"))
-    assert "need the Admin role" in await refused(ask(collections.Update(at=at, title="Mine"), "mia"), 403)
-    await refused(ask(collections.Delete(at=at), "mia"), 403)
-    await refused(ask(collections.Create(at=ACME), "jun"), 403)
-    await refused(ask(collections.Get(at=at), "eve"), 404)
-    await refused(ask(collections.Create(at=ACME, parent="nowhere")), 404)
+    assert "need the Admin role" in await check_refused(ask(collections.Update(at=at, title="Mine"), "mia"), 403)
+    await check_refused(ask(collections.Delete(at=at), "mia"), 403)
+    await check_refused(ask(collections.Create(at=ACME), "jun"), 403)
+    await check_refused(ask(collections.Get(at=at), "eve"), 404)
+    await check_refused(ask(collections.Create(at=ACME, parent="nowhere")), 404)
 
 
 async def test_contents_of_a_deleted_collection_move_to_its_parent(ask: Ask) -> None:
@@ -80,10 +82,10 @@ async def test_contents_of_a_deleted_collection_move_to_its_parent(ask: Ask) -> 
     await _make(ask, "Inner", middle)
     space = await space_with(ask, parent=middle.id)
     await ask(collections.Delete(at=_ref(middle)))
-    assert await _tree(ask) == {"Outer": None, "Inner": "Outer"}
+    assert await _parents(ask) == {"Outer": None, "Inner": "Outer"}
     assert (await ask(spaces.Get(at=space.ref))).parent == outer.id
     await ask(collections.Delete(at=_ref(outer)))
-    assert await _tree(ask) == {"Inner": None}
+    assert await _parents(ask) == {"Inner": None}
     loose = await ask(spaces.Get(at=space.ref))
     assert (loose.parent, loose.visibility) == (None, "private")
     await ask(collections.Delete(at=_ref(outer)))
@@ -94,9 +96,9 @@ async def test_contents_of_a_deleted_closed_collection_stay_closed(ask: Ask) -> 
     closed = await ask(collections.Update(at=_ref(await _make(ask, "Closed")), default_level=None))
     await _make(ask, "Inner", closed)
     space = await space_with(ask, parent=closed.id)
-    await refused(ask(spaces.Get(at=space.ref), "sam"), 404)
+    await check_refused(ask(spaces.Get(at=space.ref), "sam"), 404)
     await ask(collections.Delete(at=_ref(closed)))
-    await refused(ask(spaces.Get(at=space.ref), "sam"), 404)
+    await check_refused(ask(spaces.Get(at=space.ref), "sam"), 404)
     assert {each.default_level for each in (await ask(collections.List(at=ACME))).items} == {None}
     assert (await ask(spaces.Get(at=space.ref))).default_level is None
 
@@ -108,7 +110,7 @@ async def test_contents_of_a_deleted_collection_take_its_position(ask: Ask) -> N
     await _make(ask, "One", middle)
     await _make(ask, "Two", middle)
     await ask(collections.Delete(at=_ref(middle)))
-    assert list(await _tree(ask)) == ["First", "One", "Two", "Last"]
+    assert list(await _parents(ask)) == ["First", "One", "Two", "Last"]
 
 
 async def test_spaces_of_a_collection_exclude_nested_ones(ask: Ask) -> None:
@@ -126,10 +128,10 @@ async def test_collection_moves_with_its_contents(ask: Ask) -> None:
     inner = await _make(ask, "Inner", outer)
     await _make(ask, "Innermost", inner)
     assert (await ask(collections.Move(at=_ref(inner), parent=other.id))).parent == other.id
-    assert await _tree(ask) == {"Outer": None, "Other": None, "Inner": "Other", "Innermost": "Inner"}
+    assert await _parents(ask) == {"Outer": None, "Other": None, "Inner": "Other", "Innermost": "Inner"}
     first = Position(before=CollectionPointer(collection=outer.id))
     assert (await ask(collections.Move(at=_ref(inner), position=first))).parent is None
-    assert [each for each, parent in (await _tree(ask)).items() if parent is None] == ["Inner", "Outer", "Other"]
+    assert [each for each, parent in (await _parents(ask)).items() if parent is None] == ["Inner", "Outer", "Other"]
 
 
 async def test_collection_cannot_move_into_itself(ask: Ask) -> None:
@@ -137,11 +139,11 @@ async def test_collection_cannot_move_into_itself(ask: Ask) -> None:
     inner = await _make(ask, "Inner", outer)
     innermost = await _make(ask, "Innermost", inner)
     for target in (outer, inner, innermost):
-        sentence = await refused(ask(collections.Move(at=_ref(outer), parent=target.id)), 409)
+        sentence = await check_refused(ask(collections.Move(at=_ref(outer), parent=target.id)), 409)
         assert sentence == "“Outer” cannot be moved into itself. Choose another collection."
     beside = Position(after=CollectionPointer(collection=innermost.id))
-    await refused(ask(collections.Move(at=_ref(outer), position=beside)), 409)
-    assert await _tree(ask) == {"Outer": None, "Inner": "Outer", "Innermost": "Inner"}
+    await check_refused(ask(collections.Move(at=_ref(outer), position=beside)), 409)
+    assert await _parents(ask) == {"Outer": None, "Inner": "Outer", "Innermost": "Inner"}
 
 
 async def test_collection_is_transferred_with_its_contents(ask: Ask, world: World) -> None:
@@ -152,13 +154,13 @@ async def test_collection_is_transferred_with_its_contents(ask: Ask, world: Worl
     world.store.put("/orgs/other/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START)})
     world.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "read"})
     transfer = collections.Transfer(at=_ref(outer), organization="other")
-    await refused(ask(transfer), 412)
+    await check_refused(ask(transfer), 412)
     world.store.delete(f"/spaces/{space.id}/permissions/users/gil")
     await ask(transfer)
     assert (await ask(collections.Get(at=_ref(inner)))).organization == "other"
     assert (await ask(spaces.Get(at=space.ref))).organization == "other"
-    assert await _tree(ask) == {}
-    await refused(ask(transfer), 409)
+    assert await _parents(ask) == {}
+    await check_refused(ask(transfer), 409)
 
 
 async def test_invalid_move_of_a_collection_is_refused(ask: Ask) -> None:
@@ -174,21 +176,21 @@ async def test_invalid_move_of_a_collection_is_refused(ask: Ask) -> None:
         (404, collections.Move(at=_ref(other), parent="nowhere")),
         (409, collections.Move(at=_ref(other), parent=None, position=beside)),
     ):
-        await refused(ask(op), status)
-    await refused(ask(collections.Move(at=_ref(other), parent=outer.id), "mia"), 403)
-    assert await _tree(ask) == {"Outer": None, "Other": None, "Inner": "Outer"}
+        await check_refused(ask(op), status)
+    await check_refused(ask(collections.Move(at=_ref(other), parent=outer.id), "mia"), 403)
+    assert await _parents(ask) == {"Outer": None, "Other": None, "Inner": "Outer"}
 
 
 async def test_transfer_needs_permission_in_the_destination(ask: Ask, world: World) -> None:
     folder = await _make(ask, "Folder", await _make(ask, "Outer"))
     transfer = collections.Transfer(at=_ref(folder), organization="other")
-    await refused(ask(transfer), 404)
+    await check_refused(ask(transfer), 404)
     world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     for user, role in (("ada", "edit"), ("mia", "admin")):
         world.store.put(f"/orgs/other/members/{user}", {"id": user, "role": role, "joinedAt": iso(START)})
-    await refused(ask(transfer), 403)
-    await refused(ask(transfer, "mia"), 403)
+    await check_refused(ask(transfer), 403)
+    await check_refused(ask(transfer, "mia"), 403)
     world.store.update("/orgs/other/members/ada", role="create")
     moved = await ask(transfer)
     assert (moved.organization, moved.parent) == ("other", None)
-    assert await _tree(ask) == {"Outer": None}
+    assert await _parents(ask) == {"Outer": None}

@@ -14,7 +14,7 @@ from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.parse import parse
 from octavo.server.handlers import revisions
 from octavo.server.world import World
-from tests.server.asking import START, Ask, Clock, refused, space_with, stand
+from tests.server.asking import START, Ask, Clock, check_refused, replace_pages, space_with
 from tests.server.writing import Desk, update
 
 GUIDE = "# Guide\n\nFirst words.\n\nSecond words."
@@ -31,7 +31,7 @@ async def space(ask: Ask) -> Space:
 
 @pytest.fixture(params=["space", "change request"])
 async def place(request: pytest.FixtureRequest, space: Space, world: World) -> Discussion:
-    """The place of comments: a space or a change request. All tests hold for both."""
+    """Yield a space, then a change request: all tests hold for comments on both."""
     if request.param == "space":
         return space.ref
     path = f"/spaces/{space.id}/change-requests/c1"
@@ -62,16 +62,16 @@ async def test_comment_has_its_author_time_and_target(ask: Ask, place: Discussio
     assert await ask(comments.Get(at=place, comment_id=posted.id), "zoe") == posted
 
 
-async def test_commenting_takes_a_role(ask: Ask, place: Discussion) -> None:
-    assert "need the Commenter role" in await refused(_post(ask, place, user="sam"), 403)
-    await refused(_post(ask, place, user="gil"), 404)
+async def test_comment_needs_the_commenter_role(ask: Ask, place: Discussion) -> None:
+    assert "need the Commenter role" in await check_refused(_post(ask, place, user="sam"), 403)
+    await check_refused(_post(ask, place, user="gil"), 404)
     thread = await _post(ask, place)
     reply = comments.CreateReply(at=place, comment_id=thread.id, body=Markdown(markdown="No"))
-    await refused(ask(reply, "sam"), 403)
+    await check_refused(ask(reply, "sam"), 403)
 
 
 async def test_comment_on_an_unknown_page_is_404(ask: Ask, place: Discussion) -> None:
-    assert "The page “nowhere”" in await refused(_post(ask, place, page="nowhere"), 404)
+    assert "The page “nowhere”" in await check_refused(_post(ask, place, page="nowhere"), 404)
 
 
 async def test_comment_on_a_block_stores_the_text_of_the_block(ask: Ask, place: Discussion) -> None:
@@ -84,7 +84,7 @@ async def test_comment_on_a_table_cell_names_the_cell(ask: Ask, place: Discussio
     cell = comments.TableCell(record="r1", definition="price")
     on_cell = comments.Create(at=place, body=Markdown(markdown="Typo"), page="guide", table_cell=cell)
     assert (await ask(on_cell, "zoe")).target.table_cell == cell
-    assert "page is required" in await refused(ask(on_cell.model_copy(update={"page": None}), "zoe"), 400)
+    assert "page is required" in await check_refused(ask(on_cell.model_copy(update={"page": None}), "zoe"), 400)
 
 
 async def test_target_is_outdated_after_its_block_or_page_is_deleted(ask: Ask, space: Space, world: World) -> None:
@@ -94,7 +94,7 @@ async def test_target_is_outdated_after_its_block_or_page_is_deleted(ask: Ask, s
     on_other = await _post(ask, space.ref, page="other")
     guide = revisions.get_current(world, space.id)["pages"][0]
     now = revisions.with_text(world, guide, "# Guide\n\nSecond words.")
-    await stand(ask, space, [{**now, "title": "Renamed"}])
+    await replace_pages(ask, space, [{**now, "title": "Renamed"}])
 
     async def outdated(comment: Comment) -> tuple[str | None, bool | None]:
         page = (await ask(comments.Get(at=space.ref, comment_id=comment.id))).target.page
@@ -133,7 +133,7 @@ async def test_comment_on_a_removed_block_is_outdated_when_main_removes_it(ask: 
     assert await outdated(on_second) == [("Guide", True)], "it was made on what was there, which was removed since"
     await desk.edit(at, update(guide, "# Guide\n\nFourth words."))
     assert await outdated(on_first, on_new) == [("Guide", False), ("Guide", True)]
-    assert "The page “nowhere”" in await refused(_post(ask, at, user="ada", page="nowhere"), 404)
+    assert "The page “nowhere”" in await check_refused(_post(ask, at, user="ada", page="nowhere"), 404)
 
 
 async def test_threads_are_listed_by_order_status_page_and_author(ask: Ask, place: Discussion) -> None:
@@ -150,7 +150,7 @@ async def test_threads_are_listed_by_order_status_page_and_author(ask: Ask, plac
     assert await _list(ask, place, authors=("ada",)) == []
 
 
-async def test_threads_of_a_space_and_of_a_change_request_are_apart(ask: Ask, space: Space, world: World) -> None:
+async def test_threads_of_a_space_and_of_a_change_request_are_separate(ask: Ask, space: Space, world: World) -> None:
     path = f"/spaces/{space.id}/change-requests/c1"
     made = {"id": "c1", "number": 1, "status": "open", "revision": space.revision, "revisionInitial": space.revision}
     world.store.put(path, made)
@@ -191,19 +191,19 @@ async def test_users_edit_only_their_own_comments(ask: Ask, place: Discussion, c
     posted = await _post(ask, place, "befor")
     clock.forward(hours=1)
     edit = comments.Update(at=place, comment_id=posted.id, body=Markdown(markdown="before"))
-    assert "Only the author can edit" in await refused(ask(edit, "ada"), 403)
+    assert "Only the author can edit" in await check_refused(ask(edit, "ada"), 403)
     edited = await ask(edit, "zoe")
     assert (edited.body.markdown, edited.edited_at, edited.posted_at) == ("before", clock.moment, START)
     clock.forward(hours=1)
     assert (await ask(edit, "zoe")).edited_at == edited.edited_at, "saying the same again is no edit"
     empty = comments.Update(at=place, comment_id=posted.id, body=Markdown(markdown=" "))
-    await refused(ask(empty, "zoe"), 400)
+    await check_refused(ask(empty, "zoe"), 400)
 
 
 async def test_author_and_editors_resolve_and_reopen_a_thread(ask: Ask, place: Discussion, clock: Clock) -> None:
     posted = await _post(ask, place, user="zoe")
     resolve = comments.Update(at=place, comment_id=posted.id, resolved=True)
-    assert "resolve or reopen" in await refused(ask(resolve, "sam"), 403)
+    assert "resolve or reopen" in await check_refused(ask(resolve, "sam"), 403)
     done = await ask(resolve, "jun")
     assert (done.status, done.resolved_at) == ("resolved", START)
     assert done.resolved_by is not None
@@ -216,7 +216,7 @@ async def test_author_and_editors_resolve_and_reopen_a_thread(ask: Ask, place: D
     assert reopened.edited_at is None
 
 
-async def test_an_emoji_counts_each_person_once(ask: Ask, place: Discussion) -> None:
+async def test_reaction_counts_each_user_once(ask: Ask, place: Discussion) -> None:
     posted = await _post(ask, place)
     like = comments.Update(at=place, comment_id=posted.id, added_reactions=("👍", "🎉", "👍"))
     await ask(like, "zoe")
@@ -235,7 +235,7 @@ async def test_an_emoji_counts_each_person_once(ask: Ask, place: Discussion) -> 
     last = await ask(comments.Update(at=place, comment_id=posted.id, removed_reactions=("👍",)), "sam")
     assert [each.emoji for each in last.reactions] == ["🎉", "1f389"]
     long = comments.Update(at=place, comment_id=posted.id, added_reactions=("x" * 51,))
-    assert "1 to 50 characters" in await refused(ask(long, "sam"), 400)
+    assert "1 to 50 characters" in await check_refused(ask(long, "sam"), 400)
 
 
 async def test_reactions_by_many_users_take_linear_time(ask: Ask) -> None:
@@ -261,20 +261,20 @@ async def test_replies_are_counted_listed_edited_and_deleted(ask: Ask, place: Di
     clock.forward(hours=1)
     here = {"at": place, "comment_id": thread.id, "comment_reply_id": reply.id}
     edit = comments.UpdateReply.model_validate({**here, "body": {"markdown": "better"}, "added_reactions": ("👍",)})
-    await refused(ask(edit, "jun"), 403)
+    await check_refused(ask(edit, "jun"), 403)
     edited = await ask(edit, "zoe")
     assert (edited.body.text, edited.edited_at, edited.reactions[0].count) == ("better", clock.moment, 1)
     assert await ask(comments.GetReply.model_validate(here), "zoe") == edited
-    await refused(ask(comments.DeleteReply.model_validate(here), "jun"), 403)
+    await check_refused(ask(comments.DeleteReply.model_validate(here), "jun"), 403)
     await ask(comments.DeleteReply.model_validate(here), "ada")
     assert (await ask(comments.Get(at=place, comment_id=thread.id))).replies == 1
-    assert "reply “" in await refused(ask(comments.GetReply.model_validate(here)), 404)
+    assert "reply “" in await check_refused(ask(comments.GetReply.model_validate(here)), 404)
 
 
 async def test_reply_to_an_unknown_thread_is_refused(ask: Ask, place: Discussion) -> None:
     reply = comments.CreateReply(at=place, comment_id="nowhere", body=Markdown(markdown="Yes"))
-    assert "comment “nowhere”" in await refused(ask(reply), 404)
-    await refused(ask(comments.ListReplies(at=place, comment_id="nowhere")), 404)
+    assert "comment “nowhere”" in await check_refused(ask(reply), 404)
+    await check_refused(ask(comments.ListReplies(at=place, comment_id="nowhere")), 404)
 
 
 async def test_deleting_a_thread_deletes_its_replies(ask: Ask, place: Discussion, world: World) -> None:
@@ -282,10 +282,10 @@ async def test_deleting_a_thread_deletes_its_replies(ask: Ask, place: Discussion
     await ask(comments.CreateReply(at=place, comment_id=thread.id, body=Markdown(markdown="Yes")))
     here = ask.last.json()["urls"]["location"].removeprefix("http://octavo.test/v1")
     delete = comments.Delete(at=place, comment_id=thread.id)
-    assert "Only the author and admins" in await refused(ask(delete, "mia"), 403)
+    assert "Only the author and admins" in await check_refused(ask(delete, "mia"), 403)
     await ask(delete, "zoe")
     assert world.store.find(here) is None
-    await refused(ask(comments.Get(at=place, comment_id=thread.id)), 404)
+    await check_refused(ask(comments.Get(at=place, comment_id=thread.id)), 404)
     await ask(delete, "zoe")
     assert (ask.last.status_code, ask.last.content) == (204, b"")
 
@@ -340,5 +340,5 @@ async def test_comment_reply_and_review_are_accepted_as_documents(ask: Ask) -> N
     none: tuple[dict[str, Any], ...] = ({}, {"document": {}}, {"document": to_json_document("")})
     for empty in none:
         op = comments.Create(at=here, body=Markdown.model_validate(empty))
-        assert "body is empty" in await refused(ask(op), 400)
+        assert "body is empty" in await check_refused(ask(op), 400)
     assert reviews.Submit.model_fields["comment"].annotation == Markdown | None

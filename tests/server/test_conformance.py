@@ -1,8 +1,7 @@
-"""The platform keeps to the document it publishes, whatever it is asked: schemathesis asks, operation by operation.
+"""Every response of the platform conforms to the OpenAPI document. schemathesis generates the requests, operation by operation.
 
-Each operation is asked in a furnished world of its own, by an administrator. In most examples the path names things
-that are there, and what was generated is mixed with values that work: all else would be refused at the door. The first
-time it is asked with what works alone.
+An administrator sends each operation to its own copy of a world that has items of all kinds. The first request has valid values
+only. In most other requests, the path names existing items and some values are valid: the platform would refuse others early.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from octavo.server.app import Platform
 from octavo.server.store import Store
 from octavo.server.world import World
 from tests.server.asking import Ask, Clock
-from tests.walk import Walk, furnish
+from tests.walk import Walk, full_world
 
 SCHEMA = schemathesis.openapi.from_dict(document())
 ROUTES = [route for spec in load().values() for route in routes(spec)]
@@ -46,13 +45,13 @@ PRIVATE = "http://127.0.0.1:9/"
 every_route = pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.key)
 
 
-class Furnished:
-    """A world with some of everything in it, kept in a file, and the names of what is there."""
+class FilledWorld:
+    """A stored world with items of all kinds, and the ids of these items."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
         store = Store(file)
-        platform = Platform(furnish(Clock(), store))
+        platform = Platform(full_world(Clock(), store))
         asking = Ask(platform)
         loop = asyncio.new_event_loop()
 
@@ -65,10 +64,10 @@ class Furnished:
             loop.run_until_complete(asking.http("PUT", url, None, content=content))
 
         walk = Walk(ask, page_url=PRIVATE, put=put)
-        walk.furnish()
-        self.beside = {key: walk.beside(key) for key in walk.routes}
+        walk.create_all()
+        self.beside = {key: walk.other_values(key) for key in walk.routes}
         self.at = {
-            key: {**at, **_only(self.beside[key], at)} for key, at in ((key, walk.at(key)) for key in walk.routes)
+            key: {**at, **_pick(self.beside[key], at)} for key, at in ((key, walk.at(key)) for key in walk.routes)
         }
         platform.close()
         store.close()
@@ -76,21 +75,21 @@ class Furnished:
 
 
 @pytest.fixture(scope="module")
-def furnished(tmp_path_factory: pytest.TempPathFactory) -> Furnished:
-    return Furnished(tmp_path_factory.mktemp("furnished") / "platform.db")
+def filled_world(tmp_path_factory: pytest.TempPathFactory) -> FilledWorld:
+    return FilledWorld(tmp_path_factory.mktemp("furnished") / "platform.db")
 
 
-def _only(values: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
+def _pick(values: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in names}
 
 
-Conform = Callable[[Route, int], None]
+CheckOperation = Callable[[Route, int], None]
 
 
 @pytest.fixture
-def conform(furnished: Furnished, tmp_path: Path) -> Iterator[Conform]:
-    """Send an operation with valid values, and so many times with invalid ones, in its own world."""
-    shutil.copy(furnished.file, tmp_path / "platform.db")
+def check_operation(filled_world: FilledWorld, tmp_path: Path) -> Iterator[CheckOperation]:
+    """Return a function that sends an operation with valid values, then with generated values, to a copy of the world."""
+    shutil.copy(filled_world.file, tmp_path / "platform.db")
     store = Store(tmp_path / "platform.db")
     numbers = count(1)
     platform = Platform(World(store, now=Clock(), new_id=lambda: f"z{next(numbers)}", origin="http://octavo.test"))
@@ -105,20 +104,20 @@ def conform(furnished: Furnished, tmp_path: Path) -> Iterator[Conform]:
         @given(case=cases, there=st.integers(0, 9), kept=st.sets(st.integers(0, 7)))
         def generated(case: AnyCase, there: int, kept: set[int]) -> None:
             if there:
-                case.path_parameters = {**case.path_parameters, **furnished.at[route.key]}
+                case.path_parameters = {**case.path_parameters, **filled_world.at[route.key]}
             if there > 3:
-                _mix(case, furnished.beside[route.key], kept)
-            case.body = _at_home(case.body)
+                _use_valid_values(case, filled_world.beside[route.key], kept)
+            case.body = _without_remote_urls(case.body)
             send(case)
 
         generated()
 
     def run(route: Route, examples: int) -> None:
         operation = SCHEMA[route.path][route.spec.method]
-        working, there = furnished.beside[route.key], furnished.at[route.key]
+        working, there = filled_world.beside[route.key], filled_world.at[route.key]
         beside = {name: value for name, value in working.items() if name not in there}
         reads = route.spec.method in ("GET", "DELETE")
-        body = {"body": _at_home(beside), "media_type": "application/json"} if beside and not reads else {}
+        body = {"body": _without_remote_urls(beside), "media_type": "application/json"} if beside and not reads else {}
         send(operation.Case(path_parameters=there, query=beside if reads else {}, **body))
         if examples:
             ask(route, examples)
@@ -132,8 +131,8 @@ def conform(furnished: Furnished, tmp_path: Path) -> Iterator[Conform]:
     store.close()
 
 
-def _mix(case: AnyCase, working: dict[str, Any], kept: set[int]) -> None:
-    """Put values that work where the generated ones are not to be kept."""
+def _use_valid_values(case: AnyCase, working: dict[str, Any], kept: set[int]) -> None:
+    """Replace generated values by valid values, except the values at the places in `kept`."""
     for where in ("query", "body"):
         generated = getattr(case, where)
         if isinstance(generated, dict) and working and (where == "body") == (case.method not in ("GET", "DELETE")):
@@ -141,14 +140,15 @@ def _mix(case: AnyCase, working: dict[str, Any], kept: set[int]) -> None:
             setattr(case, where, {**working, **mine})
 
 
-def _at_home(value: Any) -> Any:
+def _without_remote_urls(value: Any) -> Any:
     """Replace URLs that the platform would fetch by URLs of this machine."""
     if isinstance(value, dict):
         return {
-            name: PRIVATE if name == "url" and isinstance(each, str) else _at_home(each) for name, each in value.items()
+            name: PRIVATE if name == "url" and isinstance(each, str) else _without_remote_urls(each)
+            for name, each in value.items()
         }
     if isinstance(value, list):
-        return [_at_home(each) for each in value]
+        return [_without_remote_urls(each) for each in value]
     return value
 
 
@@ -157,12 +157,12 @@ OFTEN = ROUTES[::3]
 
 
 @every_route
-def test_responses_conform_to_the_openapi_document(route: Route, conform: Conform) -> None:
-    conform(route, 2 if route in OFTEN else 0)
+def test_responses_conform_to_the_openapi_document(route: Route, check_operation: CheckOperation) -> None:
+    check_operation(route, 2 if route in OFTEN else 0)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @every_route
-def test_responses_conform_to_the_openapi_document_in_long_runs(route: Route, conform: Conform) -> None:
-    conform(route, 200)
+def test_responses_conform_to_the_openapi_document_in_long_runs(route: Route, check_operation: CheckOperation) -> None:
+    check_operation(route, 200)

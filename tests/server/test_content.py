@@ -1,4 +1,4 @@
-"""Reading content, of a space, of a change request and of a revision."""
+"""Content of a space, of a change request and of a revision is read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def test_new_space_has_one_empty_page(ask: Ask) -> None:
     assert (await desk.page("Untitled page")).markdown == ""
 
 
-async def test_a_listing_has_the_tree_without_bodies(ask: Ask) -> None:
+async def test_list_of_pages_has_the_tree_without_texts(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home\n\nWelcome.", "# Guide\n\nRead.")
     await desk.publish(insert("# Linux", into=await desk.id("Guide"), emoji="1f427"))
     tree = await desk.tree()
@@ -66,7 +66,7 @@ async def test_path_of_a_page_may_have_unescaped_slashes(ask: Ask) -> None:
         assert response.json()["title"] == "Setup"
 
 
-async def test_the_three_places_each_show_their_own_content(ask: Ask) -> None:
+async def test_space_change_request_and_revision_have_their_own_content(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home\n\nold")
     before = await ask(content.Get(at=desk.space))
     at = await desk.propose(update(await desk.id("Home"), "# Home\n\nnew"))
@@ -86,7 +86,7 @@ async def test_content_of_a_change_request_is_found_by_number(ask: Ask) -> None:
     assert await desk.outline(by_number) == "Home More"
 
 
-async def test_history_is_walked_through_parents(ask: Ask) -> None:
+async def test_revisions_are_linked_to_their_parents(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# More"), subject="More pages")
     merged = await desk.merge(at)
@@ -185,7 +185,7 @@ async def test_error_names_the_missing_content(ask: Ask) -> None:
     ]
     for op in missing:
         with pytest.raises(Refusal, match="nobody") as refused:
-            await ask(op)  # type: ignore[arg-type]  # operations of several answers
+            await ask(op)  # type: ignore[arg-type]  # operations with different results
         assert refused.value.status == 404
 
 

@@ -1,4 +1,4 @@
-"""Items of one place are not found under the path of another, even by an admin of both, and nothing changes."""
+"""An item is not found under the path of another parent, even by an admin of both parents, and nothing changes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 
 from octavo.api.operation import load
 from octavo.api.wire import Route, build, routes
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.handlers import uploads
 from octavo.server.store import Json, MissingResource, Store
 from octavo.server.world import BackgroundWork, Refusal
 from tests.server.asking import Clock
-from tests.walk import ORGANIZATION, SITE, SPACE, Walk, furnish
+from tests.walk import ORGANIZATION, SITE, SPACE, Walk, full_world
 
 ROUTES = {route.key: route for spec in load().values() for route in routes(spec)}
 Values = Callable[[Json], Json]
@@ -48,27 +48,27 @@ IN_NORTH: dict[str, tuple[str, Values]] = {
 CROSSED = [
     (key, name) for key, route in ROUTES.items() for name in IN_NORTH if f"/{{{name}}}" in route.path.partition("}")[2]
 ]
-"""Every operation whose path has such a name below another, and the name."""
+"""Each operation with an item below a parent in its path, and the name of the parent."""
 
 
-class Both:
-    """Two organizations of ada's with some of everything in each."""
+class TwoOrganizations:
+    """Two organizations of ada, with items of all kinds in each."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self.world = furnish(Clock(), Store(file)).for_user("ada")
+        self.world = full_world(Clock(), Store(file)).for_user("ada")
         self.walk = Walk(self.ask, put=self._put)
-        self.walk.furnish()
-        self.beside = {key: self.walk.beside(key) for key, _ in CROSSED}
+        self.walk.create_all()
+        self.beside = {key: self.walk.other_values(key) for key, _ in CROSSED}
         self.north: Json = {"organizationId": "north"}
         for name, (key, values) in IN_NORTH.items():
             _, made = self.ask(ROUTES[key], {**self.north, **values(self.north)})
             self.north[name] = made["id"]
 
     def ask(self, route: Route, values: Json) -> tuple[int, Any]:
-        """Send a request as ada, and return the status and the body."""
+        """Send a request as ada. Return the status and the body."""
         try:
-            said = answer(build(route, values), self.world)
+            said = run_operation(build(route, values), self.world)
         except (Refusal, MissingResource) as refusal:
             return getattr(refusal, "status", 404), str(refusal)
         return route.spec.success, said.early_response if isinstance(said, BackgroundWork) else said
@@ -77,29 +77,29 @@ class Both:
         organization, upload, secret = url.split("/")[-3:]
         uploads.receive_file(self.world, organization, upload, secret, content)
 
-    def all(self) -> list[tuple[str, str]]:
-        """All that is filed."""
+    def all_documents(self) -> list[tuple[str, str]]:
+        """Return all stored documents with their paths."""
         with closing(sqlite3.connect(self._file)) as db:
             return db.execute("SELECT path, body FROM documents ORDER BY path").fetchall()
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
-    both = Both(tmp_path_factory.mktemp("both") / "platform.db")
-    yield both
-    both.world.store.close()
+def two_organizations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoOrganizations]:
+    two_organizations = TwoOrganizations(tmp_path_factory.mktemp("both") / "platform.db")
+    yield two_organizations
+    two_organizations.world.store.close()
 
 
 @pytest.mark.parametrize(("key", "name"), CROSSED)
-def test_resource_of_another_parent_is_not_found(key: str, name: str, both: Both) -> None:
+def test_resource_of_another_parent_is_not_found(key: str, name: str, two_organizations: TwoOrganizations) -> None:
     route = ROUTES[key]
-    mine = {**both.beside[key], **both.walk.at(key)}
-    before = both.all()
+    mine = {**two_organizations.beside[key], **two_organizations.walk.at(key)}
+    before = two_organizations.all_documents()
 
-    status, said = both.ask(route, {**mine, name: both.north[name]})
+    status, said = two_organizations.ask(route, {**mine, name: two_organizations.north[name]})
 
     assert (status, said) == (204, None) if key.startswith("DELETE ") else status == 404
-    assert both.all() == before
+    assert two_organizations.all_documents() == before
 
 
 def test_crossed_routes_cover_all_parents() -> None:

@@ -1,4 +1,4 @@
-"""The demo library: complete, sound and the same every time."""
+"""The demo library is complete, valid and the same in each build."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.documents import links, page_trees
 from octavo.documents.blocks import Block, Document
 from octavo.documents.parse import parse
 from octavo.server.demo import large, library, people, register
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.handlers import revisions
 from octavo.server.store import Json, Store
 from octavo.server.world import World
@@ -35,42 +35,42 @@ BROKEN = [("harbour-api", "how-to/guides/berth-planning.md", "tide-clock.md")]
 
 
 @pytest.fixture(scope="module")
-def built(set_out: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with the demo library."""
+def demo_file(set_out: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a database with the demo library."""
     return Path(shutil.copy(set_out, tmp_path_factory.mktemp("demo") / "demo.db"))
 
 
 @pytest.fixture(scope="module")
-def demo(built: Path) -> Iterator[World]:
-    """The demo as its default person finds it. Only for looking."""
-    store = Store(built)
+def demo(demo_file: Path) -> Iterator[World]:
+    """Yield the demo as its default user sees the demo. Tests must not change it."""
+    store = Store(demo_file)
     yield World(store).for_user(people.DEFAULT_PERSON.id)
     store.close()
 
 
 @pytest.fixture
-def copy(built: Path, tmp_path: Path) -> Iterator[World]:
-    """A demo to change."""
-    store = Store(Path(shutil.copy(built, tmp_path / "copy.db")))
+def demo_copy(demo_file: Path, tmp_path: Path) -> Iterator[World]:
+    """Yield a copy of the demo that a test may change."""
+    store = Store(Path(shutil.copy(demo_file, tmp_path / "copy.db")))
     yield World(store, now=lambda: library.TODAY).for_user(people.DEFAULT_PERSON.id)
     store.close()
 
 
 @pytest.fixture(scope="module")
 def documents(demo: World) -> dict[tuple[str, str], Document]:
-    """Every page of the primary content, read, by space and file."""
+    """Return each parsed page of main by space and file."""
     return {(space, page["git"]["path"]): parse(revisions.page_text(demo, page)) for space, page in _pages(demo)}
 
 
-def _built(path: Path, today: datetime = library.TODAY) -> Path:
+def _build(path: Path, today: datetime = library.TODAY) -> Path:
     store = Store(path)
     library.build(World(store), today)
     store.close()
     return path
 
 
-def _contents(path: Path) -> dict[str, list[Any]]:
-    """The rows of every table but the settings, where the loader keeps which folder it read."""
+def _table_rows(path: Path) -> dict[str, list[Any]]:
+    """Return the rows of every table, except the settings, in which the loader stores the path of its folder."""
     with closing(sqlite3.connect(path)) as database:
         tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'settings'")
         return {name: database.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for (name,) in tables}
@@ -84,7 +84,7 @@ def _pages(world: World) -> Iterator[tuple[str, Json]]:
 
 
 def _items(op: Operation[Any], world: World) -> list[Json]:
-    items: list[Json] = answer(op, world)["items"]
+    items: list[Json] = run_operation(op, world)["items"]
     return items
 
 
@@ -105,13 +105,13 @@ def _threads(world: World) -> list[Json]:
     return [each for at in places for each in _items(comments.List(at=at, limit=1000), world)]
 
 
-def test_two_builds_are_equal(built: Path, tmp_path: Path) -> None:
-    assert _contents(_built(tmp_path / "again.db")) == _contents(built)
+def test_two_builds_are_equal(demo_file: Path, tmp_path: Path) -> None:
+    assert _table_rows(_build(tmp_path / "again.db")) == _table_rows(demo_file)
 
 
-def test_ages_are_counted_from_today(tmp_path: Path) -> None:
+def test_times_in_the_demo_are_relative_to_today(tmp_path: Path) -> None:
     later = library.TODAY + timedelta(days=400)
-    store = Store(_built(tmp_path / "later.db", later))
+    store = Store(_build(tmp_path / "later.db", later))
     posted = [datetime.fromisoformat(each["postedAt"]) for each in store.all("/spaces/harbour-api/comments")]
     store.close()
     assert timedelta() < later - max(posted) < timedelta(hours=1)
@@ -147,21 +147,21 @@ def test_demo_has_every_role_and_three_hundred_members(demo: World) -> None:
     assert all(member["joinedAt"] <= member["lastSeenAt"] for member in seen)
 
 
-def test_teams_of_the_demo_grant_no_additional_roles(demo: World, copy: World) -> None:
+def test_teams_of_the_demo_grant_no_additional_roles(demo: World, demo_copy: World) -> None:
     at = OrganizationRef(organization_id=people.ORGANIZATION)
     found = _items(teams.List(at=at), demo)
     assert [team["id"] for team in found] == [crew.id for crew in people.TEAMS]
     assert all(team["members"] > 2 and team["spaces"] == 1 for team in found)
     assert [team["id"] for team in _items(teams.List(at=at, owner=demo.caller), demo)] == ["software"]
     for team in found:
-        answer(teams.Delete(at=at, team_id=team["id"]), copy.for_user(people.PEOPLE[0].id))
+        run_operation(teams.Delete(at=at, team_id=team["id"]), demo_copy.for_user(people.PEOPLE[0].id))
     for at_space in SPACES:
         everybody = permissions.ListAggregate(at=at_space, limit=1000)
-        assert _items(everybody, demo) == _items(everybody, copy)
+        assert _items(everybody, demo) == _items(everybody, demo_copy)
 
 
 def test_demo_user_can_merge_in_some_spaces(demo: World) -> None:
-    may = {at.space_id: answer(spaces.Get(at=at), demo)["permissions"] for at in SPACES}
+    may = {at.space_id: run_operation(spaces.Get(at=at), demo)["permissions"] for at in SPACES}
     assert [space for space, permissions in may.items() if not permissions["merge"]] == ["limpet"]
     assert all(permissions["comment"] and not permissions["admin"] for permissions in may.values())
 
@@ -179,7 +179,7 @@ def test_change_requests_are_in_every_state(demo: World) -> None:
     assert sum("description" in each for each in found) > 8
 
 
-def test_reviews_approve_ask_for_changes_and_grow_stale(demo: World) -> None:
+def test_demo_has_approvals_change_requests_and_outdated_reviews(demo: World) -> None:
     given, asked = Counter[tuple[str, bool]](), Counter[str]()
     for each in _change_requests(demo):
         for review in _items(reviews.List(at=_ref(each)), demo):
@@ -191,28 +191,28 @@ def test_reviews_approve_ask_for_changes_and_grow_stale(demo: World) -> None:
     assert asked[people.DEFAULT_PERSON.id] >= 3
 
 
-def test_the_rename_touches_every_sheet(demo: World) -> None:
+def test_demo_has_a_change_request_that_edits_sixty_pages(demo: World) -> None:
     at = ChangeRequestRef(space_id="stations", change_request_id="limpet-classic")
-    changes = answer(content.ListChanges(at=at, limit=1000), demo)["changes"]
+    changes = run_operation(content.ListChanges(at=at, limit=1000), demo)["changes"]
     assert len(changes) == 60
     assert {change["type"] for change in changes} == {"page_edited"}
 
 
-def test_demo_has_a_conflicting_change_request_without_data_loss(copy: World) -> None:
+def test_demo_has_a_conflicting_change_request_without_data_loss(demo_copy: World) -> None:
     at = ChangeRequestRef(space_id="harbour-api", change_request_id="retry-schedule")
-    assert answer(change_requests.Merge(at=at), copy)["result"] == "conflicts"
-    page = next(page for _, page in _pages(copy) if page["git"]["path"] == "how-to/guides/webhooks/retries.md")
-    text = revisions.page_text(copy, page)
+    assert run_operation(change_requests.Merge(at=at), demo_copy)["result"] == "conflicts"
+    page = next(page for _, page in _pages(demo_copy) if page["git"]["path"] == "how-to/guides/webhooks/retries.md")
+    text = revisions.page_text(demo_copy, page)
     assert "but you can [turn retries off]" in text
     assert "pauses vary by up to 10 %" in text
     assert "67 h 11 min" in text
 
 
-def test_an_approved_change_request_merges_cleanly(copy: World) -> None:
+def test_demo_has_an_approved_change_request_without_conflicts(demo_copy: World) -> None:
     at = ChangeRequestRef(space_id="harbour-api", change_request_id="refused-times")
-    assert answer(change_requests.Merge(at=at), copy)["result"] == "merge"
-    page = next(page for _, page in _pages(copy) if page["git"]["path"] == "concepts/time.md")
-    assert "has no zone" in revisions.page_text(copy, page)
+    assert run_operation(change_requests.Merge(at=at), demo_copy)["result"] == "merge"
+    page = next(page for _, page in _pages(demo_copy) if page["git"]["path"] == "concepts/time.md")
+    assert "has no zone" in revisions.page_text(demo_copy, page)
 
 
 def test_demo_has_eighty_threads_with_replies_and_reactions(demo: World) -> None:
@@ -246,7 +246,7 @@ def test_demo_has_hostile_text_unchanged(demo: World) -> None:
 def test_comment_counts_match_the_threads(demo: World) -> None:
     for at in SPACES:
         threads = _items(comments.List(at=at, limit=1000, status="open"), demo)
-        assert answer(spaces.Get(at=at), demo)["comments"] == len(threads)
+        assert run_operation(spaces.Get(at=at), demo)["comments"] == len(threads)
 
 
 OF_CHANGE_REQUESTS = {"conflict", "side"}
@@ -257,7 +257,7 @@ LANGUAGES = {"python", "bash", "json", "yaml", "sql", "http", "mermaid", "javasc
 COLUMNS = {"text", "number", "checkbox", "select", "rating", "users", "files", "content-ref", "image"}
 
 
-def test_the_pages_use_every_block(documents: dict[tuple[str, str], Document]) -> None:
+def test_demo_pages_have_every_kind_of_block(documents: dict[tuple[str, str], Document]) -> None:
     blocks = [block for document in documents.values() for block in document.walk()]
     assert set(KINDS) - {block.kind for block in blocks} == OF_CHANGE_REQUESTS | {"unknown", "else"}
     assert RUNS - {run.kind for block in blocks for run in block.runs} == set()
@@ -279,14 +279,14 @@ def test_the_pages_use_every_block(documents: dict[tuple[str, str], Document]) -
     assert {"left", "center", "right"} <= {column.align for column in columns}
 
 
-def test_code_has_titles_numbers_long_lines_and_marked_lines(documents: dict[tuple[str, str], Document]) -> None:
+def test_demo_has_code_with_each_option_and_long_lines(documents: dict[tuple[str, str], Document]) -> None:
     codes = [block for document in documents.values() for block in document.walk() if block.kind == "code"]
     for attribute in ("title", "numbers", "wrap", "expandable", "highlighted"):
         assert any(block.attrs.get(attribute) for block in codes), attribute
     assert max(len(line) for block in codes for line in block.text.split("\n")) > 150
 
 
-def test_the_pages_are_sound(documents: dict[tuple[str, str], Document]) -> None:
+def test_demo_pages_have_no_diagnostics_and_no_unknown_blocks(documents: dict[tuple[str, str], Document]) -> None:
     assert {place: document.diagnostics for place, document in documents.items() if document.diagnostics} == {}
     assert [block for document in documents.values() for block in document.walk() if block.kind == "unknown"] == []
 
@@ -297,7 +297,7 @@ def test_demo_has_japanese_and_hebrew_pages(demo: World) -> None:
 
 
 def test_all_links_but_one_have_a_target(demo: World, documents: dict[tuple[str, str], Document]) -> None:
-    maps = {at.space_id: _places(revisions.get_current(demo, at.space_id), at.space_id) for at in SPACES}
+    maps = {at.space_id: _space_index(revisions.get_current(demo, at.space_id), at.space_id) for at in SPACES}
     anchors = {place: {heading.anchor for heading in document.headings} for place, document in documents.items()}
     broken, spaces_met, outside = [], set(), set()
     for (space, file), document in documents.items():
@@ -336,7 +336,7 @@ def test_all_files_and_images_exist(demo: World, documents: dict[tuple[str, str]
     assert wanted >= 15
 
 
-def test_files_are_small_and_real(demo: World) -> None:
+def test_demo_files_are_small_and_valid(demo: World) -> None:
     files = [each for at in SPACES for each in revisions.get_current(demo, at.space_id)["files"]]
     assert {each["contentType"] for each in files} >= {"image/svg+xml", "image/png", "application/pdf", "text/csv"}
     assert max(each["size"] for each in files) < 20_000
@@ -344,7 +344,7 @@ def test_files_are_small_and_real(demo: World) -> None:
     assert all(each["dimensions"]["width"] > 0 for each in pictures)
 
 
-def _places(revision: Json, space: str) -> links.SpaceIndex:
+def _space_index(revision: Json, space: str) -> links.SpaceIndex:
     pages = [page for page in page_trees.walk(revision["pages"]) if page["type"] == "document"]
     by_path = {page["git"]["path"].removesuffix(".md"): page["id"] for page in pages}
     by_path |= {page["path"]: page["id"] for page in pages}
@@ -373,14 +373,14 @@ def _links_of(block: Block) -> Iterator[str]:
 
 def test_public_spaces_of_the_demo_are_on_a_site(demo: World) -> None:
     stranger = demo.for_user("nobody")
-    published = answer(sites.GetPublished(at=library.SITE), stranger)
+    published = run_operation(sites.GetPublished(at=library.SITE), stranger)
     assert published["site"]["urls"]["published"].endswith("/published/saltmarsh/docs/")
     sections = [(each["title"], each["siteSpaces"][0]["title"]) for each in published["structure"]["structure"]]
     assert sections == [("Instruments", "Limpet manual"), ("Harbour software", "Harbour API")]
 
 
 @pytest.mark.long
-def test_the_large_demo_is_drawn_to_scale_around_the_demo(demo: World) -> None:
+def test_scaled_down_large_demo_adds_to_the_demo(demo: World) -> None:
     with closing(Store()) as store:
         library.build(World(store), large=0.02)
         counted = _counts(World(store).for_user(people.DEFAULT_PERSON.id))
@@ -402,14 +402,14 @@ def test_large_demo_has_the_documented_size() -> None:
 
 
 def _counts(world: World) -> tuple[int, int, int, int]:
-    """Spaces, pages, open threads and change requests that are not decided, as the caller sees them."""
+    """Return the numbers of spaces, pages, open threads, and open or draft change requests that the caller sees."""
     at = OrganizationRef(organization_id=people.ORGANIZATION)
-    seen = answer(spaces.List(at=at, limit=1000), world)["items"]
+    seen = run_operation(spaces.List(at=at, limit=1000), world)["items"]
     pages_ = sum(1 for each in seen for _ in page_trees.walk(revisions.get_current(world, each["id"])["pages"]))
     undecided = [
         each
         for status in ("open", "draft")
-        for each in answer(change_requests.ListOfOrganization(at=at, status=status, limit=1000), world)["items"]
+        for each in run_operation(change_requests.ListOfOrganization(at=at, status=status, limit=1000), world)["items"]
     ]
     threads_ = sum(each["comments"] for each in (*seen, *undecided))
     return len(seen), pages_, threads_, len(undecided)

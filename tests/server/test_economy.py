@@ -1,4 +1,4 @@
-"""Code size of operations: plain operations have no code, and no two handlers are alike. `-s` shows the figures."""
+"""Code size of operations: plain operations need no code, and no two handlers are equal. `-s` prints the figures."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ HANDLERS: dict[type[Any], Callable[..., Any]] = {
 }
 
 
-def lines_of(package: Any, names: tuple[str, ...] | None = None) -> int:
-    """Lines of the modules of a package that are neither empty nor of a comment."""
+def count_lines(package: Any, names: tuple[str, ...] | None = None) -> int:
+    """Return the number of lines of the modules of a package, without empty lines and comments."""
     folder = Path(inspect.getfile(package)).parent
     files = [folder / f"{name}.py" for name in names] if names else sorted(folder.glob("*.py"))
     texts = [file.read_text(encoding="utf-8") for file in files]
     return sum(bool(line.strip()) and not line.strip().startswith("#") for text in texts for line in text.splitlines())
 
 
-def shape(function: Callable[..., Any]) -> str:
-    """Return the syntax tree of a function without names of its operation and itself."""
+def normalized_code(function: Callable[..., Any]) -> str:
+    """Return the syntax tree of a function without the name of its operation and its own name."""
     (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(node, ast.FunctionDef)
-    node.name, node.args, node.decorator_list = "it", ast.parse("lambda: 0", mode="eval").body.args, []  # type: ignore[attr-defined]  # a lambda has arguments
+    node.name, node.args, node.decorator_list = "it", ast.parse("lambda: 0", mode="eval").body.args, []  # type: ignore[attr-defined]  # the parsed lambda has arguments
     node.body = [each for each in node.body if not isinstance(getattr(each, "value", None), ast.Constant)] or node.body
     return ast.dump(node)
 
 
-def test_handlers_are_for_operations_with_behaviour_of_their_own() -> None:
-    assert set(HANDLERS) <= set(SPECS), "a handler of what is no operation"
+def test_plain_operations_need_no_handler() -> None:
+    assert set(HANDLERS) <= set(SPECS), "a handler without an operation"
     plain = [spec for kind, spec in SPECS.items() if kind not in HANDLERS]
-    vocabulary = lines_of(octavo.api, ("operation", "wire", "places", "bodies", "text", "roles", *AREAS))
-    handling = lines_of(octavo.server.handlers)
+    vocabulary = count_lines(octavo.api, ("operation", "wire", "places", "bodies", "text", "roles", *AREAS))
+    handling = count_lines(octavo.server.handlers)
     paths = sum(len(routes(spec)) for spec in SPECS.values())
     functions = len(set(HANDLERS.values()))
     print(
@@ -55,14 +55,14 @@ def test_handlers_are_for_operations_with_behaviour_of_their_own() -> None:
         f"Vocabulary {vocabulary} lines, {vocabulary / paths:.1f} for each method and path; "
         f"behaviour {handling} lines, {handling / paths:.1f}; together {(vocabulary + handling) / paths:.1f}."
     )
-    assert len(plain) >= len(SPECS) / 4, "plain shapes are to cost no code: one function answers them all"
+    assert len(plain) >= len(SPECS) / 4, "too few operations are plain REST"
     assert (vocabulary + handling) / paths <= 45
 
 
-def test_no_two_handlers_are_alike() -> None:
+def test_no_two_handlers_have_the_same_code() -> None:
     alike = defaultdict(set)
     for handler in set(HANDLERS.values()):
-        alike[shape(handler)].add(f"{handler.__module__}.{handler.__name__}")
+        alike[normalized_code(handler)].add(f"{handler.__module__}.{handler.__name__}")
     assert [sorted(names) for names in alike.values() if len(names) > 1] == []
 
 

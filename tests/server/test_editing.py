@@ -1,4 +1,4 @@
-"""Editing the content of a change request."""
+"""Edits of the content of a change request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_batch_of_changes_is_one_revision(ask: Ask) -> None:
     assert answer["changeRequest"]["revision"] == after.revision
 
 
-async def test_the_old_form_of_the_answer_is_the_change_request(ask: Ask) -> None:
+async def test_compatible_response_is_the_change_request(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A")
     at = await desk.propose()
     answer = await ask(content.Edit(at=at, changes=(insert("# B"),)), "jun")
@@ -87,7 +87,7 @@ async def test_unreadable_front_matter_stays_in_the_text(ask: Ask) -> None:
     assert (await desk.page("Two")).markdown == text
 
 
-async def test_titles_come_from_the_heading_or_the_front_matter(ask: Ask) -> None:
+async def test_page_title_comes_from_the_heading_or_the_front_matter(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(
         insert("# From the *heading*\n\nwords", title="Given"),
@@ -126,7 +126,7 @@ async def test_renamed_page_has_the_new_title_in_its_heading(ask: Ask) -> None:
     assert (await desk.page("New", at)).markdown == "# New\n\nwords"
 
 
-async def test_a_page_with_a_new_heading_gets_a_new_title(ask: Ask) -> None:
+async def test_new_heading_changes_the_title_of_the_page(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Old\n\nwords")
     old = await desk.page("Old")
     at = await desk.propose(update(old.id, "# New\n\nwords"))
@@ -151,7 +151,7 @@ async def test_page_fields_are_set_and_removed(ask: Ask) -> None:
     assert (page.emoji, page.description, page.hidden) == (None, None, True)
 
 
-async def test_pages_are_moved_into_and_between_others(ask: Ask) -> None:
+async def test_pages_are_moved_into_and_between_other_pages(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A", "# B", "# C", "# D")
     a, _, c, d = [page.id for page in (await desk.tree()).pages]
     at = await desk.propose(update(c, into=a), update(d, into=a, at=0))
@@ -162,7 +162,7 @@ async def test_pages_are_moved_into_and_between_others(ask: Ask) -> None:
     assert await desk.outline(at) == "A(D) C B"
 
 
-async def test_pages_cannot_be_nested_without_end(ask: Ask) -> None:
+async def test_depth_of_the_page_tree_is_limited(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose()
     into = (await desk.tree()).pages[0].id
@@ -172,7 +172,7 @@ async def test_pages_cannot_be_nested_without_end(ask: Ask) -> None:
         await desk.edit(at, insert("# Too deep", into=into))
 
 
-async def test_page_is_reverted(ask: Ask) -> None:
+async def test_page_is_reverted_to_main(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A\n\nwas", "# B", "# C")
     a, b, c = [page.id for page in (await desk.tree()).pages]
     at = await desk.propose(
@@ -197,7 +197,7 @@ async def test_deleted_page_is_restored_with_its_subpages(ask: Ask) -> None:
     assert await desk.outline(at) == "A(Below) B"
 
 
-async def test_single_blocks_are_put_back(ask: Ask) -> None:
+async def test_single_blocks_are_reverted(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A\n\nfirst\n\nsecond\n\nthird\n")
     a = await desk.id("A")
     text = "# A\n\nFIRST\n\nsecond\n\nadded\n"
@@ -220,7 +220,7 @@ async def test_user_without_edit_permission_is_told_the_required_role(ask: Ask) 
     assert refused.value.status == 403
 
 
-async def test_a_closed_change_request_is_not_edited(ask: Ask) -> None:
+async def test_closed_change_request_cannot_be_edited(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A")
     merged, archived = await desk.propose(insert("# B")), await desk.propose(insert("# C"))
     await desk.merge(merged)
@@ -232,7 +232,7 @@ async def test_a_closed_change_request_is_not_edited(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 51])
-async def test_an_edit_has_1_to_50_changes(ask: Ask, count: int) -> None:
+async def test_edit_needs_1_to_50_changes(ask: Ask, count: int) -> None:
     desk = await Desk.open(ask, "# A")
     at: ChangeRequestRef = await desk.propose()
     change = {"operation": "insert_page", "document": {"markdown": "x"}}

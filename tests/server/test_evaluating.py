@@ -1,4 +1,4 @@
-"""Expressions and conditions worked out for a caller, with the variables of the space and the page."""
+"""Expressions and conditions are evaluated for a caller, with the variables of the space and the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetching is bounded in size and time, and never reads what only this machine can see."""
+"""Fetching is limited in size and time, and never reads from private networks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def web() -> Iterator[Web]:
         yield web
 
 
-def reason(fetcher: Fetcher, url: str) -> str:
+def fetch_error(fetcher: Fetcher, url: str) -> str:
     with pytest.raises(FetchFailure) as failure:
         fetcher.fetch(url)
     return str(failure.value)
@@ -36,23 +36,23 @@ def test_unknown_charset_is_read_as_utf8(web: Web, charset: str) -> None:
     assert NEAR.fetch(web.put("/", "\ufeffgr\xfc\xdfe".encode(), f"text/plain{charset}")).text == "gr\xfc\xdfe"
 
 
-def test_redirects_are_followed_some_times(web: Web) -> None:
+def test_redirects_are_followed_up_to_a_limit(web: Web) -> None:
     web.move("/old", "/new")
     web.put("/new", "there")
     assert NEAR.fetch(f"{web.origin}/old").url == f"{web.origin}/new"
     web.move("/round", f"{web.origin}/round")
-    assert f"more than {REDIRECT_LIMIT} times" in reason(NEAR, f"{web.origin}/round")
-    assert web.asked.count("/round") == REDIRECT_LIMIT + 1
+    assert f"more than {REDIRECT_LIMIT} times" in fetch_error(NEAR, f"{web.origin}/round")
+    assert web.requested_paths.count("/round") == REDIRECT_LIMIT + 1
 
 
 def test_response_that_is_too_large_is_refused(web: Web) -> None:
     assert len(NEAR.fetch(web.put("/fits", b"x" * 1000)).data) == 1000
-    assert "is larger than" in reason(NEAR, web.put("/more", b"x" * 1001))
+    assert "is larger than" in fetch_error(NEAR, web.put("/more", b"x" * 1001))
 
 
 def test_slow_response_is_abandoned(web: Web) -> None:
     with pytest.raises(FetchFailure) as failure:
-        Fetcher(private=True, time_limit=0.2).fetch(web.hold("/slow"))
+        Fetcher(private=True, time_limit=0.2).fetch(web.make_endless("/slow"))
     assert failure.value.code == "FETCH_TIMEOUT"
     assert "took too long" in str(failure.value)
 
@@ -65,20 +65,20 @@ def test_slow_tls_handshake_is_abandoned() -> None:
 
 def test_truncated_response_is_refused(web: Web) -> None:
     url = web.put("/short", b"half", headers={"content-length": "8"})
-    assert "closed the connection before the file was complete" in reason(NEAR, url)
+    assert "closed the connection before the file was complete" in fetch_error(NEAR, url)
 
 
 def test_error_status_is_reported(web: Web) -> None:
-    assert reason(NEAR, f"{web.origin}/nothing") == "127.0.0.1 responded with status 404"
+    assert fetch_error(NEAR, f"{web.origin}/nothing") == "127.0.0.1 responded with status 404"
     packed = web.put("/packed", b"\x1f\x8b", headers={"content-encoding": "gzip"})
-    assert "compressed text" in reason(NEAR, packed)
+    assert "compressed text" in fetch_error(NEAR, packed)
 
 
 def test_unreachable_host_is_reported() -> None:
     with open_web() as web:
         gone = web.origin
-    assert "could not connect to" in reason(NEAR, gone)
-    assert "was not found" in reason(NEAR, "http://nobody.invalid/")
+    assert "could not connect to" in fetch_error(NEAR, gone)
+    assert "was not found" in fetch_error(NEAR, "http://nobody.invalid/")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_unreachable_host_is_reported() -> None:
     ],
 )
 def test_only_http_urls_are_fetched(url: str) -> None:
-    assert reason(NEAR, url).startswith(("only http and https", "the URL is not valid"))
+    assert fetch_error(NEAR, url).startswith(("only http and https", "the URL is not valid"))
 
 
 def test_private_addresses_are_refused_unless_allowed(web: Web) -> None:
@@ -107,13 +107,13 @@ def test_private_addresses_are_refused_unless_allowed(web: Web) -> None:
         "http://0.0.0.0/",
         "http://169.254.169.254/",
     ):
-        assert "on a private network" in reason(far, there)
-    assert web.asked == []
+        assert "on a private network" in fetch_error(far, there)
+    assert web.requested_paths == []
     assert NEAR.fetch(url).text == "secret"
 
 
 def test_redirect_target_is_checked_like_a_url(web: Web) -> None:
-    assert "only http and https" in reason(NEAR, web.move("/", "file:///etc/passwd"))
+    assert "only http and https" in fetch_error(NEAR, web.move("/", "file:///etc/passwd"))
 
 
 @pytest.mark.parametrize(
@@ -141,5 +141,5 @@ def test_redirect_target_is_checked_like_a_url(web: Web) -> None:
         ("2002:7f00:1::", False),
     ],
 )
-def test_private_addresses_are_known(address: str, public: bool) -> None:
+def test_private_addresses_are_recognized(address: str, public: bool) -> None:
     assert is_public(address) is public

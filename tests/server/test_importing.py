@@ -1,4 +1,4 @@
-"""Imports: websites, documents and archives become pages, with links that lead, and nothing hostile gets in."""
+"""Imports: websites, documents and archives become pages with working links. Hostile input is refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.server import import_sources
 from octavo.server.app import Platform
 from octavo.server.conversion import ConversionFailure, convert_docx, read_html
-from tests.server.asking import Ask, refused, space_with
+from tests.server.asking import Ask, check_refused, space_with
 from tests.server.web import Web, open_web
 from tests.server.writing import Desk
 
@@ -33,14 +33,14 @@ def web() -> Iterator[Web]:
 
 
 @pytest.fixture
-def near(platform: Platform, ask: Ask) -> Ask:
-    """A platform that may fetch from this machine."""
+def local_ask(platform: Platform, ask: Ask) -> Ask:
+    """Return requests to a platform that may fetch from this machine."""
     platform.world = replace(platform.world, private_imports=True)
     return ask
 
 
 def archive(files: Mapping[str, str | bytes]) -> bytes:
-    """A zip of files by path."""
+    """Return a ZIP archive of these files by path."""
     made = BytesIO()
     with ZipFile(made, "w", ZIP_DEFLATED) as packed:
         for name, body in files.items():
@@ -48,8 +48,8 @@ def archive(files: Mapping[str, str | bytes]) -> bytes:
     return made.getvalue()
 
 
-def word(*paragraphs: str) -> bytes:
-    """A Word document whose first paragraph is its heading."""
+def word_document(*paragraphs: str) -> bytes:
+    """Return a Word document whose first paragraph is a heading."""
     space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     style = '<w:pPr><w:pStyle w:val="Heading1"/></w:pPr>'
     body = "".join(
@@ -77,12 +77,12 @@ async def _import(ask: Ask, at: SpaceRef | ChangeRequestRef, url: str, source: i
     return made
 
 
-async def _broken(ask: Ask, at: SpaceRef) -> list[str]:
+async def _broken_links(ask: Ask, at: SpaceRef) -> list[str]:
     found = await ask(links.ListOfSpace(at=at, status="broken"))
     return [each.target_reference.url or "" for each in found.items if each.target_reference]
 
 
-async def test_a_website_becomes_a_tree_of_pages(near: Ask, web: Web) -> None:
+async def test_website_becomes_a_tree_of_pages(local_ask: Ask, web: Web) -> None:
     url = web.put("/docs/", HOME)
     web.put(
         "/docs/setup/", "<title>Set up</title><article><header><h1>Set up</h1></header><a href='../'>Home</a></article>"
@@ -92,8 +92,8 @@ async def test_a_website_becomes_a_tree_of_pages(near: Ask, web: Web) -> None:
         "<h1>First guide</h1><h2 id='step'>Step</h2><a href='gone'>Gone</a><a href='http://[oops'>Odd</a><a href='a.png'>p</a>",
     )
     web.put("/docs/guides/a.png", b"png", "image/png")
-    desk = await Desk.open(near, "# Before")
-    made = await _import(near, desk.space, url, "website")
+    desk = await Desk.open(local_ask, "# Before")
+    made = await _import(local_ask, desk.space, url, "website")
     assert (made.imported_resources, made.total_resources) == (3, 5)
     assert await desk.outline() == "Before Welcome Guides(First guide) Set up"
     text = (await desk.page("Welcome")).markdown or ""
@@ -106,29 +106,31 @@ async def test_a_website_becomes_a_tree_of_pages(near: Ask, web: Web) -> None:
     for absent in ("javascript", "Menu", "Imprint"):
         assert absent not in text
     assert "not this." in text
-    assert "/blog" not in web.asked
-    assert await _broken(near, desk.space) == []
+    assert "/blog" not in web.requested_paths
+    assert await _broken_links(local_ask, desk.space) == []
 
 
-async def test_website_import_stops_at_the_page_limit(near: Ask, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_website_import_stops_at_the_page_limit(
+    local_ask: Ask, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(import_sources, "PAGE_LIMIT", 3)
     url = web.put("/", "".join(f"<a href='/{n}'>{n}</a>" for n in range(5)))
     for n in range(5):
         web.put(f"/{n}", f"<h1>Page {n}</h1>")
-    space = await space_with(near, one="x")
-    made = await _import(near, space.ref, url, "website")
+    space = await space_with(local_ask, one="x")
+    made = await _import(local_ask, space.ref, url, "website")
     assert (made.imported_resources, made.total_resources) == (3, 6)
 
 
-async def test_single_html_markdown_or_word_page_is_imported(near: Ask, web: Web) -> None:
-    desk = await Desk.open(near, "# Before")
+async def test_single_html_markdown_or_word_page_is_imported(local_ask: Ask, web: Web) -> None:
+    desk = await Desk.open(local_ask, "# Before")
     at = await desk.propose()
     for url, source in (
         (web.put("/a.html", "<title>From HTML</title><p>1 < 2 <a href='b'>b</a>"), "html"),
         (web.put("/b.md", "---\ndescription: Short\n---\n\n# From markdown\n\nText"), "markdown"),
-        (web.put("/c.docx", word("From Word", "Said in Word")), "docx"),
+        (web.put("/c.docx", word_document("From Word", "Said in Word")), "docx"),
     ):
-        made = await _import(near, at, url, source)  # type: ignore[arg-type]  # each is one of the documented ones
+        made = await _import(local_ask, at, url, source)  # type: ignore[arg-type]  # each is a documented source
         assert (made.imported_resources, made.total_resources) == (1, 1)
     assert await desk.outline(at) == "Before From HTML From markdown From Word"
     assert await desk.outline() == "Before"
@@ -137,46 +139,48 @@ async def test_single_html_markdown_or_word_page_is_imported(near: Ask, web: Web
     assert (await desk.page("From Word", at)).markdown == "# From Word\n\nSaid in Word\n"
 
 
-async def test_archive_becomes_a_page_tree_with_files(near: Ask, web: Web) -> None:
+async def test_archive_becomes_a_page_tree_with_files(local_ask: Ask, web: Web) -> None:
     data = archive(
         {
             "docs/README.md": "# Handbook\n\n[a](guides/a.html) [c](c.docx) ![p](img/p.png)",
             "docs/guides/a.html": "<h1>A</h1><a href='b.htm'>to b</a> <a href='../img/p.png'>p</a>",
             "docs/guides/b.htm": "<h1>B</h1>",
-            "docs/c.docx": word("C", "words"),
+            "docs/c.docx": word_document("C", "words"),
             "docs/img/p.png": b"\x89PNG",
             "docs/unused.bin": b"x",
             "__MACOSX/docs/._README.md": "x",
         }
     )
-    desk = await Desk.open(near, "# Before")
-    made = await _import(near, desk.space, web.put("/all.zip", data, "application/zip"), "zip")
+    desk = await Desk.open(local_ask, "# Before")
+    made = await _import(local_ask, desk.space, web.put("/all.zip", data, "application/zip"), "zip")
     assert (made.imported_resources, made.total_resources) == (4, 4)
     assert await desk.outline() == "Before Handbook C Guides(A B)"
-    files = (await near(content.ListFiles(at=desk.space))).items
+    files = (await local_ask(content.ListFiles(at=desk.space))).items
     assert [file.name for file in files] == ["p.png"]
     a = await desk.page("A")
     assert f"[to b](/pages/{await desk.id('B')})" in (a.markdown or "")
     assert f"[p](/files/{files[0].id})" in (a.markdown or "")
     assert a.git is None
-    assert await _broken(near, desk.space) == []
+    assert await _broken_links(local_ask, desk.space) == []
 
 
-async def test_an_archive_cannot_write_outside_or_fill_the_disk(
-    near: Ask, web: Web, monkeypatch: pytest.MonkeyPatch
+async def test_hostile_archive_cannot_leave_its_folder_or_exceed_the_limit(
+    local_ask: Ask, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    space = await space_with(near, one="x")
+    space = await space_with(local_ask, one="x")
     evil = archive(
         {"../../evil.md": "# Evil", "/abs.md": "# Absolute", "a\\b.md": "# Windows", "c": "x", "c/d.md": "# D"}
     )
-    made = await _import(near, space.ref, web.put("/evil.zip", evil), "zip")
-    titles = [page.title for page in (await near(content.ListPages(at=space.ref))).walk()]
+    made = await _import(local_ask, space.ref, web.put("/evil.zip", evil), "zip")
+    titles = [page.title for page in (await local_ask(content.ListPages(at=space.ref))).walk()]
     assert "Evil" not in titles
     assert {"Absolute", "Windows"} <= set(titles)
     assert made.imported_resources >= 2
     monkeypatch.setattr(import_sources, "UNPACKED_LIMIT", 1000)
     bomb = web.put("/bomb.zip", archive({"a.md": "x" * 2000}))
-    assert "exceeds the limit of" in await refused(near(imports.Create(at=space.ref, url=bomb, source="zip")), 400)
+    assert "exceeds the limit of" in await check_refused(
+        local_ask(imports.Create(at=space.ref, url=bomb, source="zip")), 400
+    )
 
 
 @pytest.mark.parametrize(
@@ -191,12 +195,12 @@ async def test_an_archive_cannot_write_outside_or_fill_the_disk(
     ],
 )
 async def test_unreadable_import_reports_the_cause(
-    near: Ask, web: Web, source: imports.Source, body: bytes, sentence: str
+    local_ask: Ask, web: Web, source: imports.Source, body: bytes, sentence: str
 ) -> None:
-    space = await space_with(near, one="x")
+    space = await space_with(local_ask, one="x")
     op = imports.Create(at=space.ref, url=web.put("/x", body), source=source)
-    assert sentence in await refused(near(op), 400)
-    assert (await near(spaces.Get(at=space.ref))).revision == space.revision
+    assert sentence in await check_refused(local_ask(op), 400)
+    assert (await local_ask(spaces.Get(at=space.ref))).revision == space.revision
 
 
 @pytest.mark.parametrize(
@@ -210,54 +214,54 @@ async def test_unreadable_import_reports_the_cause(
         ),
     ],
 )
-def test_html_without_end_tags_is_read(page: str, markdown: str) -> None:
+def test_html_without_end_tags_is_imported(page: str, markdown: str) -> None:
     assert read_html(page).markdown(lambda address: address) == markdown
 
 
-async def test_summary_of_an_archive_may_name_converted_files(near: Ask, web: Web) -> None:
-    space = await space_with(near)
+async def test_summary_of_an_archive_may_name_converted_files(local_ask: Ask, web: Web) -> None:
+    space = await space_with(local_ask)
     files = {"README.md": "# Home", "SUMMARY.md": "* [Home](README.md)\n  * [Bee](sub/b.html)\n", "sub/b.html": "<h1>B"}
-    await _import(near, space.ref, web.put("/a.zip", archive(files)), "zip")
-    (home,) = [page for page in (await near(content.ListPages(at=space.ref))).pages if page.title == "Home"]
+    await _import(local_ask, space.ref, web.put("/a.zip", archive(files)), "zip")
+    (home,) = [page for page in (await local_ask(content.ListPages(at=space.ref))).pages if page.title == "Home"]
     assert [(page.type, page.title) for page in home.pages] == [("document", "B")]
 
 
-async def test_failed_fetch_of_an_import_reports_the_cause(near: Ask, web: Web) -> None:
-    space = await space_with(near, one="x")
+async def test_failed_fetch_of_an_import_reports_the_cause(local_ask: Ask, web: Web) -> None:
+    space = await space_with(local_ask, one="x")
     gone = imports.Create(at=space.ref, url=f"{web.origin}/gone", source="website")
-    assert "responded with status 404. Nothing was imported" in await refused(near(gone), 400)
+    assert "responded with status 404. Nothing was imported" in await check_refused(local_ask(gone), 400)
     page = imports.Create(at=space.ref, url=web.put("/a.png", b"x", "image/png"), source="website")
-    assert "no HTML page" in await refused(near(page), 400)
+    assert "no HTML page" in await check_refused(local_ask(page), 400)
 
 
-async def test_private_networks_are_not_imported_from(ask: Ask, web: Web) -> None:
+async def test_import_from_a_private_network_is_refused(ask: Ask, web: Web) -> None:
     space = await space_with(ask, one="x")
     op = imports.Create(at=space.ref, url=web.put("/", "<h1>Secret</h1>"), source="website")
-    assert "on a private network" in await refused(ask(op), 400)
-    assert web.asked == []
+    assert "on a private network" in await check_refused(ask(op), 400)
+    assert web.requested_paths == []
 
 
-async def test_import_needs_edit_permission(near: Ask, web: Web) -> None:
-    desk = await Desk.open(near, "# Before")
+async def test_import_needs_edit_permission(local_ask: Ask, web: Web) -> None:
+    desk = await Desk.open(local_ask, "# Before")
     url = web.put("/a.md", "# A")
     into_space = imports.Create(at=desk.space, url=url, source="markdown")
-    assert "need the Creator role" in await refused(near(into_space, "tom"), 403)
+    assert "need the Creator role" in await check_refused(local_ask(into_space, "tom"), 403)
     at = await desk.propose()
     into_change_request = imports.Create(at=at, url=url, source="markdown")
-    await refused(near(into_change_request, "zoe"), 403)
-    await refused(near(into_change_request, "eve"), 404)
-    assert web.asked == []
-    await near(into_change_request, "jun")
+    await check_refused(local_ask(into_change_request, "zoe"), 403)
+    await check_refused(local_ask(into_change_request, "eve"), 404)
+    assert web.requested_paths == []
+    await local_ask(into_change_request, "jun")
     await desk.merge(at)
-    assert "already merged" in await refused(near(into_change_request), 409)
-    await near(spaces.Update(at=desk.space, edit_mode="locked"))
-    assert "can only be edited in change requests" in await refused(near(into_space), 409)
-    await refused(near(imports.Create(at=desk.space, url=url, source="markdown"), "eve"), 404)
-    draft = (await near(change_requests.Create(at=desk.space))).ref(desk.space)
-    assert "is not supported" in await refused(near(imports.Create(at=draft, url=url, source="notion")), 400)
+    assert "already merged" in await check_refused(local_ask(into_change_request), 409)
+    await local_ask(spaces.Update(at=desk.space, edit_mode="locked"))
+    assert "can only be edited in change requests" in await check_refused(local_ask(into_space), 409)
+    await check_refused(local_ask(imports.Create(at=desk.space, url=url, source="markdown"), "eve"), 404)
+    draft = (await local_ask(change_requests.Create(at=desk.space))).ref(desk.space)
+    assert "is not supported" in await check_refused(local_ask(imports.Create(at=draft, url=url, source="notion")), 400)
     for body in ({"url": "ftp://a.example", "source": "html"}, {"url": url, "source": "fax"}, {"source": "html"}):
-        await near.http("POST", f"/v1/spaces/{desk.space.space_id}/content/import", json=body)
-        assert near.last.status_code == 400
+        await local_ask.http("POST", f"/v1/spaces/{desk.space.space_id}/content/import", json=body)
+        assert local_ask.last.status_code == 400
 
 
 def test_document_that_unpacks_too_large_is_refused() -> None:
@@ -270,13 +274,13 @@ def test_html_that_is_too_long_is_refused() -> None:
         read_html("x" * 5_000_001)
 
 
-async def test_simultaneous_archives_take_the_memory_of_one(near: Ask, web: Web) -> None:
-    space = await space_with(near, one="x")
+async def test_simultaneous_archives_need_the_memory_of_one(local_ask: Ask, web: Web) -> None:
+    space = await space_with(local_ask, one="x")
     url = web.put("/large.zip", archive({"a.md": "# A\n", "a.bin": bytes(40 << 20)}), "application/zip")
 
     async def peak(times: int) -> int:
         tracemalloc.reset_peak()
-        await asyncio.gather(*(near(imports.Create(at=space.ref, url=url, source="zip")) for _ in range(times)))
+        await asyncio.gather(*(local_ask(imports.Create(at=space.ref, url=url, source="zip")) for _ in range(times)))
         return tracemalloc.get_traced_memory()[1]
 
     tracemalloc.start()

@@ -11,11 +11,11 @@ from octavo.api.invites import Invitation, InviteLink
 from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef
 from octavo.server.world import World, iso
-from tests.server.asking import ACME, START, Ask, refused, space_with
+from tests.server.asking import ACME, START, Ask, check_refused, space_with
 
 
 async def _roles(ask: Ask) -> dict[str | None, str | None]:
-    """The roles of those who joined now, by address."""
+    """Return the roles of the users who just joined, by e-mail address."""
     listed = (await ask(organizations.ListMembers(at=ACME, search="new"))).items
     return {each.user.email: each.role for each in listed}
 
@@ -24,7 +24,7 @@ async def _links(ask: Ask, user: str = "ada") -> list[InviteLink]:
     return list((await ask(invites.ListLinks(at=ACME), user)).items)
 
 
-async def test_invitations_have_individual_or_common_roles(ask: Ask) -> None:
+async def test_invitation_has_a_role_per_user_or_for_all(ask: Ask) -> None:
     emails = ("new.one@x.example", Invitation(email="new.two@x.example", role="review"))
     answer = await ask(invites.Invite(at=ACME, emails=emails, role="edit"))
     assert (len(answer.users), answer.invited, answer.failed_sso_emails) == (2, 2, ())
@@ -64,18 +64,18 @@ async def test_addresses_outside_the_domains_cannot_sign_on_through_the_provider
         ({"emails": ["a@b.example"], "role": "king"}, "role must be one of"),
     ],
 )
-async def test_a_wrong_invitation_is_refused(ask: Ask, body: dict[str, object], sentence: str) -> None:
+async def test_invalid_invitation_is_refused(ask: Ask, body: dict[str, object], sentence: str) -> None:
     answer = await ask.http("POST", "/v1/orgs/acme/invites", json=body)
     assert (answer.status_code, answer.json()["error"]["message"][: len(sentence)]) == (400, sentence)
 
 
 async def test_only_admins_invite(ask: Ask) -> None:
     op = invites.Invite(at=ACME, emails=("new@x.example",), role="admin")
-    assert "need the Admin role" in await refused(ask(op, "mia"), 403)
-    assert "need the Admin role" in await refused(ask(invites.CreateLink(at=ACME, role="admin"), "mia"), 403)
+    assert "need the Admin role" in await check_refused(ask(op, "mia"), 403)
+    assert "need the Admin role" in await check_refused(ask(invites.CreateLink(at=ACME, role="admin"), "mia"), 403)
 
 
-async def test_a_link_into_the_organization_is_made_changed_and_deleted(ask: Ask) -> None:
+async def test_invite_link_to_the_organization_is_created_changed_deleted(ask: Ask) -> None:
     link = await ask(invites.CreateLink(at=ACME, role="edit"))
     assert ask.last.status_code == 201
     assert (link.role, link.level, link.space, link.redundant) == ("edit", None, None, False)
@@ -93,10 +93,10 @@ async def test_a_link_into_the_organization_is_made_changed_and_deleted(ask: Ask
         invites.GetLink(at=ACME, invite_id=link.id),
         invites.UpdateLink(at=ACME, invite_id=link.id, role="read"),
     ):
-        assert "invite link “" in await refused(ask(op), 404)
+        assert "invite link “" in await check_refused(ask(op), 404)
 
 
-async def test_a_link_into_a_place_has_a_level(ask: Ask) -> None:
+async def test_invite_link_to_a_space_or_collection_has_a_level(ask: Ask) -> None:
     space = await space_with(ask)
     shelf = await ask(collections.Create(at=ACME, title="Manuals"))
     into_space = await ask(invites.CreateLink(at=ACME, level="edit", space=space.id))
@@ -118,17 +118,21 @@ async def test_invite_link_has_exactly_one_form(ask: Ask) -> None:
         answer = await ask.http("POST", "/v1/orgs/acme/link-invites", json=body)
         assert answer.status_code == 400, body
     link = await ask(invites.CreateLink(at=ACME, role="read"))
-    assert "Give either a role" in await refused(ask(invites.UpdateLink(at=ACME, invite_id=link.id, level="edit")), 400)
+    assert "Give either a role" in await check_refused(
+        ask(invites.UpdateLink(at=ACME, invite_id=link.id, level="edit")), 400
+    )
 
 
-async def test_invite_link_to_a_place_of_another_organization_is_refused(ask: Ask, world: World) -> None:
+async def test_invite_link_to_a_space_of_another_organization_is_refused(ask: Ask, world: World) -> None:
     world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     world.store.put("/collections/far", {"id": "far", "title": "Far", "organization": "other"})
-    assert "space “x”" in await refused(ask(invites.CreateLink(at=ACME, level="read", space="x")), 404)
-    assert "collection “far”" in await refused(ask(invites.CreateLink(at=ACME, level="read", collection="far")), 404)
+    assert "space “x”" in await check_refused(ask(invites.CreateLink(at=ACME, level="read", space="x")), 404)
+    assert "collection “far”" in await check_refused(
+        ask(invites.CreateLink(at=ACME, level="read", collection="far")), 404
+    )
 
 
-async def test_admin_of_a_place_manages_its_invite_links(ask: Ask) -> None:
+async def test_admin_of_a_space_manages_its_invite_links(ask: Ask) -> None:
     space = await space_with(ask)
     await ask(invites.CreateLink(at=ACME, role="read"))
     await ask(permissions.Grant(at=space.ref, role="admin", users=("zoe",)))
@@ -142,11 +146,11 @@ async def test_admin_of_a_place_manages_its_invite_links(ask: Ask) -> None:
         invites.DeleteLink(at=ACME, invite_id=link.id),
     )
     for op in ops:
-        assert "need the Admin role" in await refused(ask(op, "mia"), 403)
+        assert "need the Admin role" in await check_refused(ask(op, "mia"), 403)
         await ask(op, "zoe")
 
 
-async def test_invite_link_is_redundant_if_another_grants_as_much(ask: Ask) -> None:
+async def test_invite_link_is_redundant_if_another_grants_the_same_role(ask: Ask) -> None:
     space, gone = await space_with(ask), await space_with(ask)
     await ask(invites.CreateLink(at=ACME, role="read"))
     await ask(invites.CreateLink(at=ACME, role="edit"))
@@ -157,12 +161,12 @@ async def test_invite_link_is_redundant_if_another_grants_as_much(ask: Ask) -> N
     assert [each.redundant for each in await _links(ask)] == [True, False, True, False, True]
 
 
-def test_embedded_place_is_reduced_to_its_id() -> None:
+def test_embedded_space_of_an_invite_link_is_reduced_to_its_id() -> None:
     link = InviteLink.model_validate({"id": "i", "level": "read", "space": {"object": "space", "id": "s"}})
     assert (link.space, link.collection) == ("s", None)
 
 
-async def test_links_come_in_pages(ask: Ask) -> None:
+async def test_list_of_invite_links_is_paged(ask: Ask) -> None:
     made = [(await ask(invites.CreateLink(at=ACME, role="read"))).id for _ in range(3)]
     first = await ask(invites.ListLinks(at=ACME, limit=2))
     assert first.next is not None

@@ -1,4 +1,4 @@
-"""The list of links, following a link and the merge checks agree on which links are broken."""
+"""The list of links, the reader and the merge checks agree on which links are broken."""
 
 from __future__ import annotations
 
@@ -61,20 +61,20 @@ BROKEN = {
 }
 
 
-async def test_each_link_is_broken_everywhere_or_nowhere(ask: Ask, world: World, tmp_path: Path) -> None:
+async def test_broken_links_are_the_same_in_list_reader_and_checks(ask: Ask, world: World, tmp_path: Path) -> None:
     for path, text in PAGES.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
     space = loader.load(world, tmp_path, organization="acme", author="ada").space_id
-    listed, followed, checked = await verdicts(ask, space)
+    listed, followed, checked = await broken_links(ask, space)
     assert listed == {title: broken for title, broken in BROKEN.items() if broken}
     assert followed == listed
-    # The checks that read the pages themselves do not know which headings reusable content adds to Setup.
+    # The merge checks do not know which headings the reusable content adds to Setup.
     assert checked == {"Start": {"#nothing", "guides/tips/#same-2", "nowhere.md"}, "Tips": {"setup.md"}}
 
 
-async def verdicts(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
-    """Return the broken links of each page by its title: those listed, those that cannot be followed, those a check finds."""
+async def broken_links(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
+    """Return the broken links of each page by title, as listed, as followed by the reader, and as found by the checks."""
     at = SpaceRef(space_id=space)
     tree: PageTree = await ask(content.ListPages(at=at, metadata=True))
     listed: dict[str, set[str]] = {}
@@ -90,7 +90,7 @@ async def verdicts(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
     context = LinkContext(tree, at)
     followed: dict[str, set[str]] = {}
     for page in pages:
-        for href in cannot_follow(context, page.id, documents):
+        for href in broken_for_the_reader(context, page.id, documents):
             followed.setdefault(page.title or "", set()).add(href)
     checked: dict[str, set[str]] = {}
     for said in _broken_links(context, texts):
@@ -99,8 +99,8 @@ async def verdicts(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
     return listed, followed, checked
 
 
-def cannot_follow(context: LinkContext, page_id: str, documents: dict[str, Document]) -> list[str]:
-    """Return the links of a page that lead to no page, or to no heading of it, as the reader follows them."""
+def broken_for_the_reader(context: LinkContext, page_id: str, documents: dict[str, Document]) -> list[str]:
+    """Return the links of a page that lead to no page, or to no heading of a page, as the reader resolves them."""
     targets, broken = LinkTargets(context, page_id), []
     for usage in references_in(documents[page_id]):
         target = targets.resolve(usage.target)

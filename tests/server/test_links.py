@@ -1,4 +1,4 @@
-"""Targets of links, broken links, links that a change request breaks, and backlinks."""
+"""Link targets, broken links, links that a change request breaks, and backlinks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from octavo.api.links import Link, Location
 from octavo.api.operation import ListPage
 from octavo.server.handlers import revisions
 from octavo.server.world import World
-from tests.server.asking import ACME, Ask, refused, space_with, stand
+from tests.server.asking import ACME, Ask, check_refused, replace_pages, space_with
 from tests.server.writing import Desk, update
 
 PETS = '{"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "paths": {}}'
 
 
-def named(location: Location | None) -> str:
-    """Return the name of a location."""
+def name_of(location: Location | None) -> str:
+    """Return a description of a location: its kind and its name."""
     assert location is not None
     inside = f"#{location.internal_location.anchor}" if location.internal_location else ""
     match location.kind:
@@ -32,16 +32,16 @@ def named(location: Location | None) -> str:
             return f"url {location.url}"
 
 
-def told(page: ListPage[Link]) -> list[tuple[str, str, int]]:
-    """Return the status, the target and the number of places of each link."""
-    return [(each.status, named(each.target_reference), len(each.location_references)) for each in page.items]
+def summary_of(page: ListPage[Link]) -> list[tuple[str, str, int]]:
+    """Return the status, the target and the number of occurrences of each link."""
+    return [(each.status, name_of(each.target_reference), len(each.location_references)) for each in page.items]
 
 
 async def test_links_are_resolved_to_pages_headings_and_urls(ask: Ask) -> None:
     guide = "# Guide\n\n[a](setup.md) [b](/pages/setup#first-run) [c](#guide) [d](https://a.example/x) [e](mailto:a@b.example)"
     space = await space_with(ask, guide=guide, setup="# Setup\n\n## First run\n\n[back](guide.md)")
     found = await ask(links.ListOfSpace(at=space.ref))
-    assert told(found) == [
+    assert summary_of(found) == [
         ("ok", "page Guide", 1),
         ("ok", "page Guide#guide", 1),
         ("ok", "page Setup", 1),
@@ -62,7 +62,7 @@ async def test_links_are_resolved_to_pages_headings_and_urls(ask: Ask) -> None:
 async def test_links_to_missing_targets_are_broken(ask: Ask) -> None:
     space = await space_with(ask, one="[a](gone.md) [b](two.md#nowhere) [c](/files/none)", two="[d](gone.md)")
     found = await ask(links.ListOfSpace(at=space.ref))
-    assert told(found) == [
+    assert summary_of(found) == [
         ("broken", "url /files/none", 1),
         ("broken", "url gone.md", 2),
         ("broken", "url two.md#nowhere", 1),
@@ -71,21 +71,21 @@ async def test_links_to_missing_targets_are_broken(ask: Ask) -> None:
     assert found.stats.broken.total == 3
 
 
-async def test_a_heading_of_missing_reusable_content_is_missing_too(ask: Ask) -> None:
+async def test_link_to_a_heading_of_missing_reusable_content_is_broken(ask: Ask) -> None:
     space = await space_with(ask, one="[a](two.md#shared)", two='{% include "../.gitbook/includes/note.md" %}')
     broken = (await ask(links.ListOfSpace(at=space.ref, status="broken"))).items
-    assert [(each.relation, named(each.target_reference)) for each in broken] == [
+    assert [(each.relation, name_of(each.target_reference)) for each in broken] == [
         ("dependsOn", "url ../.gitbook/includes/note.md"),
         ("reference", "url two.md#shared"),
     ]
 
 
-async def test_addresses_of_the_app_are_in_app(ask: Ask, world: World) -> None:
+async def test_links_to_the_app_have_targets_in_the_app(ask: Ask, world: World) -> None:
     other = await space_with(ask, "Other", there="# There")
     here = f"{world.origin}/o/acme/s"
     page = f"[a]({here}/{other.id}) [b]({here}/{other.id}/there) [c]({here}/{other.id}/gone) [d]({here}/nothing)"
     space = await space_with(ask, one=f"{page} [e](/s/{other.id}/there)")
-    assert told(await ask(links.ListOfSpace(at=space.ref))) == [
+    assert summary_of(await ask(links.ListOfSpace(at=space.ref))) == [
         ("broken", f"url {here}/{other.id}/gone", 1),
         ("broken", f"url {here}/nothing", 1),
         ("in-app", "page There", 1),
@@ -103,27 +103,27 @@ async def test_links_to_invisible_spaces_are_broken(ask: Ask) -> None:
     other = await space_with(ask, "Secret", there="# There")
     await ask(spaces.Update(at=other.ref, default_level=None))
     space = await space_with(ask, one=f"[a](/s/{other.id}/there)")
-    assert told(await ask(links.ListOfSpace(at=space.ref)))[0][:2] == ("ok", "page There")
-    assert told(await ask(links.ListOfSpace(at=space.ref), "sam")) == [("broken", f"url /s/{other.id}/there", 1)]
+    assert summary_of(await ask(links.ListOfSpace(at=space.ref)))[0][:2] == ("ok", "page There")
+    assert summary_of(await ask(links.ListOfSpace(at=space.ref), "sam")) == [("broken", f"url /s/{other.id}/there", 1)]
 
 
-async def test_specifications_are_depended_on(ask: Ask) -> None:
+async def test_pages_depend_on_their_openapi_specifications(ask: Ask) -> None:
     block = '{% openapi-operation spec="pets" path="/pets" method="get" %}\n[x](https://a.example)\n{% endopenapi-operation %}'
     space = await space_with(ask, one=block)
-    assert told(await ask(links.ListOfSpace(at=space.ref))) == [("broken", "url pets", 1)]
+    assert summary_of(await ask(links.ListOfSpace(at=space.ref))) == [("broken", "url pets", 1)]
     await ask(openapi.Create(at=ACME, slug="pets", source=openapi.Source(text=PETS)))
     found = await ask(links.ListOfSpace(at=space.ref))
-    assert [(each.status, each.relation, named(each.target_reference)) for each in found.items] == [
+    assert [(each.status, each.relation, name_of(each.target_reference)) for each in found.items] == [
         ("ok", "dependsOn", "openapi pets")
     ]
 
 
-async def test_links_of_a_page_are_listed(ask: Ask) -> None:
+async def test_links_of_one_page_are_listed(ask: Ask) -> None:
     space = await space_with(ask, one="[a](two.md) [b](gone.md)", two="[c](one.md)")
     of_one = await ask(links.ListOfPage(at=space.ref, page_id="one"))
-    assert told(of_one) == [("broken", "url gone.md", 1), ("ok", "page Two", 1)]
-    assert told(await ask(links.ListOfPage(at=space.ref, page_id="one", status="ok"))) == [("ok", "page Two", 1)]
-    assert "The page “gone”" in await refused(ask(links.ListOfPage(at=space.ref, page_id="gone")), 404)
+    assert summary_of(of_one) == [("broken", "url gone.md", 1), ("ok", "page Two", 1)]
+    assert summary_of(await ask(links.ListOfPage(at=space.ref, page_id="one", status="ok"))) == [("ok", "page Two", 1)]
+    assert "The page “gone”" in await check_refused(ask(links.ListOfPage(at=space.ref, page_id="gone")), 404)
 
 
 async def test_pages_of_links_stay_consistent_while_links_change(ask: Ask) -> None:
@@ -133,7 +133,7 @@ async def test_pages_of_links_stay_consistent_while_links_change(ask: Ask) -> No
     desk = Desk(ask, space.ref)
     await desk.publish(update("one", "[a](a.md) [b](b.md) [c](c.md) [d](d.md) [e](e.md)"))
     second = await ask(links.ListOfSpace(at=space.ref, limit=2, page=first.next.page))
-    assert [named(each.target_reference) for each in second.items] == ["url d.md", "url e.md"]
+    assert [name_of(each.target_reference) for each in second.items] == ["url d.md", "url e.md"]
 
 
 async def test_change_request_lists_links_it_breaks(ask: Ask) -> None:
@@ -141,13 +141,13 @@ async def test_change_request_lists_links_it_breaks(ask: Ask) -> None:
     at = await desk.propose(content.DeletePage(page=await desk.id("Two")))
     await desk.edit(at, update(await desk.id("One"), "# One\n\n[a](two.md) [b](gone.md) [d](new.md)"))
     found = await ask(links.ListOfChangeRequest(at=at))
-    assert told(found) == [("broken", "url gone.md", 1), ("broken", "url new.md", 1), ("broken", "url two.md", 1)]
+    assert summary_of(found) == [("broken", "url gone.md", 1), ("broken", "url new.md", 1), ("broken", "url two.md", 1)]
     assert found.stats is not None
     assert (found.stats.broken.total, found.stats.broken.change_request) == (3, 2)
     ours = await ask(links.ListOfChangeRequest(at=at, broken_context="change-request"))
-    assert [named(each.target_reference) for each in ours.items] == ["url new.md", "url two.md"]
+    assert [name_of(each.target_reference) for each in ours.items] == ["url new.md", "url two.md"]
     theirs = await ask(links.ListOfChangeRequest(at=at, broken_context="space"))
-    assert [named(each.target_reference) for each in theirs.items] == ["url gone.md"]
+    assert [name_of(each.target_reference) for each in theirs.items] == ["url gone.md"]
     context = ours.items[0].location_references[0].version_context
     assert context is not None
     assert context.change_request is not None
@@ -162,7 +162,7 @@ async def test_backlinks_list_pages_that_link_here(ask: Ask) -> None:
     assert [each.page and each.page.id for each in found.items] == ["one", "one", "two"]
     assert len({each.internal_location.node for each in found.items if each.internal_location}) == 3
     assert (await ask(links.ListToPage(at=space.ref, page_id="three"))).items == ()
-    await refused(ask(links.ListToPage(at=space.ref, page_id="gone")), 404)
+    await check_refused(ask(links.ListToPage(at=space.ref, page_id="gone")), 404)
     at = (await ask(change_requests.Create(at=space.ref, subject="More"))).ref(space.ref)
     await Desk(ask, space.ref).edit(at, update("three", "[d](two.md)"))
     assert (await ask(links.ListToPage(at=at, page_id="two"))).count == 4
@@ -179,22 +179,22 @@ async def test_backlinks_list_pages_that_use_a_file(ask: Ask) -> None:
     name = (await ask(content.ListFiles(at=at))).items[0].id
     found = await ask(links.ListToFile(at=at, file_id=name))
     assert [each.page and each.page.id for each in found.items] == [one]
-    await refused(ask(links.ListToFile(at=desk.space, file_id=name)), 404)
+    await check_refused(ask(links.ListToFile(at=desk.space, file_id=name)), 404)
     await desk.merge(at)
     assert (await ask(links.ListToFile(at=desk.space, file_id=name))).count == 1
-    assert told(await ask(links.ListOfSpace(at=desk.space))) == [("ok", "file a.png", 1)]
+    assert summary_of(await ask(links.ListOfSpace(at=desk.space))) == [("ok", "file a.png", 1)]
 
 
 async def test_links_of_an_invisible_space_are_not_found(ask: Ask) -> None:
     space = await space_with(ask, one="x")
-    await refused(ask(links.ListOfSpace(at=space.ref), "eve"), 404)
+    await check_refused(ask(links.ListOfSpace(at=space.ref), "eve"), 404)
     at = (await ask(change_requests.Create(at=space.ref))).ref(space.ref)
-    await refused(ask(links.ListOfChangeRequest(at=at), "eve"), 404)
+    await check_refused(ask(links.ListOfChangeRequest(at=at), "eve"), 404)
     missing = at.model_copy(update={"change_request_id": "99"})
-    await refused(ask(links.ListOfChangeRequest(at=missing)), 404)
+    await check_refused(ask(links.ListOfChangeRequest(at=missing)), 404)
 
 
-async def test_link_pages_and_covers_are_links_too(ask: Ask, world: World) -> None:
+async def test_link_pages_and_covers_count_as_links(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One")
     link = {"type": "link", "createdAt": "2026-03-01T09:00:00.000Z", "updatedAt": "2026-03-01T09:00:00.000Z"}
     targets = [
@@ -215,9 +215,9 @@ async def test_link_pages_and_covers_are_links_too(ask: Ask, world: World) -> No
     ]
     pages = [{**link, "id": f"l{n}", "title": f"L{n}", "target": target} for n, target in enumerate(targets)]
     here = revisions.get_current(world, space.id)["pages"][0] | {"cover": {"ref": {"kind": "file", "file": "missing"}}}
-    await stand(ask, space, [here, *pages])
+    await replace_pages(ask, space, [here, *pages])
     found = await ask(links.ListOfSpace(at=space.ref))
-    assert {named(each.target_reference) for each in found.items if each.status == "broken"} == {
+    assert {name_of(each.target_reference) for each in found.items if each.status == "broken"} == {
         "url /pages/gone", "url /collections/none", "url /reusable-contents/none", "url /files/none", "url none",
         f"url /spaces/{space.id}/revisions/{space.revision}", "url /collections/7", "url /users/ada/x",
         "url /something-news/",

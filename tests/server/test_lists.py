@@ -1,4 +1,4 @@
-"""Every list there is comes in pages: the same items in the same order as all at once, however they are cut."""
+"""Every list is paged. The pages have the same items in the same order as the whole list, with any page size."""
 
 from __future__ import annotations
 
@@ -21,38 +21,40 @@ from octavo.server.app import Platform
 from octavo.server.handlers import revisions
 from octavo.server.store import Json
 from tests.server.asking import ACME, Ask, Clock, space_with
-from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, furnish
+from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
 
 NOWHERE = "http://127.0.0.1:9/"
 """Hosts that the platform must not contact: no test leaves this machine."""
 ROUTES = {route.key: route for op, spec in load().items() if issubclass(op, Listing) for route in routes(spec)}
 """Every list, at every kind of place that has it."""
 
-AT_ONCE = {"change_requests.ListContributors"}
-"""Lists that come whole, as documented."""
+WITHOUT_PAGES = {"change_requests.ListContributors"}
+"""Lists without pages, as documented."""
 
-every_list = pytest.mark.parametrize("key", [key for key, route in ROUTES.items() if route.spec.name not in AT_ONCE])
+every_list = pytest.mark.parametrize(
+    "key", [key for key, route in ROUTES.items() if route.spec.name not in WITHOUT_PAGES]
+)
 
 
-class Furnished:
-    """A world with three of everything that a list can hold, and an administrator who reads it."""
+class FilledLists:
+    """A world with three of each listed item, and requests of an administrator."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.clock = Clock()
-        self.world = furnish(self.clock)
+        self.world = full_world(self.clock)
         self.platform = Platform(self.world)
         self.asking = Ask(self.platform)
         self.walk = Walk(self.ask, page_url=NOWHERE, put=self.put)
         for _ in range(3):
             self.walk = Walk(self.ask, NOWHERE, self.put, known=dict(self.walk.known), made=self.walk.made)
-            self.walk.furnish()
+            self.walk.create_all()
             self.clock.forward(hours=1)
         self.fill_pages()
         self.fill_lists()
 
     def fill_pages(self) -> None:
-        """More pages and files, which link to what is there."""
+        """Add pages and files with links to existing content."""
         world, space = self.world.for_user("ada"), self.walk.known["spaceId"]
         before = revisions.get_current(world, space)
         nested = before["pages"][1]["pages"]
@@ -77,23 +79,29 @@ class Furnished:
         south = {"id": "south", "title": "South", "createdAt": self.world.timestamp()}
         self.world.store.put("/orgs/south", south)
         self.world.store.put("/orgs/south/members/ada", {"id": "ada", "role": "admin", "joinedAt": south["createdAt"]})
-        self.do("POST", f"{SITE}/redirects", {**self.walk.beside(f"POST {SITE}/redirects"), "source": "/three"})
+        self.send_checked(
+            "POST", f"{SITE}/redirects", {**self.walk.other_values(f"POST {SITE}/redirects"), "source": "/three"}
+        )
         for title in ("One", "Two", "Three"):
             key = f"POST {ORGANIZATION}/teams"
             collection = self.walk.known[COLLECTION]
-            self.do("POST", f"{ORGANIZATION}/spaces", {"title": title, "parent": collection})
-            team = self.do("PUT", f"{ORGANIZATION}/teams", {"title": title, "members": ["jun"]})["id"]
+            self.send_checked("POST", f"{ORGANIZATION}/spaces", {"title": title, "parent": collection})
+            team = self.send_checked("PUT", f"{ORGANIZATION}/teams", {"title": title, "members": ["jun"]})["id"]
             for place in (SPACE, COLLECTION):
-                self.do("POST", f"{place}/permissions", {"role": "comment", "users": ["tom", "jun"], "teams": [team]})
+                self.send_checked(
+                    "POST", f"{place}/permissions", {"role": "comment", "users": ["tom", "jun"], "teams": [team]}
+                )
             known = self.walk.at(f"{key} {SPACE}/x")
-            asked = self.do("POST", f"{SPACE}/change-requests", {"subject": title}, known)
-            self.do("PATCH", f"{CHANGE_REQUEST}", {"status": "open"}, {**known, "changeRequestId": asked["id"]})
-        self.do("POST", f"{CHANGE_REQUEST}/requested-reviewers", {"users": ["jun", "mia"]})
+            asked = self.send_checked("POST", f"{SPACE}/change-requests", {"subject": title}, known)
+            self.send_checked(
+                "PATCH", f"{CHANGE_REQUEST}", {"status": "open"}, {**known, "changeRequestId": asked["id"]}
+            )
+        self.send_checked("POST", f"{CHANGE_REQUEST}/requested-reviewers", {"users": ["jun", "mia"]})
         for user in ("jun", "zoe"):
             for place in (SPACE, CHANGE_REQUEST):
-                self.do("POST", f"{place}/comments", {"body": {"markdown": "Hello"}}, user=user)
+                self.send_checked("POST", f"{place}/comments", {"body": {"markdown": "Hello"}}, user=user)
 
-    def do(self, method: str, path: str, body: Json, names: Json | None = None, user: str = "ada") -> Any:
+    def send_checked(self, method: str, path: str, body: Json, names: Json | None = None, user: str = "ada") -> Any:
         names = names or self.walk.at(f"{method} {path}/x")
         status, answer = self.send(method, path.format(**names), user=user, json=body)
         assert status < 300, answer
@@ -111,15 +119,15 @@ class Furnished:
         return answer.status_code, answer.json() if answer.content else None
 
     def page(self, key: str, **cut: Any) -> Json:
-        """One page of a list."""
-        status, answer = self.ask(ROUTES[key], {**self.walk.at(key), **self.walk.beside(key), **cut})
+        """Return one page of a list."""
+        status, answer = self.ask(ROUTES[key], {**self.walk.at(key), **self.walk.other_values(key), **cut})
         assert status == 200, answer
         found: Json = answer
         return found
 
     def url(self, key: str, **cut: str) -> tuple[str, str, Json | None]:
         """Return the URL of a page of a list, with a limit that operations do not allow."""
-        request = encode(build(ROUTES[key], {**self.walk.at(key), **self.walk.beside(key)}))
+        request = encode(build(ROUTES[key], {**self.walk.at(key), **self.walk.other_values(key)}))
         if request.body is not None and not query_fields(ROUTES[key].spec):
             return request.method, request.url, {**request.body, **cut}
         return request.method, request.url + ("&" if "?" in request.url else "?") + urlencode(cut), request.body
@@ -131,76 +139,76 @@ class Furnished:
 
 
 @pytest.fixture(scope="module")
-def furnished() -> Iterator[Furnished]:
-    furnished = Furnished()
-    yield furnished
-    furnished.close()
+def filled_lists() -> Iterator[FilledLists]:
+    filled_lists = FilledLists()
+    yield filled_lists
+    filled_lists.close()
 
 
 @every_list
-def test_pages_of_any_size_come_to_the_same_list(key: str, furnished: Furnished) -> None:
-    whole = furnished.page(key, limit=1000)
-    assert "next" not in whole
-    assert whole["count"] == len(whole["items"])
-    assert len(whole["items"]) > 2
+def test_pages_of_any_size_have_the_same_items(key: str, filled_lists: FilledLists) -> None:
+    before = filled_lists.page(key, limit=1000)
+    assert "next" not in before
+    assert before["count"] == len(before["items"])
+    assert len(before["items"]) > 2
     for limit in (1, 2):
         found: list[Json] = []
         answer: Json = {"next": {}}
         while "next" in answer:
-            answer = furnished.page(key, limit=limit, **answer["next"])
+            answer = filled_lists.page(key, limit=limit, **answer["next"])
             assert 0 < len(answer["items"]) <= limit
-            assert answer["count"] == whole["count"]
+            assert answer["count"] == before["count"]
             found += answer["items"]
-        assert found == whole["items"]
+        assert found == before["items"]
 
 
 @every_list
-def test_more_than_a_thousand_at_a_time_are_refused(key: str, furnished: Furnished) -> None:
+def test_limit_above_a_thousand_is_refused(key: str, filled_lists: FilledLists) -> None:
     for limit, status in (("1000", 200), ("1001", 400)):
-        method, url, body = furnished.url(key, limit=limit)
-        assert furnished.send(method, url, json=body)[0] == status
-    assert furnished.asking.last.json()["error"]["message"] == "limit may be at most 1000."
+        method, url, body = filled_lists.url(key, limit=limit)
+        assert filled_lists.send(method, url, json=body)[0] == status
+    assert filled_lists.asking.last.json()["error"]["message"] == "limit may be at most 1000."
 
 
 @every_list
-def test_invalid_page_cursor_is_refused(key: str, furnished: Furnished) -> None:
-    for cursor in ("garbage", "ÿ", "bnVsbA", "e30", "TmFO"):  # the last three: null, {} and NaN
-        method, url, body = furnished.url(key, page=cursor)
-        status, answer = furnished.send(method, url, json=body)
+def test_invalid_page_cursor_is_refused(key: str, filled_lists: FilledLists) -> None:
+    for cursor in ("garbage", "ÿ", "bnVsbA", "e30", "TmFO"):  # The last three cursors encode null, {} and NaN.
+        method, url, body = filled_lists.url(key, page=cursor)
+        status, answer = filled_lists.send(method, url, json=body)
         assert (cursor, status) == (cursor, 400)
         assert answer["error"]["message"].startswith("page does not name a page in this list.")
 
 
 @dataclass
-class Kept:
-    """A list, and how something is added to it and taken off it."""
+class ChangingList:
+    """A list, with functions that add an item and remove an item."""
 
     listing: Listing[Any]
     add: Callable[[], Awaitable[str]]
     remove: Callable[[str], Awaitable[None]]
 
 
-def _comments(ask: Ask, space: Space, order: Literal["asc", "desc"]) -> Kept:
+def _comments(ask: Ask, space: Space, order: Literal["asc", "desc"]) -> ChangingList:
     async def add() -> str:
         return (await ask(comments.Create(at=space.ref, body=Markdown(markdown="Hello")))).id
 
     async def remove(identity: str) -> None:
         await ask(comments.Delete(at=space.ref, comment_id=identity))
 
-    return Kept(comments.List(at=space.ref, order=order), add, remove)
+    return ChangingList(comments.List(at=space.ref, order=order), add, remove)
 
 
-def _spaces(ask: Ask, space: Space) -> Kept:
+def _spaces(ask: Ask, space: Space) -> ChangingList:
     async def add() -> str:
         return (await ask(spaces.Create(at=ACME, title="One more"))).id
 
     async def remove(identity: str) -> None:
         await ask(spaces.Delete(at=SpaceRef(space_id=identity)))
 
-    return Kept(spaces.List(at=ACME), add, remove)
+    return ChangingList(spaces.List(at=ACME), add, remove)
 
 
-def _change_requests(ask: Ask, space: Space) -> Kept:
+def _change_requests(ask: Ask, space: Space) -> ChangingList:
     async def add() -> str:
         return (await ask(change_requests.Create(at=space.ref))).id
 
@@ -208,20 +216,20 @@ def _change_requests(ask: Ask, space: Space) -> Kept:
         at = ChangeRequestRef(space_id=space.id, change_request_id=identity)
         await ask(change_requests.Update(at=at, status="archived"))
 
-    return Kept(change_requests.List(at=space.ref, status="draft"), add, remove)
+    return ChangingList(change_requests.List(at=space.ref, status="draft"), add, remove)
 
 
-def _teams(ask: Ask, space: Space) -> Kept:
+def _teams(ask: Ask, space: Space) -> ChangingList:
     async def add() -> str:
         return (await ask(teams.Create(at=ACME, title="Harbour"))).id
 
     async def remove(identity: str) -> None:
         await ask(teams.Delete(at=ACME, team_id=identity))
 
-    return Kept(teams.List(at=ACME), add, remove)
+    return ChangingList(teams.List(at=ACME), add, remove)
 
 
-def _shared(ask: Ask, space: Space) -> Kept:
+def _shared(ask: Ask, space: Space) -> ChangingList:
     people = iter(("mia", "tom", "jun", "zoe", "sam", "gil", "ada"))
 
     async def add() -> str:
@@ -232,11 +240,11 @@ def _shared(ask: Ask, space: Space) -> Kept:
     async def remove(identity: str) -> None:
         await ask(permissions.DeleteUser(at=space.ref, user_id=identity))
 
-    return Kept(permissions.ListUsers(at=space.ref), add, remove)
+    return ChangingList(permissions.ListUsers(at=space.ref), add, remove)
 
 
 @pytest.mark.parametrize(
-    "keep",
+    "make_list",
     [
         partial(_comments, order="asc"),
         partial(_comments, order="desc"),
@@ -249,25 +257,25 @@ def _shared(ask: Ask, space: Space) -> Kept:
 )
 @pytest.mark.parametrize("limit", [1, 2])
 async def test_every_list_is_consistent_while_items_change(
-    keep: Callable[[Ask, Space], Kept], limit: int, ask: Ask
+    make_list: Callable[[Ask, Space], ChangingList], limit: int, ask: Ask
 ) -> None:
-    kept = keep(ask, await space_with(ask))
+    changing = make_list(ask, await space_with(ask))
     for _ in range(5):
-        await kept.add()
-    whole = [_identity(item) for item in (await ask(kept.listing)).items]
-    op = kept.listing.model_copy(update={"limit": limit})
+        await changing.add()
+    before = [_id_of(item) for item in (await ask(changing.listing)).items]
+    op = changing.listing.model_copy(update={"limit": limit})
     first = await ask(op)
-    await kept.remove(_identity(first.items[-1]))  # the very one the cursor stands at
-    await kept.remove(whole[3])
-    added = await kept.add()
+    await changing.remove(_id_of(first.items[-1]))  # The item at the cursor.
+    await changing.remove(before[3])
+    added = await changing.add()
     read = list(first.items)
     while first.next:
         first = await ask(op.model_copy(update={"page": first.next.page}))
         read += first.items
-    found = [_identity(item) for item in read]
-    assert [each for each in found if each != added] == [each for each in whole if each != whole[3]]
+    found = [_id_of(item) for item in read]
+    assert [each for each in found if each != added] == [each for each in before if each != before[3]]
     assert found.count(added) <= 1
 
 
-def _identity(item: Any) -> str:
+def _id_of(item: Any) -> str:
     return str(item.user.id if hasattr(item, "user") else item.id)

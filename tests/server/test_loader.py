@@ -1,4 +1,4 @@
-"""Folders of markdown as spaces, loaded once and again."""
+"""Folders of Markdown become spaces, and later loads merge their changes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def pages_of(world: World, loaded: LoadedFolder) -> Pages:
 
 
 def outline(pages: Pages) -> list[str]:
-    """A line for each page: a sign for its type, its title, and how deep it stands."""
+    """Return a line for each page, indented by depth: a sign for its type, and its title."""
     signs = {"document": "", "group": "# ", "link": "> "}
 
     def lines(pages: Pages, depth: int) -> list[str]:
@@ -55,17 +55,17 @@ def outline(pages: Pages) -> list[str]:
     return lines(pages, 0)
 
 
-def titled(world: World, loaded: LoadedFolder, title: str) -> Json:
+def page_titled(world: World, loaded: LoadedFolder, title: str) -> Json:
     return next(page for page in page_trees.walk(pages_of(world, loaded)) if page["title"] == title)
 
 
 def text(world: World, loaded: LoadedFolder, title: str) -> str:
-    return revisions.page_text(world, titled(world, loaded, title))
+    return revisions.page_text(world, page_titled(world, loaded, title))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder to write in: three pages, one of them below another."""
+    """Return a folder with three pages, one of them a subpage."""
     folder = tmp_path / "docs"
     write(folder, "README.md", "# Home\n\nfirst\n\nsecond\n")
     write(folder, "guide/README.md", "# Guide\n\nHow to.\n")
@@ -78,7 +78,7 @@ def write(folder: Path, name: str, markdown: str) -> None:
     (folder / name).write_text(markdown, encoding="utf-8")
 
 
-def test_a_summary_gives_the_tree(world: World) -> None:
+def test_summary_determines_the_page_tree(world: World) -> None:
     loaded = load(world, FOLDERS / "summary")
     assert outline(pages_of(world, loaded)) == [
         "Welcome back",
@@ -132,7 +132,7 @@ def test_summary_of_ten_thousand_pages_is_read_completely(folder: Path) -> None:
 
 def test_pages_have_the_text_of_their_files_without_front_matter(world: World) -> None:
     loaded = load(world, FOLDERS / "summary")
-    page = titled(world, loaded, "Welcome back")
+    page = page_titled(world, loaded, "Welcome back")
     assert (page["description"], page["icon"], page["path"]) == ("Where to begin", "door-open", "")
     assert page["layout"] == {"cover": True, "coverSize": "hero", "outline": False}
     files = {file["id"]: file for file in revisions.get_current(world, loaded.space_id)["files"]}
@@ -142,15 +142,15 @@ def test_pages_have_the_text_of_their_files_without_front_matter(world: World) -
     assert text(world, loaded, "Quick start") == "# Quick start\n\nTwo lines\nhere.\n"
     assert text(world, loaded, "Deeper, with a mark") == "# Deeper, with a mark\n"
     assert text(world, loaded, "Never written") == ""
-    assert titled(world, loaded, "日本語")["git"]["path"] == "guides/setup/日本語.md"
+    assert page_titled(world, loaded, "日本語")["git"]["path"] == "guides/setup/日本語.md"
 
 
 def test_links_in_a_summary_have_targets(world: World) -> None:
     loaded = load(world, FOLDERS / "summary")
     logging, status, sheet = (
-        titled(world, loaded, title)["target"] for title in ("Configuration: logging", "Status page", "Data sheet")
+        page_titled(world, loaded, title)["target"] for title in ("Configuration: logging", "Status page", "Data sheet")
     )
-    configuration = titled(world, loaded, "Configuration")["id"]
+    configuration = page_titled(world, loaded, "Configuration")["id"]
     assert logging == {"kind": "anchor", "anchor": "logging", "page": configuration}
     assert status == {"kind": "url", "url": "https://status.example/?a=1&b=2"}
     files = {file["id"]: file["name"] for file in revisions.get_current(world, loaded.space_id)["files"]}
@@ -189,7 +189,7 @@ async def test_included_content_is_loaded_in_its_place(ask: Ask, world: World, f
     assert [each["title"] for each in revision["reusableContents"]] == ["Take care", "Unused", "Own"]
     assert [each["name"] for each in revision["files"]] == ["own.png"]
     assert revision["variables"] == {"version": "v2"}
-    page = titled(world, loaded, "Setup")
+    page = page_titled(world, loaded, "Setup")
     op = content.GetPage(
         at=SpaceRef(space_id=loaded.space_id), page_id=page["id"], format="markdown", dereferenced="reusable-contents"
     )
@@ -206,7 +206,7 @@ async def test_included_content_is_loaded_in_its_place(ask: Ask, world: World, f
     assert "Dry." in ((await ask(op)).markdown or "")
 
 
-def test_without_a_summary_the_folders_give_the_tree(world: World) -> None:
+def test_folders_determine_the_page_tree_without_a_summary(world: World) -> None:
     loaded = load(world, FOLDERS / "plain")
     assert outline(pages_of(world, loaded)) == [
         "Home page",
@@ -226,7 +226,7 @@ def test_without_a_summary_the_folders_give_the_tree(world: World) -> None:
 def test_configuration_sets_the_root_and_the_files(world: World) -> None:
     loaded = load(world, FOLDERS / "configured")
     assert outline(pages_of(world, loaded)) == ["First", "Second"]
-    assert titled(world, loaded, "Second")["git"]["path"] == "second.md"
+    assert page_titled(world, loaded, "Second")["git"]["path"] == "second.md"
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_configuration_sets_the_root_and_the_files(world: World) -> None:
         ("}{ : [", ["Home", "Guide", "  Setup"], None),
     ],
 )
-def test_a_wrong_configuration_is_reported(
+def test_invalid_configuration_is_reported(
     world: World, folder: Path, configuration: str, titles: list[str], problem: str | None
 ) -> None:
     write(folder.parent / "elsewhere", "README.md", "# Secret\n")
@@ -256,7 +256,7 @@ def test_new_space_has_the_name_of_its_folder(world: World, folder: Path) -> Non
     assert world.store.get(f"/spaces/{load(world, FOLDERS / 'plain', title='Plain').space_id}")["title"] == "Plain"
 
 
-def test_nothing_outside_the_folder_is_read(world: World, folder: Path, tmp_path: Path) -> None:
+def test_files_outside_the_folder_are_not_read(world: World, folder: Path, tmp_path: Path) -> None:
     write(tmp_path / "private", "secret.md", "# Secret\n")
     (folder / "linked.md").symlink_to(tmp_path / "private" / "secret.md")
     (folder / "all").symlink_to(tmp_path / "private", target_is_directory=True)
@@ -307,7 +307,7 @@ def test_page_keeps_its_text_if_its_file_is_damaged_later(world: World, folder: 
         assert [each.path for each in loaded.problems] == ["guide/setup.md"]
         assert loaded.edited == 0
         assert text(world, loaded, "Setup") == "# Setup\n\nInstall it.\n"
-        assert titled(world, loaded, "Setup")["description"] == "How to"
+        assert page_titled(world, loaded, "Setup")["description"] == "How to"
 
 
 def write_odd_names(folder: Path) -> None:
@@ -324,7 +324,7 @@ async def test_undecodable_file_names_are_shown_and_distinct(ask: Ask, world: Wo
     assert again == LoadedFolder(loaded.space_id, loaded.revision_id)
 
 
-def test_loading_again_without_a_change_makes_no_revision(world: World, folder: Path) -> None:
+def test_second_load_without_changes_creates_no_revision(world: World, folder: Path) -> None:
     first = load(world, folder)
     before = world.store.get(f"/spaces/{first.space_id}")
     again = load(world, Path(os.path.relpath(folder)))
@@ -358,7 +358,7 @@ def test_deleted_file_deletes_its_page(world: World, folder: Path) -> None:
     assert outline(pages_of(world, again)) == ["Home"]
 
 
-async def test_comments_and_change_requests_stay(ask: Ask, world: World, folder: Path) -> None:
+async def test_second_load_keeps_comments_and_change_requests(ask: Ask, world: World, folder: Path) -> None:
     space = SpaceRef(space_id=load(world, folder).space_id)
     desk = Desk(ask, space)
     home = await desk.id("Home")
@@ -374,7 +374,7 @@ async def test_comments_and_change_requests_stay(ask: Ask, world: World, folder:
     assert (await desk.page("Home")).markdown == "# Home\n\nour first\n\ntheir second\n"
 
 
-async def test_loading_again_keeps_merged_changes(ask: Ask, world: World, folder: Path) -> None:
+async def test_second_load_keeps_merged_changes(ask: Ask, world: World, folder: Path) -> None:
     space = SpaceRef(space_id=load(world, folder).space_id)
     desk = Desk(ask, space)
     await desk.publish(
@@ -404,7 +404,7 @@ async def test_changes_of_file_and_space_are_both_kept(ask: Ask, world: World, f
     )
 
 
-async def test_a_deleted_space_is_not_brought_back(ask: Ask, world: World, folder: Path) -> None:
+async def test_load_after_deletion_creates_a_new_space(ask: Ask, world: World, folder: Path) -> None:
     first = load(world, folder)
     world.store.update(f"/spaces/{first.space_id}", deletedAt=world.timestamp())
     again = load(world, folder)
@@ -443,7 +443,7 @@ def test_loading_a_file_or_missing_folder_raises_os_error(world: World, tmp_path
     assert list(world.store.all("/spaces")) == []
 
 
-def test_an_empty_folder_is_an_empty_space(world: World, tmp_path: Path) -> None:
+def test_empty_folder_becomes_an_empty_space(world: World, tmp_path: Path) -> None:
     loaded = load(world, tmp_path)
     assert pages_of(world, loaded) == []
     write(tmp_path, "README.md", "# Home\n")
@@ -452,7 +452,7 @@ def test_an_empty_folder_is_an_empty_space(world: World, tmp_path: Path) -> None
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not here")
 @pytest.mark.parametrize(("name", "count"), [("lista", 47), pytest.param("ssv", 146, marks=pytest.mark.long)])
-async def test_real_spaces_are_loaded_and_every_page_read(ask: Ask, world: World, name: str, count: int) -> None:
+async def test_real_folders_are_loaded_and_each_page_is_parsed(ask: Ask, world: World, name: str, count: int) -> None:
     loaded = load(world, CORPUS / name)
     assert (loaded.created, loaded.problems) == (count, ())
     at = RevisionRef(space_id=loaded.space_id, revision_id=loaded.revision_id)
@@ -496,11 +496,11 @@ def test_exact_file_name_is_preferred_over_a_similar_one(world: World, tmp_path:
     assert outline(pages_of(world, loaded)) == ["setup.md", "SETUP.md", "Setup.md"]
 
 
-def _finds(world: World, loaded: LoadedFolder, word: str) -> int:
+def _count_hits(world: World, loaded: LoadedFolder, word: str) -> int:
     return len(world.store.search([loaded.space_id], f'"{word}"', 999))
 
 
-def _many(folder: Path, count: int = 50) -> Path:
+def _write_pages(folder: Path, count: int = 50) -> Path:
     for number in range(count):
         (folder / f"page-{number:02}.md").write_text(f"# Page {number}\n\nneedle{number} in hay")
     return folder
@@ -508,31 +508,35 @@ def _many(folder: Path, count: int = 50) -> Path:
 
 def test_loading_reports_progress_and_indexes_pages_afterwards(world: World, tmp_path: Path) -> None:
     read: list[tuple[int, int]] = []
-    loaded = load(world, _many(tmp_path), on_progress=lambda number, count: read.append((number, count)))
+    loaded = load(world, _write_pages(tmp_path), on_progress=lambda number, count: read.append((number, count)))
     assert read == [(number, 50) for number in range(1, 51)]
     assert len(pages_of(world, loaded)) == 50
-    assert _finds(world, loaded, "hay") == 0
+    assert _count_hits(world, loaded, "hay") == 0
     done: list[tuple[int, int]] = []
 
-    def told(number: int, count: int) -> bool:
+    def on_progress(number: int, count: int) -> bool:
         done.append((number, count))
         return True
 
-    finish_reindexing(world, loaded.space_id, told)
+    finish_reindexing(world, loaded.space_id, on_progress)
     assert done[-1] == (50, 50)
-    assert _finds(world, loaded, "hay") == 50
-    finish_reindexing(world, loaded.space_id, told)  # nothing is left
+    assert _count_hits(world, loaded, "hay") == 50
+    finish_reindexing(world, loaded.space_id, on_progress)  # No page is left to index.
 
 
 def test_interrupted_indexing_continues_with_later_changes(world: World, tmp_path: Path) -> None:
-    loaded = load(world, _many(tmp_path), on_progress=lambda number, count: None)
+    loaded = load(world, _write_pages(tmp_path), on_progress=lambda number, count: None)
     finish_reindexing(world, loaded.space_id, lambda number, count: False)
-    assert 0 < _finds(world, loaded, "hay") < 50
+    assert 0 < _count_hits(world, loaded, "hay") < 50
     (tmp_path / "page-00.md").write_text("# Page 0\n\nanother word")
     (tmp_path / "page-49.md").unlink()
     load(world, tmp_path, on_progress=lambda number, count: None)
     finish_reindexing(world, loaded.space_id, lambda number, count: True)
-    assert (_finds(world, loaded, "hay"), _finds(world, loaded, "another"), _finds(world, loaded, "needle49")) == (
+    assert (
+        _count_hits(world, loaded, "hay"),
+        _count_hits(world, loaded, "another"),
+        _count_hits(world, loaded, "needle49"),
+    ) == (
         48,
         1,
         0,
@@ -540,9 +544,9 @@ def test_interrupted_indexing_continues_with_later_changes(world: World, tmp_pat
 
 
 def test_content_merged_during_indexing_is_found(world: World, tmp_path: Path) -> None:
-    loaded = load(world, _many(tmp_path), on_progress=lambda number, count: None)
+    loaded = load(world, _write_pages(tmp_path), on_progress=lambda number, count: None)
 
-    def told(number: int, count: int) -> bool:
+    def on_progress(number: int, count: int) -> bool:
         if not merged:
             merged.append(number)
             main = revisions.get_current(world, loaded.space_id)
@@ -553,43 +557,43 @@ def test_content_merged_during_indexing_is_found(world: World, tmp_path: Path) -
         return True
 
     merged: list[int] = []
-    finish_reindexing(world, loaded.space_id, told)
-    assert (_finds(world, loaded, "hay"), _finds(world, loaded, "merged")) == (48, 1)
+    finish_reindexing(world, loaded.space_id, on_progress)
+    assert (_count_hits(world, loaded, "hay"), _count_hits(world, loaded, "merged")) == (48, 1)
 
 
-def test_folder_without_pages_is_recognized(world: World, tmp_path: Path) -> None:
+def test_folder_without_pages_is_an_empty_page_tree(world: World, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("no page")
     loaded = load(world, tmp_path)
     assert pages_of(world, loaded) == []
 
 
 def test_fingerprint_of_a_folder_changes_with_its_files(tmp_path: Path) -> None:
-    folder = _many(tmp_path, 3)
+    folder = _write_pages(tmp_path, 3)
     seen = {fingerprint(folder)}
 
-    def differs() -> bool:
+    def has_changed() -> bool:
         now = fingerprint(folder)
         is_new = now not in seen
         seen.add(now)
         return is_new
 
-    assert not differs()
+    assert not has_changed()
     (folder / "page-00.md").write_text("longer than before, and other words")
-    assert differs()
+    assert has_changed()
     os.utime(folder / "page-00.md", ns=(1, 1))
-    assert differs()
+    assert has_changed()
     (folder / "page-00.md").rename(folder / "page-0.md")
-    assert differs()
+    assert has_changed()
     (folder / "deep").mkdir()
-    assert not differs()
+    assert not has_changed()
     (folder / "deep" / "picture.png").write_bytes(b"x")
-    assert differs()
+    assert has_changed()
     (folder / "page-01.md").unlink()
-    assert differs()
+    assert has_changed()
     for ignored in (".git", "node_modules"):
         (folder / ignored).mkdir()
         (folder / ignored / "x.md").write_text("x")
-    assert not differs()
+    assert not has_changed()
     (folder / "loop").symlink_to(folder)
-    differs()
+    has_changed()
     assert fingerprint(folder / "nowhere") == fingerprint(folder / "elsewhere")

@@ -7,20 +7,20 @@ import pytest
 from octavo.api import mcp_servers
 from octavo.api.mcp_servers import McpServer
 from octavo.api.places import SiteRef
-from tests.server.asking import Ask, refused
+from tests.server.asking import Ask, check_refused
 from tests.server.publishing import a_site
 
 SERVERS = "mcp-servers"
 
 
-async def _made(ask: Ask, at: SiteRef, name: str = "Search", **fields: Any) -> McpServer:
+async def _create(ask: Ask, at: SiteRef, name: str = "Search", **fields: Any) -> McpServer:
     op = {"at": at, "name": name, "url": "https://mcp.example/", **fields}
     return await ask(mcp_servers.Create.model_validate(op))
 
 
 async def test_mcp_server_is_added_read_changed_and_removed(ask: Ask) -> None:
     at = await a_site(ask)
-    made = await _made(ask, at, headers={"authorization": "Bearer " + "x" * 500})
+    made = await _create(ask, at, headers={"authorization": "Bearer " + "x" * 500})
     assert (made.name, made.url) == ("Search", "https://mcp.example/")
     assert made.headers == {"authorization": "Bearer " + "x" * 500}
     assert ask.last.json()["object"] == "site-mcp-server"
@@ -34,14 +34,14 @@ async def test_mcp_server_is_added_read_changed_and_removed(ask: Ask) -> None:
     delete = mcp_servers.Delete(at=at, site_mcp_server_id=made.id)
     await ask(delete)
     await ask(delete)
-    sentence = await refused(ask(mcp_servers.Get(at=at, site_mcp_server_id=made.id)), 404)
+    sentence = await check_refused(ask(mcp_servers.Get(at=at, site_mcp_server_id=made.id)), 404)
     assert sentence == f"There is no MCP server “{made.id}” here, or you do not have access."
-    await refused(ask(update), 404)
+    await check_refused(ask(update), 404)
 
 
 async def test_mcp_server_without_headers_has_empty_headers(ask: Ask) -> None:
     at = await a_site(ask)
-    assert (await _made(ask, at)).headers == {}
+    assert (await _create(ask, at)).headers == {}
     body = {"name": "Bare", "url": "https://mcp.example/"}
     answer = await ask.http("POST", f"/v1/orgs/acme/sites/{at.site_id}/{SERVERS}", json=body)
     assert (answer.status_code, answer.json()["headers"]) == (201, {})
@@ -49,8 +49,8 @@ async def test_mcp_server_without_headers_has_empty_headers(ask: Ask) -> None:
 
 async def test_list_of_mcp_servers_is_paged_for_each_site(ask: Ask) -> None:
     at, other = await a_site(ask), await a_site(ask)
-    made = [await _made(ask, at, name) for name in "abc"]
-    await _made(ask, other)
+    made = [await _create(ask, at, name) for name in "abc"]
+    await _create(ask, other)
     first = await ask(mcp_servers.List(at=at, limit=2))
     assert first.next is not None
     rest = await ask(mcp_servers.List(at=at, limit=2, page=first.next.page))
@@ -59,7 +59,7 @@ async def test_list_of_mcp_servers_is_paged_for_each_site(ask: Ask) -> None:
 
 async def test_headers_are_visible_with_change_permission_only(ask: Ask) -> None:
     at = await a_site(ask)
-    made = await _made(ask, at)
+    made = await _create(ask, at)
     for op in (
         mcp_servers.List(at=at),
         mcp_servers.Get(at=at, site_mcp_server_id=made.id),
@@ -67,9 +67,9 @@ async def test_headers_are_visible_with_change_permission_only(ask: Ask) -> None
         mcp_servers.Update(at=at, site_mcp_server_id=made.id, name="Mine"),
         mcp_servers.Delete(at=at, site_mcp_server_id=made.id),
     ):
-        assert "need the Creator role" in await refused(ask(op, "sam"), 403)
+        assert "need the Creator role" in await check_refused(ask(op, "sam"), 403)
         if not isinstance(op, mcp_servers.Delete):
-            await refused(ask(op, "eve"), 404)
+            await check_refused(ask(op, "eve"), 404)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,9 @@ async def test_headers_are_visible_with_change_permission_only(ask: Ask) -> None
         ({"name": "x", "url": "https://x", "headers": {"a": "x" * 513}}, "headers.a may have at most 512 characters."),
     ],
 )
-async def test_limits_hold(ask: Ask, body: dict[str, Any], sentence: str) -> None:
+async def test_values_beyond_the_limits_of_an_mcp_server_are_refused(
+    ask: Ask, body: dict[str, Any], sentence: str
+) -> None:
     at = await a_site(ask)
     answer = await ask.http("POST", f"/v1/orgs/acme/sites/{at.site_id}/{SERVERS}", json=body)
     assert answer.status_code == 400

@@ -1,4 +1,4 @@
-"""Members who change, leave, are seen, and sign on elsewhere. How they are listed: test_organizations."""
+"""Members are changed and removed, leave, and sign in with SSO. Lists of members are tested in test_organizations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from octavo.api import change_requests, organizations, permissions, reviews, spa
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef
 from octavo.server.world import World, iso
-from tests.server.asking import ACME, START, Ask, Clock, refused, space_with
+from tests.server.asking import ACME, START, Ask, Clock, check_refused, space_with
 
 
 async def test_administrators_change_roles_and_make_guests(ask: Ask) -> None:
@@ -20,13 +20,13 @@ async def test_administrators_change_roles_and_make_guests(ask: Ask) -> None:
     assert (await ask(spaces.Get(at=space.ref), "sam")).permissions.edit
     guest = await ask(organizations.UpdateMember(at=ACME, user_id="sam", role=None))
     assert guest.role is None
-    await refused(ask(spaces.Get(at=space.ref), "sam"), 404)
+    await check_refused(ask(spaces.Get(at=space.ref), "sam"), 404)
     assert await ask(organizations.GetMember(at=ACME, user_id="sam")) == guest
 
 
 async def test_guests_read_only_their_own_member(ask: Ask) -> None:
     assert (await ask(organizations.GetMember(at=ACME, user_id="gil"), "gil")).user.email == "gil@acme.example"
-    await refused(ask(organizations.GetMember(at=ACME, user_id="ada"), "gil"), 403)
+    await check_refused(ask(organizations.GetMember(at=ACME, user_id="ada"), "gil"), 403)
 
 
 async def test_other_roles_cannot_change_members(ask: Ask) -> None:
@@ -36,16 +36,16 @@ async def test_other_roles_cannot_change_members(ask: Ask) -> None:
         organizations.EnrollMember(at=ACME, user_id="mia"),
     ]
     for op in ops:
-        assert "need the Admin role" in await refused(ask(op, "mia"), 403)
-        await refused(ask(op, "gil"), 403)
-    await refused(ask(ops[0], "eve"), 404)
+        assert "need the Admin role" in await check_refused(ask(op, "mia"), 403)
+        await check_refused(ask(op, "gil"), 403)
+    await check_refused(ask(ops[0], "eve"), 404)
 
 
 async def test_last_admin_cannot_be_demoted_or_removed(ask: Ask) -> None:
     demote = organizations.UpdateMember(at=ACME, user_id="ada", role="edit")
     for op in (demote, organizations.UpdateMember(at=ACME, user_id="ada", role=None)):
-        assert "Ada Lund is the only admin of the organization" in await refused(ask(op), 409)
-    assert "only admin" in await refused(ask(organizations.DeleteMember(at=ACME, user_id="ada")), 409)
+        assert "Ada Lund is the only admin of the organization" in await check_refused(ask(op), 409)
+    assert "only admin" in await check_refused(ask(organizations.DeleteMember(at=ACME, user_id="ada")), 409)
     await ask(organizations.UpdateMember(at=ACME, user_id="ada", role="admin"))
     await ask(organizations.UpdateMember(at=ACME, user_id="mia", role="admin"))
     assert (await ask(demote)).role == "edit"
@@ -56,7 +56,7 @@ async def test_change_of_an_unknown_member_is_refused(ask: Ask) -> None:
         organizations.UpdateMember(at=ACME, user_id="eve", role="read"),
         organizations.EnrollMember(at=ACME, user_id="eve"),
     ):
-        assert "member “eve”" in await refused(ask(op), 404)
+        assert "member “eve”" in await check_refused(ask(op), 404)
     await ask(organizations.DeleteMember(at=ACME, user_id="eve"))
     assert ask.last.status_code == 204
     answer = await ask.http("PATCH", "/v1/orgs/acme/members/sam", json={"role": "king"})
@@ -74,14 +74,14 @@ async def test_deleting_a_member_deletes_memberships_and_roles(ask: Ask, world: 
     assert (await ask(teams.Get(at=ACME, team_id=team.id))).members == 1
     assert [each.user.id for each in (await ask(permissions.ListUsers(at=space.ref))).items] == ["gil"]
     assert (await ask(reviews.ListRequested(at=at))).items == ()
-    await refused(ask(spaces.Get(at=space.ref), "tom"), 404)
+    await check_refused(ask(spaces.Get(at=space.ref), "tom"), 404)
     world.store.put("/orgs/acme/members/tom", {"id": "tom", "role": None, "joinedAt": iso(START)})
-    await refused(ask(spaces.Get(at=space.ref), "tom"), 404)
+    await check_refused(ask(spaces.Get(at=space.ref), "tom"), 404)
 
 
 async def test_every_member_may_leave(ask: Ask) -> None:
     await ask(organizations.DeleteMember(at=ACME, user_id="gil"), "gil")
-    await refused(ask(organizations.Get(at=ACME), "gil"), 404)
+    await check_refused(ask(organizations.Get(at=ACME), "gil"), 404)
 
 
 async def test_ping_updates_the_last_seen_time(ask: Ask, clock: Clock) -> None:
@@ -90,7 +90,7 @@ async def test_ping_updates_the_last_seen_time(ask: Ask, clock: Clock) -> None:
     assert seen.platform_visitor_claims is None
     listed = (await ask(organizations.ListMembers(at=ACME, sort="lastSeenAt"))).items
     assert [(each.id, each.last_seen_at) for each in listed] == [("gil", clock.moment)]
-    await refused(ask(organizations.Ping(at=ACME), "eve"), 404)
+    await check_refused(ask(organizations.Ping(at=ACME), "eve"), 404)
 
 
 @pytest.mark.parametrize("name", ["platformVisitorClaims", "gitbookVisitorClaims"])
@@ -99,13 +99,13 @@ def test_visitor_claims_of_a_ping_are_read_under_both_names(name: str) -> None:
     assert claims.model_dump(by_alias=True) == {"platformVisitorClaims": "x" * 500}
 
 
-async def test_a_member_signs_on_through_the_provider(ask: Ask) -> None:
+async def test_member_signs_in_with_the_sso_provider(ask: Ask) -> None:
     for _ in range(2):
         assert (await ask(organizations.EnrollMember(at=ACME, user_id="sam"))).sso
     assert (await ask(organizations.GetMember(at=ACME, user_id="sam"))).sso
 
 
-async def test_members_come_with_the_number_of_their_teams(ask: Ask) -> None:
+async def test_member_has_the_number_of_teams(ask: Ask) -> None:
     for title in ("One", "Two"):
         await ask(teams.Create(at=ACME, title=title, members=("sam",)))
     assert (await ask(organizations.GetMember(at=ACME, user_id="sam"))).teams == 2

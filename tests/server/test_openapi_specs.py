@@ -1,4 +1,4 @@
-"""OpenAPI specifications: filed, fetched, read, kept in versions, and what goes wrong with them."""
+"""OpenAPI specifications are stored, fetched, read and versioned. Failures are reported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.documents.openapi import SpecificationError, read_specification
 from octavo.server.app import Platform
 from octavo.server.handlers.openapi_specs import fail_unfinished
 from octavo.server.world import World
-from tests.server.asking import ACME, Ask, refused
+from tests.server.asking import ACME, Ask, check_refused
 from tests.server.web import Web, open_web
 
 PETS = {"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "paths": {"/pets": {}}}
@@ -36,8 +36,8 @@ def web() -> Iterator[Web]:
 
 
 @pytest.fixture
-def near(platform: Platform, ask: Ask) -> Ask:
-    """A platform that may fetch from this machine."""
+def local_ask(platform: Platform, ask: Ask) -> Ask:
+    """Return requests to a platform that may fetch from this machine."""
     platform.world = replace(platform.world, private_imports=True)
     return ask
 
@@ -64,18 +64,18 @@ async def test_specification_as_text_is_processed_after_the_response(ask: Ask) -
     assert (await ask.http("GET", kept.url)).json() == PETS
 
 
-async def test_specification_is_fetched_and_refetched(near: Ask, web: Web) -> None:
+async def test_specification_is_fetched_and_refetched(local_ask: Ask, web: Web) -> None:
     url = web.put("/pets.yaml", YAML, "application/yaml")
-    await near(openapi.Create(at=ACME, slug="pets", source=Source(url=url)))
-    first = await _get(near)
+    await local_ask(openapi.Create(at=ACME, slug="pets", source=Source(url=url)))
+    first = await _get(local_ask)
     assert (first.source_url, first.processing_state, first.last_process_error_code) == (url, "complete", None)
-    kept = await near(openapi.GetLatestContent(at=ACME, spec_slug="pets"))
+    kept = await local_ask(openapi.GetLatestContent(at=ACME, spec_slug="pets"))
     assert list(kept.filesystem["pets.json"]["paths"]["/pets"]["get"]["responses"]) == ["200"]
     web.put("/pets.yaml", json.dumps(PETS), "application/json")
-    again = await near(openapi.Put(at=ACME, spec_slug="pets", source=Source(url=url)))
+    again = await local_ask(openapi.Put(at=ACME, spec_slug="pets", source=Source(url=url)))
     assert (again.id, again.processing_state, again.last_version) == (first.id, "pending", first.last_version)
-    versions = (await near(openapi.ListVersions(at=ACME, spec_slug="pets"))).items
-    assert [each.id for each in versions] == [first.last_version, (await _get(near)).last_version]
+    versions = (await local_ask(openapi.ListVersions(at=ACME, spec_slug="pets"))).items
+    assert [each.id for each in versions] == [first.last_version, (await _get(local_ask)).last_version]
 
 
 async def test_put_creates_a_missing_specification(ask: Ask) -> None:
@@ -83,12 +83,12 @@ async def test_put_creates_a_missing_specification(ask: Ask) -> None:
     assert [each.id for each in (await ask(openapi.List(at=ACME))).items] == [made.id]
 
 
-async def test_failed_update_is_reported_and_keeps_the_last_version(near: Ask, web: Web) -> None:
-    await near(openapi.Create(at=ACME, slug="pets", source=Source(text=YAML)))
-    good = await _get(near)
+async def test_failed_update_is_reported_and_keeps_the_last_version(local_ask: Ask, web: Web) -> None:
+    await local_ask(openapi.Create(at=ACME, slug="pets", source=Source(text=YAML)))
+    good = await _get(local_ask)
     url = f"{web.origin}/nothing"
-    await near(openapi.Put(at=ACME, spec_slug="pets", source=Source(url=url)))
-    bad = await _get(near)
+    await local_ask(openapi.Put(at=ACME, spec_slug="pets", source=Source(url=url)))
+    bad = await _get(local_ask)
     assert (bad.processing_state, bad.last_process_error_code, bad.last_version) == (
         "complete",
         "FETCH_ERROR",
@@ -96,22 +96,22 @@ async def test_failed_update_is_reported_and_keeps_the_last_version(near: Ask, w
     )
     assert "responded with status 404" in bad.last_processed_errors[0].message
     web.put("/nothing", "<p>no specification</p>")
-    await near(openapi.Put(at=ACME, spec_slug="pets", source=Source(url=url)))
-    assert (await _get(near)).last_process_error_code == "PARSE_ERROR"
-    await near(openapi.Put(at=ACME, spec_slug="pets", source=Source(text=YAML)))
-    mended = await _get(near)
+    await local_ask(openapi.Put(at=ACME, spec_slug="pets", source=Source(url=url)))
+    assert (await _get(local_ask)).last_process_error_code == "PARSE_ERROR"
+    await local_ask(openapi.Put(at=ACME, spec_slug="pets", source=Source(text=YAML)))
+    mended = await _get(local_ask)
     assert (mended.last_process_error_code, mended.last_processed_errors, mended.source_url) == (None, (), None)
 
 
-async def test_private_networks_are_not_fetched_from(ask: Ask, web: Web) -> None:
+async def test_fetch_from_a_private_network_is_refused(ask: Ask, web: Web) -> None:
     url = web.put("/pets.yaml", YAML)
     await ask(openapi.Create(at=ACME, slug="pets", source=Source(url=url)))
     failed = await _get(ask)
     assert failed.last_process_error_code == "FETCH_ERROR"
     assert "private network" in failed.last_processed_errors[0].message
-    assert web.asked == []
-    assert "latest" in await refused(ask(openapi.GetLatestVersion(at=ACME, spec_slug="pets")), 404)
-    await refused(ask(openapi.GetLatestContent(at=ACME, spec_slug="pets")), 404)
+    assert web.requested_paths == []
+    assert "latest" in await check_refused(ask(openapi.GetLatestVersion(at=ACME, spec_slug="pets")), 404)
+    await check_refused(ask(openapi.GetLatestContent(at=ACME, spec_slug="pets")), 404)
 
 
 async def test_specification_in_progress_at_shutdown_has_failed(ask: Ask, world: World) -> None:
@@ -122,10 +122,10 @@ async def test_specification_in_progress_at_shutdown_has_failed(ask: Ask, world:
     assert (found.processing_state, found.last_process_error_code) == ("complete", "FETCH_TIMEOUT")
 
 
-async def test_slugs_are_unique_and_well_formed(ask: Ask) -> None:
+async def test_slugs_of_specifications_are_unique_and_valid(ask: Ask) -> None:
     create = openapi.Create(at=ACME, slug="pets", source=Source(text=YAML))
     await ask(create)
-    assert "already" in await refused(ask(create), 400)
+    assert "already" in await check_refused(ask(create), 400)
     await ask.http("POST", "/v1/orgs/acme/openapi", json={"slug": "Pets--", "source": {"text": "x"}})
     assert ask.last.status_code == 400
     for source in ({}, {"url": "https://a.example", "text": "x"}, {"url": "ftp://a.example"}, {"text": ""}):
@@ -140,9 +140,9 @@ async def test_specifications_are_made_public_and_deleted(ask: Ask) -> None:
     assert changed.visibility == "public"
     await ask(openapi.Delete(at=ACME, spec_slug="pets"))
     await ask(openapi.Delete(at=ACME, spec_slug="pets"))
-    assert "no OpenAPI specification “pets”" in await refused(_get(ask), 404)
-    await refused(ask(openapi.ListVersions(at=ACME, spec_slug="pets")), 404)
-    await refused(ask(openapi.Update(at=ACME, spec_slug="pets", visibility="public")), 404)
+    assert "no OpenAPI specification “pets”" in await check_refused(_get(ask), 404)
+    await check_refused(ask(openapi.ListVersions(at=ACME, spec_slug="pets")), 404)
+    await check_refused(ask(openapi.Update(at=ACME, spec_slug="pets", visibility="public")), 404)
 
 
 async def test_members_read_and_creators_write_specifications(ask: Ask) -> None:
@@ -150,14 +150,16 @@ async def test_members_read_and_creators_write_specifications(ask: Ask) -> None:
     await ask(openapi.Create(at=ACME, slug="pets", source=source), "mia")
     seen = await ask(openapi.Get(at=ACME, spec_slug="pets"), "sam")
     assert (seen.permissions.view, seen.permissions.edit) == (True, False)
-    assert "need the Creator role" in await refused(ask(openapi.Create(at=ACME, slug="b", source=source), "tom"), 403)
-    await refused(ask(openapi.Put(at=ACME, spec_slug="pets", source=source), "tom"), 403)
-    await refused(ask(openapi.Update(at=ACME, spec_slug="pets", visibility="public"), "tom"), 403)
-    await refused(ask(openapi.Delete(at=ACME, spec_slug="pets"), "tom"), 403)
+    assert "need the Creator role" in await check_refused(
+        ask(openapi.Create(at=ACME, slug="b", source=source), "tom"), 403
+    )
+    await check_refused(ask(openapi.Put(at=ACME, spec_slug="pets", source=source), "tom"), 403)
+    await check_refused(ask(openapi.Update(at=ACME, spec_slug="pets", visibility="public"), "tom"), 403)
+    await check_refused(ask(openapi.Delete(at=ACME, spec_slug="pets"), "tom"), 403)
     for op in (openapi.List(at=ACME), openapi.ListVersions(at=ACME, spec_slug="pets")):
-        await refused(ask(op, "gil"), 403)
-    await refused(ask(openapi.GetLatestVersion(at=ACME, spec_slug="pets"), "gil"), 403)
-    await refused(ask(openapi.List(at=ACME), "eve"), 404)
+        await check_refused(ask(op, "gil"), 403)
+    await check_refused(ask(openapi.GetLatestVersion(at=ACME, spec_slug="pets"), "gil"), 403)
+    await check_refused(ask(openapi.List(at=ACME), "eve"), 404)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from octavo.api import organizations, sites
 from octavo.api.organizations import Member
 from octavo.api.places import OrganizationRef, SiteRef
 from octavo.server.world import World, iso
-from tests.server.asking import ACME, START, Ask, refused, space_with
+from tests.server.asking import ACME, START, Ask, check_refused, space_with
 
 
 async def test_organizations_of_the_caller_are_listed(ask: Ask, world: World) -> None:
@@ -16,12 +16,12 @@ async def test_organizations_of_the_caller_are_listed(ask: Ask, world: World) ->
 
 
 async def test_organization_is_not_found_by_non_members(ask: Ask) -> None:
-    assert "organization “acme”" in await refused(ask(organizations.Get(at=ACME), "eve"), 404)
+    assert "organization “acme”" in await check_refused(ask(organizations.Get(at=ACME), "eve"), 404)
 
 
-async def test_a_disabled_member_is_a_stranger(ask: Ask, world: World) -> None:
+async def test_disabled_member_cannot_see_the_organization(ask: Ask, world: World) -> None:
     world.store.update("/orgs/acme/members/sam", disabled=True)
-    await refused(ask(organizations.Get(at=ACME), "sam"), 404)
+    await check_refused(ask(organizations.Get(at=ACME), "sam"), 404)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ async def test_admins_change_settings_of_an_organization(ask: Ask) -> None:
     )
     assert (changed.title, changed.default_role) == ("Acme Works", None)
     assert ask.last.json()["urls"]["logo"] == "https://x.example/l"
-    assert "need the Admin role" in await refused(ask(organizations.Update(at=ACME, title="Mine"), "mia"), 403)
+    assert "need the Admin role" in await check_refused(ask(organizations.Update(at=ACME, title="Mine"), "mia"), 403)
 
 
 async def test_default_content_must_be_an_existing_site(ask: Ask) -> None:
@@ -103,8 +103,8 @@ async def test_sort_by_last_seen_lists_seen_members(ask: Ask, world: World) -> N
 
 
 async def test_guests_and_non_members_cannot_list_members(ask: Ask) -> None:
-    assert "Guests" in await refused(ask(organizations.ListMembers(at=ACME), "gil"), 403)
-    await refused(ask(organizations.ListMembers(at=ACME), "eve"), 404)
+    assert "Guests" in await check_refused(ask(organizations.ListMembers(at=ACME), "gil"), 403)
+    await check_refused(ask(organizations.ListMembers(at=ACME), "eve"), 404)
 
 
 async def test_member_has_the_number_of_visible_spaces(ask: Ask) -> None:
@@ -113,7 +113,7 @@ async def test_member_has_the_number_of_visible_spaces(ask: Ask) -> None:
     gil = await ask(organizations.GetMember(at=ACME, user_id="gil"))
     assert (sam.role, sam.user.display_name, sam.spaces) == ("read", "Sam Lund", 1)
     assert (gil.role, gil.spaces) == (None, 0)
-    assert "member “eve”" in await refused(ask(organizations.GetMember(at=ACME, user_id="eve")), 404)
+    assert "member “eve”" in await check_refused(ask(organizations.GetMember(at=ACME, user_id="eve")), 404)
 
 
 async def test_user_id_with_a_colon_is_found(ask: Ask, world: World) -> None:
@@ -140,4 +140,4 @@ async def test_pages_of_members_stay_consistent_while_members_change(ask: Ask, w
 
 
 async def test_unknown_organization_is_not_found(ask: Ask) -> None:
-    await refused(ask(organizations.Get(at=OrganizationRef(organization_id="nowhere"))), 404)
+    await check_refused(ask(organizations.Get(at=OrganizationRef(organization_id="nowhere"))), 404)

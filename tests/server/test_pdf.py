@@ -1,4 +1,4 @@
-"""PDFs: real ones, of a page, of a page with those below it, and of everything."""
+"""PDFs of a page, of a page with its subpages, and of a space. The PDFs are read with a PDF library."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from octavo.api import change_requests, content, pdf, spaces
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.server.handlers import revisions
 from octavo.server.world import World
-from tests.server.asking import Ask, Clock, refused, space_with, stand
-from tests.server.test_references import share
+from tests.server.asking import Ask, Clock, check_refused, replace_pages, space_with
+from tests.server.test_references import add_reusable_content
 from tests.server.writing import Desk, insert, update
 
 EVERYTHING = """# All of it
@@ -60,7 +60,7 @@ Greek αβγ, Cyrillic мир, Chinese 世界, a rocket 🚀 and \\</para> end.
 
 
 async def _pdf(ask: Ask, at: SpaceRef | ChangeRequestRef, user: str = "ada", **wanted: object) -> PdfReader:
-    """The PDF that is downloaded, without a key."""
+    """Download the PDF without a key, and return a reader of the PDF."""
     answer = await ask(pdf.Get.model_validate({"at": at, **wanted}), user)
     download = await ask.http("GET", answer.url, None)
     assert (download.status_code, download.headers["content-type"]) == (200, "application/pdf")
@@ -92,11 +92,11 @@ async def test_all_kinds_of_blocks_are_printed(ask: Ask) -> None:
     assert addresses == ['https://a.example/?a=1&b="2"']
 
 
-async def test_the_outline_is_the_tree(ask: Ask, world: World) -> None:
+async def test_outline_of_the_pdf_is_the_page_tree(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One", two="# Two", three="# Three")
     one, two, three = revisions.get_current(world, space.id)["pages"]
     group = {"id": "g", "type": "group", "title": "Group", "slug": "g", "pages": [three]}
-    await stand(ask, space, [{**one, "pages": [two]}, group])
+    await replace_pages(ask, space, [{**one, "pages": [two]}, group])
     reader = await _pdf(ask, space.ref)
     assert len(reader.pages) == 4
     outline = [_titles(entry) for entry in reader.outline]
@@ -105,20 +105,20 @@ async def test_the_outline_is_the_tree(ask: Ask, world: World) -> None:
 
 async def test_included_content_is_printed_in_its_place(ask: Ask, world: World) -> None:
     space = await space_with(ask, home='# Home\n\nBefore.\n\n{% include "../.gitbook/includes/note.md" %}\n\nAfter.\n')
-    share(world.for_user("ada"), space.id, note="Take care.")
+    add_reusable_content(world.for_user("ada"), space.id, note="Take care.")
     assert "Before. Take care. After." in _words(await _pdf(ask, space.ref))
 
 
 async def test_page_is_printed_with_or_without_subpages(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One", two="# Two", three="# Three")
     one, two, three = revisions.get_current(world, space.id)["pages"]
-    await stand(ask, space, [{**one, "pages": [two]}, three])
+    await replace_pages(ask, space, [{**one, "pages": [two]}, three])
     assert len((await _pdf(ask, space.ref, page="one")).pages) == 2
     alone = await _pdf(ask, space.ref, page="one", only=True)
     assert len(alone.pages) == 1
     assert "One" in _words(alone)
-    assert "page is required" in await refused(ask(pdf.Get(at=space.ref, only=True)), 400)
-    assert "The page “gone”" in await refused(ask(pdf.Get(at=space.ref, page="gone")), 404)
+    assert "page is required" in await check_refused(ask(pdf.Get(at=space.ref, only=True)), 400)
+    assert "The page “gone”" in await check_refused(ask(pdf.Get(at=space.ref, page="gone")), 404)
 
 
 async def test_change_request_is_printed_with_its_changes(ask: Ask) -> None:
@@ -126,13 +126,13 @@ async def test_change_request_is_printed_with_its_changes(ask: Ask) -> None:
     at = await desk.propose(update(await desk.id("One"), "# One\n\nNew words"))
     assert "New words" in _words(await _pdf(ask, at, "sam"))
     assert "Old words" in _words(await _pdf(ask, desk.space, "sam"))
-    await refused(ask(pdf.Get(at=at), "eve"), 404)
-    await refused(ask(pdf.Get(at=desk.space), "eve"), 404)
+    await check_refused(ask(pdf.Get(at=at), "eve"), 404)
+    await check_refused(ask(pdf.Get(at=desk.space), "eve"), 404)
     gone = at.model_copy(update={"change_request_id": "99"})
-    await refused(ask(pdf.Get(at=gone)), 404)
+    await check_refused(ask(pdf.Get(at=gone)), 404)
 
 
-async def test_pictures_of_the_space_are_shown(ask: Ask) -> None:
+async def test_images_of_the_space_are_printed(ask: Ask) -> None:
     drawn = BytesIO()
     Image.new("RGB", (40, 20), "red").save(drawn, "PNG")
     good = content.NewFile(
@@ -152,7 +152,7 @@ async def test_pictures_of_the_space_are_shown(ask: Ask) -> None:
     assert "[Far]" in said
 
 
-async def test_an_address_works_for_an_hour_and_cannot_be_made_up(ask: Ask, clock: Clock) -> None:
+async def test_pdf_url_expires_after_an_hour_and_cannot_be_forged(ask: Ask, clock: Clock) -> None:
     space = await space_with(ask, one="# One")
     url = (await ask(pdf.Get(at=space.ref))).url
     first = await ask.http("GET", url, None)
@@ -180,9 +180,9 @@ async def test_long_table_and_long_word_fit_the_paper(ask: Ask) -> None:
     assert "deep" in _words(reader)
 
 
-async def test_an_empty_space_has_a_pdf_too(ask: Ask) -> None:
+async def test_empty_space_has_a_pdf(ask: Ask) -> None:
     space = await space_with(ask, one="")
-    await stand(ask, space, [])
+    await replace_pages(ask, space, [])
     assert len((await _pdf(ask, space.ref)).pages) == 1
     at = (await ask(change_requests.Create(at=space.ref))).ref(space.ref)
     assert len((await _pdf(ask, at)).pages) == 1

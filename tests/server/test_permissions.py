@@ -7,7 +7,7 @@ from octavo.api.places import CollectionRef
 from octavo.api.spaces import Space
 from octavo.server.handlers.permissions import RANKS, require, role
 from octavo.server.world import Refusal, World
-from tests.server.asking import ACME, PEOPLE, Ask, refused, space_with
+from tests.server.asking import ACME, PEOPLE, Ask, check_refused, space_with
 
 ALLOWED = {
     "ada": {"view", "access", "comment", "edit", "review", "merge", "admin"},
@@ -19,7 +19,7 @@ ALLOWED = {
 }
 
 
-def _held(world: World, space: Space, user: str) -> str | None:
+def _role_of(world: World, space: Space, user: str) -> str | None:
     return role(world, world.store.get(f"/spaces/{space.id}"), user)
 
 
@@ -33,13 +33,13 @@ async def test_each_role_has_its_documented_permissions(ask: Ask, user: str) -> 
 @pytest.mark.parametrize("user", ["gil", "eve"])
 async def test_space_is_not_found_without_a_role(ask: Ask, user: str) -> None:
     space = await space_with(ask)
-    assert "space “" in await refused(ask(spaces.Get(at=space.ref), user), 404)
+    assert "space “" in await check_refused(ask(spaces.Get(at=space.ref), user), 404)
 
 
 async def test_default_access_limits_every_role_except_admin(ask: Ask, world: World) -> None:
     space = await space_with(ask)
     await ask(spaces.Update(at=space.ref, default_level="comment"))
-    held = {user: _held(world, space, user) for user in PEOPLE}
+    held = {user: _role_of(world, space, user) for user in PEOPLE}
     assert held == {
         "ada": "admin",
         "mia": "comment",
@@ -54,28 +54,28 @@ async def test_default_access_limits_every_role_except_admin(ask: Ask, world: Wo
 async def test_default_access_null_allows_only_admins(ask: Ask, world: World) -> None:
     space = await space_with(ask)
     await ask(spaces.Update(at=space.ref, default_level=None))
-    assert [user for user in PEOPLE if _held(world, space, user)] == ["ada"]
+    assert [user for user in PEOPLE if _role_of(world, space, user)] == ["ada"]
 
 
-async def test_inherit_takes_the_level_of_the_collection_around(ask: Ask, world: World) -> None:
+async def test_inherit_uses_the_level_of_the_collection(ask: Ask, world: World) -> None:
     outer = await ask(collections.Create(at=ACME, title="Outer"))
     inner = await ask(collections.Create(at=ACME, title="Inner", parent=outer.id))
     space = await space_with(ask, parent=inner.id)
     await ask(collections.Update(at=CollectionRef(collection_id=outer.id), default_level="edit"))
-    assert (_held(world, space, "mia"), _held(world, space, "sam")) == ("edit", "read")
+    assert (_role_of(world, space, "mia"), _role_of(world, space, "sam")) == ("edit", "read")
     await ask(collections.Update(at=CollectionRef(collection_id=inner.id), default_level="read"))
-    assert _held(world, space, "mia") == "read"
+    assert _role_of(world, space, "mia") == "read"
     await ask(spaces.Update(at=space.ref, default_level="review"))
-    assert _held(world, space, "mia") == "review"
+    assert _role_of(world, space, "mia") == "review"
 
 
-async def test_direct_role_counts_if_it_is_higher(ask: Ask, world: World) -> None:
+async def test_higher_direct_role_counts(ask: Ask, world: World) -> None:
     collection = await ask(collections.Create(at=ACME, title="Manuals"))
     space = await space_with(ask, parent=collection.id)
     world.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "comment"})
     world.store.put(f"/spaces/{space.id}/permissions/users/jun", {"id": "jun", "role": "read"})
     world.store.put(f"/collections/{collection.id}/permissions/users/sam", {"id": "sam", "role": "review"})
-    assert [_held(world, space, user) for user in ("gil", "jun", "sam")] == ["comment", "edit", "review"]
+    assert [_role_of(world, space, user) for user in ("gil", "jun", "sam")] == ["comment", "edit", "review"]
     assert (await ask(spaces.Get(at=space.ref), "gil")).permissions.comment
 
 

@@ -12,8 +12,8 @@ from octavo.api.places import CollectionRef, SiteRef, SpaceRef
 from octavo.api.wire import encode
 from octavo.server.app import Platform
 from tests.server.asking import ACME, PEOPLE, Ask, Clock
-from tests.server.test_who_may import LEAST, expected
-from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, furnish
+from tests.server.test_who_may import LEAST, expected_users
+from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, full_world
 
 TOLD = {
     "organization": {
@@ -42,7 +42,7 @@ LEAST_OF = {key: least for least, keys in LEAST.items() for key in keys}
 
 @pytest.mark.parametrize("user", PEOPLE)
 async def test_reported_permissions_match_allowed_requests(user: str) -> None:
-    platform = Platform(furnish(Clock()))
+    platform = Platform(full_world(Clock()))
     ask = Ask(platform)
     shelf = await ask(collections.Create(at=ACME, title="Shelf"))
     docs = next(each for each in (await ask(spaces.List(at=ACME))).items if each.title == "Docs")
@@ -62,7 +62,7 @@ async def test_reported_permissions_match_allowed_requests(user: str) -> None:
             continue
         told = answer.json()["permissions"]
         for name, write in TOLD[thing].items():
-            assert told[name] is (user in expected(write, LEAST_OF[write])), f"{thing}.{name}"
+            assert told[name] is (user in expected_users(write, LEAST_OF[write])), f"{thing}.{name}"
         if thing == "organization":
             for name, asked in (
                 ("listMembers", organizations.ListMembers(at=ACME)),

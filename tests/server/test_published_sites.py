@@ -10,27 +10,27 @@ from octavo.api import share_links, site_structure, sites, spaces
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import SiteRef
 from octavo.api.site_structure import SectionGroup, SiteSection
-from tests.server.asking import Ask, refused, space_with
+from tests.server.asking import Ask, check_refused, space_with
 from tests.server.publishing import a_site
 
 STRANGER = "eve"
 
 
-async def _published(ask: Ask, visibility: sites.Visibility, *titles: str) -> SiteRef:
+async def _publish_site(ask: Ask, visibility: sites.Visibility, *titles: str) -> SiteRef:
     at = await a_site(ask, *[await space_with(ask, title) for title in titles or ("Guide",)])
     await ask(sites.Update(at=at, visibility=visibility))
     await ask(sites.Publish(at=at))
     return at
 
 
-async def _key(ask: Ask, at: SiteRef) -> str:
-    """The secret of a new share link of a published site."""
+async def _new_share_key(ask: Ask, at: SiteRef) -> str:
+    """Create a share link for a published site, and return its secret."""
     link = await ask(share_links.Create(at=at, name="Press"))
     assert link.urls.published
     return link.urls.published.split("/")[-2]
 
 
-def _visits(at: SiteRef, share_key: str | None = None) -> list[Operation[Any]]:
+def _reads_of(at: SiteRef, share_key: str | None = None) -> list[Operation[Any]]:
     given = {"share_key": share_key} if share_key else {}
     kinds = (sites.GetPublished, site_structure.Get, site_structure.ListSections, site_structure.ListSiteSpaces)
     return [kind(at=at, **given) for kind in kinds]
@@ -38,7 +38,7 @@ def _visits(at: SiteRef, share_key: str | None = None) -> list[Operation[Any]]:
 
 async def test_publish_shows_and_unpublish_hides_a_site(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask, "Guide"))
-    assert "“Docs” is not published." in await refused(ask(sites.GetPublished(at=at)), 404)
+    assert "“Docs” is not published." in await check_refused(ask(sites.GetPublished(at=at)), 404)
     for _ in range(2):
         site = await ask(sites.Publish(at=at))
         assert isinstance(site, sites.Site)
@@ -47,7 +47,7 @@ async def test_publish_shows_and_unpublish_hides_a_site(ask: Ask) -> None:
     assert (found.site, found.structure.type, found.scripts) == (site, "siteSpaces", ())
     hidden = await ask(sites.Unpublish(at=at))
     assert (hidden.published, hidden.urls.published) == (False, None)
-    await refused(ask(sites.GetPublished(at=at)), 404)
+    await check_refused(ask(sites.GetPublished(at=at)), 404)
 
 
 def test_response_that_asks_for_payment_is_recognized() -> None:
@@ -60,44 +60,44 @@ async def test_site_without_spaces_cannot_be_published(ask: Ask) -> None:
     space = await space_with(ask)
     at = await a_site(ask, space)
     await ask(spaces.Delete(at=space.ref))
-    assert "“Docs” has no space to show" in await refused(ask(sites.Publish(at=at)), 409)
+    assert "“Docs” has no space to show" in await check_refused(ask(sites.Publish(at=at)), 409)
     await ask(spaces.Restore(at=space.ref))
     await ask(sites.Publish(at=at))
 
 
 @pytest.mark.parametrize("visibility", ["public", "unlisted"])
 async def test_public_site_is_visible_to_everyone(ask: Ask, visibility: sites.Visibility) -> None:
-    at = await _published(ask, visibility)
-    for op in _visits(at):
+    at = await _publish_site(ask, visibility)
+    for op in _reads_of(at):
         await ask(op, STRANGER)
     [space] = (await ask(site_structure.ListSiteSpaces(at=at), STRANGER)).items
     assert space.space
     found = await ask(spaces.Get(at=space.space.ref), STRANGER)
     assert (found.title, found.permissions.edit) == ("Guide", False)
-    await refused(ask(sites.Get(at=at), STRANGER), 404)
-    await refused(ask(spaces.Update(at=space.space.ref, title="Mine"), STRANGER), 404)
+    await check_refused(ask(sites.Get(at=at), STRANGER), 404)
+    await check_refused(ask(spaces.Update(at=space.space.ref, title="Mine"), STRANGER), 404)
     await ask(sites.Unpublish(at=at))
-    for op in (*_visits(at), spaces.Get(at=space.space.ref)):
-        await refused(ask(op, STRANGER), 404)
+    for op in (*_reads_of(at), spaces.Get(at=space.space.ref)):
+        await check_refused(ask(op, STRANGER), 404)
 
 
 async def test_site_with_share_links_needs_a_key(ask: Ask) -> None:
-    at = await _published(ask, "share-link")
-    key = await _key(ask, at)
-    for op in _visits(at, key):
+    at = await _publish_site(ask, "share-link")
+    key = await _new_share_key(ask, at)
+    for op in _reads_of(at, key):
         await ask(op, STRANGER)
         await ask(op, "sam")
-    for op in (*_visits(at), *_visits(at, "wrong")):
-        assert "There is no site" in await refused(ask(op, STRANGER), 404)
-    for op in _visits(at):
+    for op in (*_reads_of(at), *_reads_of(at, "wrong")):
+        assert "There is no site" in await check_refused(ask(op, STRANGER), 404)
+    for op in _reads_of(at):
         await ask(op, "sam")
-    for op in _visits(at, "wrong"):
-        await refused(ask(op, "sam"), 404)
+    for op in _reads_of(at, "wrong"):
+        await check_refused(ask(op, "sam"), 404)
 
 
 async def test_urls_contain_the_key_of_the_request(ask: Ask) -> None:
-    at = await _published(ask, "share-link", "Guide", "API")
-    key, start = await _key(ask, at), f"http://octavo.test/published/acme/{at.site_id}/"
+    at = await _publish_site(ask, "share-link", "Guide", "API")
+    key, start = await _new_share_key(ask, at), f"http://octavo.test/published/acme/{at.site_id}/"
     shown = (await ask(site_structure.ListSiteSpaces(at=at, share_key=key), STRANGER)).items
     assert [each.urls.published for each in shown] == [f"{start}{key}/", f"{start}{key}/api/"]
     shown = (await ask(site_structure.ListSiteSpaces(at=at))).items
@@ -105,35 +105,35 @@ async def test_urls_contain_the_key_of_the_request(ask: Ask) -> None:
 
 
 async def test_key_of_a_share_link_opens_the_spaces_of_its_site(ask: Ask) -> None:
-    at = await _published(ask, "share-link")
-    key = await _key(ask, at)
+    at = await _publish_site(ask, "share-link")
+    key = await _new_share_key(ask, at)
     space = (await ask(site_structure.ListSiteSpaces(at=at))).items[0].space
     assert space
     assert (await ask(spaces.Get(at=space.ref, share_key=key), STRANGER)).id == space.id
-    await refused(ask(spaces.Get(at=space.ref), STRANGER), 404)
+    await check_refused(ask(spaces.Get(at=space.ref), STRANGER), 404)
     other = await space_with(ask, "Other")
-    await refused(ask(spaces.Get(at=other.ref, share_key=key), STRANGER), 404)
+    await check_refused(ask(spaces.Get(at=other.ref, share_key=key), STRANGER), 404)
     await ask(spaces.Delete(at=space.ref))
-    await refused(ask(spaces.Get(at=space.ref, share_key=key), STRANGER), 404)
+    await check_refused(ask(spaces.Get(at=space.ref, share_key=key), STRANGER), 404)
 
 
 async def test_inactive_or_deleted_share_link_opens_nothing(ask: Ask) -> None:
-    at = await _published(ask, "share-link")
-    key, other = await _key(ask, at), await _key(ask, at)
+    at = await _publish_site(ask, "share-link")
+    key, other = await _new_share_key(ask, at), await _new_share_key(ask, at)
     [link, _] = (await ask(share_links.List(at=at))).items
     await ask(share_links.Update(at=at, share_link_id=link.id, active=False))
-    await refused(ask(sites.GetPublished(at=at, share_key=key), STRANGER), 404)
+    await check_refused(ask(sites.GetPublished(at=at, share_key=key), STRANGER), 404)
     await ask(sites.GetPublished(at=at, share_key=other), STRANGER)
     await ask(share_links.Update(at=at, share_link_id=link.id, active=True))
     await ask(sites.GetPublished(at=at, share_key=key), STRANGER)
     await ask(share_links.Delete(at=at, share_link_id=link.id))
-    await refused(ask(sites.GetPublished(at=at, share_key=key), STRANGER), 404)
+    await check_refused(ask(sites.GetPublished(at=at, share_key=key), STRANGER), 404)
 
 
 async def test_site_with_visitor_sign_in_is_hidden_from_strangers(ask: Ask) -> None:
-    at = await _published(ask, "visitor-auth")
-    for op in _visits(at, "any"):
-        await refused(ask(op, STRANGER), 404)
+    at = await _publish_site(ask, "visitor-auth")
+    for op in _reads_of(at, "any"):
+        await check_refused(ask(op, STRANGER), 404)
     assert (await ask(sites.GetPublished(at=at), "sam")).site.visibility == "visitor-auth"
 
 
@@ -142,12 +142,12 @@ async def test_visitors_see_all_spaces_and_members_the_permitted_ones(ask: Ask) 
     at = await a_site(ask, open_one, closed)
     await ask(spaces.Update(at=closed.ref, default_level=None))
 
-    async def seen(user: str) -> list[str]:
+    async def visible_titles(user: str) -> list[str]:
         return [each.title for each in (await ask(site_structure.ListSiteSpaces(at=at), user)).items]
 
-    assert (await seen("ada"), await seen("sam")) == (["Open", "Closed"], ["Open"])
+    assert (await visible_titles("ada"), await visible_titles("sam")) == (["Open", "Closed"], ["Open"])
     await ask(sites.Publish(at=at))
-    assert (await seen("sam"), await seen(STRANGER)) == (["Open", "Closed"], ["Open", "Closed"])
+    assert (await visible_titles("sam"), await visible_titles(STRANGER)) == (["Open", "Closed"], ["Open", "Closed"])
 
 
 async def test_empty_sections_are_hidden_from_visitors(ask: Ask) -> None:
@@ -194,8 +194,8 @@ async def test_each_section_has_its_own_url(ask: Ask) -> None:
 
 
 async def test_unknown_site_has_no_published_content(ask: Ask) -> None:
-    for op in _visits(SiteRef(organization_id="acme", site_id="none")):
-        assert "There is no site “none”" in await refused(ask(op), 404)
+    for op in _reads_of(SiteRef(organization_id="acme", site_id="none")):
+        assert "There is no site “none”" in await check_refused(ask(op), 404)
 
 
 async def test_published_structure_has_titles_and_icons(ask: Ask) -> None:

@@ -11,19 +11,19 @@ from octavo.api.redirects import Redirect, ToPage, ToSection, ToSpace
 from octavo.api.spaces import Space
 from octavo.server.handlers.site_settings import normalize_path
 from octavo.server.world import Refusal
-from tests.server.asking import Ask, refused, space_with
+from tests.server.asking import Ask, check_refused, space_with
 from tests.server.publishing import a_site
 
 
-async def _docs(ask: Ask) -> tuple[SiteRef, Space, str]:
-    """A site with one space, the space, and the id of its site space."""
+async def _site_with_space(ask: Ask) -> tuple[SiteRef, Space, str]:
+    """Create a site with one space. Return the site, the space, and the id of the site space."""
     space = await space_with(ask, home="# Home", guide="# Guide")
     at = await a_site(ask, space)
     placed = (await ask(site_structure.ListSiteSpaces(at=at))).items
     return at, space, placed[0].id
 
 
-async def _made(ask: Ask, at: SiteRef, source: str, destination: Any) -> Redirect:
+async def _create(ask: Ask, at: SiteRef, source: str, destination: Any) -> Redirect:
     return await ask(redirects.Create(at=at, source=source, destination=destination))
 
 
@@ -32,8 +32,8 @@ async def _target(ask: Ask, at: SiteRef, source: str) -> str:
 
 
 async def test_redirect_is_created_changed_and_deleted(ask: Ask) -> None:
-    at, _, placed = await _docs(ask)
-    made = await _made(ask, at, "/old", ToSpace(site_space_id=placed))
+    at, _, placed = await _site_with_space(ask)
+    made = await _create(ask, at, "/old", ToSpace(site_space_id=placed))
     assert (made.source, made.destination.kind, made.destination.site_space_id) == ("/old", "site-space", placed)
     assert ask.last.json()["object"] == "site-redirect"
     update = redirects.Update(at=at, site_redirect_id=made.id, source="/older")
@@ -47,23 +47,23 @@ async def test_redirect_is_created_changed_and_deleted(ask: Ask) -> None:
     await ask(delete)
     await ask(delete)
     assert (await ask(redirects.List(at=at))).items == ()
-    sentence = await refused(ask(update), 404)
+    sentence = await check_refused(ask(update), 404)
     assert sentence == f"There is no redirect “{made.id}” here, or you do not have access."
 
 
 async def test_source_of_a_redirect_is_unique_in_any_spelling(ask: Ask) -> None:
-    at, _, placed = await _docs(ask)
+    at, _, placed = await _site_with_space(ask)
     there = ToSpace(site_space_id=placed)
-    made = await _made(ask, at, "/a%62c/%c3%a9/./x", there)
+    made = await _create(ask, at, "/a%62c/%c3%a9/./x", there)
     assert made.source == "/abc/%C3%A9/x"
-    sentence = await refused(_made(ask, at, "/abc/%C3%a9/y/../x", there), 409)
+    sentence = await check_refused(_create(ask, at, "/abc/%C3%a9/y/../x", there), 409)
     assert sentence.startswith("There is already a redirect from /abc/%C3%A9/x.")
-    other = await _made(ask, at, "/other", there)
-    await refused(ask(redirects.Update(at=at, site_redirect_id=other.id, source="/abc/%C3%A9/x")), 409)
+    other = await _create(ask, at, "/other", there)
+    await check_refused(ask(redirects.Update(at=at, site_redirect_id=other.id, source="/abc/%C3%A9/x")), 409)
     same = redirects.Update(at=at, site_redirect_id=made.id, source="/abc/%c3%a9/x", destination=there)
     assert (await ask(same)).source == made.source
-    elsewhere, _, placed = await _docs(ask)
-    assert (await _made(ask, elsewhere, "/other", ToSpace(site_space_id=placed))).source == "/other"
+    elsewhere, _, placed = await _site_with_space(ask)
+    assert (await _create(ask, elsewhere, "/other", ToSpace(site_space_id=placed))).source == "/other"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_no_redirect_starts_at_the_root(source: str) -> None:
     ["", "/", "a", "/a/", "//a", "/a//b", "/a b", "/é", "/a?b", "/a#b", "/%2", "/%zz", "/a\n", "/" + "x" * 512],
 )
 async def test_invalid_source_is_refused_by_client_and_server(ask: Ask, source: str) -> None:
-    at, _, placed = await _docs(ask)
+    at, _, placed = await _site_with_space(ask)
     with pytest.raises(ValidationError):
         redirects.Resolve(at=at, source=source)
     url = f"/v1/orgs/acme/sites/{at.site_id}"
@@ -129,60 +129,60 @@ async def test_destinations_are_of_three_kinds(ask: Ask, body: dict[str, Any], s
 
 
 async def test_destination_must_exist(ask: Ask) -> None:
-    at, _, placed = await _docs(ask)
+    at, _, placed = await _site_with_space(ask)
     for destination, noun in (
         (ToSection(site_section_id="none"), "section"),
         (ToSpace(site_space_id="none"), "site space"),
         (ToPage(site_space_id="none", page_id="guide"), "site space"),
         (ToPage(site_space_id=placed, page_id="none"), "page"),
     ):
-        sentence = await refused(_made(ask, at, "/old", destination), 404)
+        sentence = await check_refused(_create(ask, at, "/old", destination), 404)
         assert sentence == f"There is no {noun} “none” here, or you do not have access."
     assert (await ask(redirects.List(at=at))).items == ()
 
 
 async def test_url_resolves_to_a_space_or_page(ask: Ask) -> None:
-    at, handbook, placed = await _docs(ask)
-    start = (await ask(sites.Publish(at=at))).urls.published  # type: ignore[union-attr]  # a basic site needs no checkout
+    at, handbook, placed = await _site_with_space(ask)
+    start = (await ask(sites.Publish(at=at))).urls.published  # type: ignore[union-attr]  # a basic site is created without a checkout
     assert start
     other = await space_with(ask, "API", home="# Home", calls="# Calls")
     second = await ask(site_structure.CreateSiteSpace(at=at, space_id=other.id))
-    await _made(ask, at, "/space", ToSpace(site_space_id=placed))
-    await _made(ask, at, "/home", ToPage(site_space_id=placed, page_id="home"))
-    await _made(ask, at, "/guide", ToPage(site_space_id=placed, page_id="guide"))
-    await _made(ask, at, "/api", ToSpace(site_space_id=second.id))
-    await _made(ask, at, "/calls", ToPage(site_space_id=second.id, page_id="calls"))
+    await _create(ask, at, "/space", ToSpace(site_space_id=placed))
+    await _create(ask, at, "/home", ToPage(site_space_id=placed, page_id="home"))
+    await _create(ask, at, "/guide", ToPage(site_space_id=placed, page_id="guide"))
+    await _create(ask, at, "/api", ToSpace(site_space_id=second.id))
+    await _create(ask, at, "/calls", ToPage(site_space_id=second.id, page_id="calls"))
     resolved = await ask(redirects.Resolve(at=at, source="/gu%69de"), "sam")
     assert (resolved.redirect.source, resolved.target) == ("/guide", f"{start}guide")
     assert await _target(ask, at, "/space") == start
     assert await _target(ask, at, "/home") == start
     assert await _target(ask, at, "/api") == f"{start}{second.path}/"
     assert await _target(ask, at, "/calls") == f"{start}{second.path}/calls"
-    assert await refused(ask(redirects.Resolve(at=at, source="/none")), 404) == (
+    assert await check_refused(ask(redirects.Resolve(at=at, source="/none")), 404) == (
         "No redirect on this site starts at /none."
     )
     await ask(spaces.Delete(at=handbook.ref))
-    await refused(ask(redirects.Resolve(at=at, source="/guide")), 404)
+    await check_refused(ask(redirects.Resolve(at=at, source="/guide")), 404)
 
 
 async def test_url_resolves_to_a_section(ask: Ask) -> None:
-    at, _, _ = await _docs(ask)
+    at, _, _ = await _site_with_space(ask)
     other = await space_with(ask, "API", home="# Home", calls="# Calls")
     section = await ask(site_structure.CreateSection(at=at, space_id=other.id, title="Interface"))
     await ask(sites.Publish(at=at))
-    await _made(ask, at, "/api", ToSection(site_section_id=section.id))
-    await _made(ask, at, "/calls", ToPage(site_space_id=section.site_spaces[0].id, page_id="calls"))
+    await _create(ask, at, "/api", ToSection(site_section_id=section.id))
+    await _create(ask, at, "/calls", ToPage(site_space_id=section.site_spaces[0].id, page_id="calls"))
     target = await _target(ask, at, "/api")
     assert target.endswith(f"/{section.path}/")
     assert await _target(ask, at, "/calls") == f"{target}calls"
     await ask(site_structure.DeleteSection(at=at, site_section_id=section.id))
-    sentence = await refused(ask(redirects.Resolve(at=at, source="/api")), 404)
+    sentence = await check_refused(ask(redirects.Resolve(at=at, source="/api")), 404)
     assert sentence == f"There is no section “{section.id}” here, or you do not have access."
 
 
-async def test_visitors_come_with_a_share_key(ask: Ask) -> None:
-    at, _, placed = await _docs(ask)
-    await _made(ask, at, "/old", ToSpace(site_space_id=placed))
+async def test_visitor_resolves_urls_with_a_share_key(ask: Ask) -> None:
+    at, _, placed = await _site_with_space(ask)
+    await _create(ask, at, "/old", ToSpace(site_space_id=placed))
     await ask(sites.Update(at=at, visibility="share-link"))
     await ask(sites.Publish(at=at))
     link = await ask(share_links.Create(at=at, name="Press"))
@@ -190,14 +190,14 @@ async def test_visitors_come_with_a_share_key(ask: Ask) -> None:
     resolve = redirects.Resolve(at=at, source="/old", share_key=key)
     assert (await ask(resolve, "eve")).target == link.urls.published
     for refusal in ("wrong", None):
-        await refused(ask(redirects.Resolve(at=at, source="/old", share_key=refusal), "eve"), 404)
+        await check_refused(ask(redirects.Resolve(at=at, source="/old", share_key=refusal), "eve"), 404)
     await ask(share_links.Update(at=at, share_link_id=link.id, active=False))
-    await refused(ask(resolve, "eve"), 404)
+    await check_refused(ask(resolve, "eve"), 404)
 
 
 async def test_list_of_redirects_is_paged_and_searched(ask: Ask) -> None:
-    at, _, placed = await _docs(ask)
-    made = [await _made(ask, at, f"/{name}", ToSpace(site_space_id=placed)) for name in ("Old", "new", "older")]
+    at, _, placed = await _site_with_space(ask)
+    made = [await _create(ask, at, f"/{name}", ToSpace(site_space_id=placed)) for name in ("Old", "new", "older")]
     first = await ask(redirects.List(at=at, limit=2))
     assert first.next is not None
     rest = await ask(redirects.List(at=at, limit=2, page=first.next.page))
@@ -206,13 +206,13 @@ async def test_list_of_redirects_is_paged_and_searched(ask: Ask) -> None:
 
 
 async def test_redirects_need_permission_to_change_the_site(ask: Ask) -> None:
-    at, _, placed = await _docs(ask)
-    made = await _made(ask, at, "/old", ToSpace(site_space_id=placed))
+    at, _, placed = await _site_with_space(ask)
+    made = await _create(ask, at, "/old", ToSpace(site_space_id=placed))
     for op in (
         redirects.Create(at=at, source="/mine", destination=ToSpace(site_space_id=placed)),
         redirects.Update(at=at, site_redirect_id=made.id, source="/mine"),
         redirects.Delete(at=at, site_redirect_id=made.id),
     ):
-        assert "need the Creator role" in await refused(ask(op, "tom"), 403)
-    await refused(ask(redirects.List(at=at), "eve"), 404)
+        assert "need the Creator role" in await check_refused(ask(op, "tom"), 403)
+    await check_refused(ask(redirects.List(at=at), "eve"), 404)
     assert (await ask(redirects.List(at=at), "sam")).items == (made,)

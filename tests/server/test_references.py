@@ -1,4 +1,4 @@
-"""Pages as they are asked for: what they include in its place, their links by id."""
+"""Pages with included content inserted in its place, and with links by id."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.server.writing import Desk, update
 NOTE = "{% hint %}\nTake care, see [the guide](../../guide.md).\n{% endhint %}\n"
 
 
-def share(world: World, space_id: str, **texts: str) -> None:
-    """Give a space reusable content, by id."""
+def add_reusable_content(world: World, space_id: str, **texts: str) -> None:
+    """Add reusable content to a space. Each keyword is an id and its text."""
     items = [{"id": name, "title": name, "text": world.store.put_blob(text)} for name, text in texts.items()]
     here = revisions.get_current(world, space_id)
     revisions.set_current(world, space_id, revisions.add_next(world, here, reusableContents=items))
 
 
-async def read(ask: Ask, desk: Desk, title: str, **how: Any) -> str:
+async def read_page(ask: Ask, desk: Desk, title: str, **how: Any) -> str:
     op = content.GetPage(at=desk.space, page_id=await desk.id(title), format="markdown", **how)
     return (await ask(op)).markdown or ""
 
@@ -34,16 +34,16 @@ async def read(ask: Ask, desk: Desk, title: str, **how: Any) -> str:
 async def test_included_content_is_inserted_on_request(ask: Ask, world: World) -> None:
     text = '# Home\n\n* one\n  {% include "../.gitbook/includes/note.md" %}\n\n```\n{% include "note" %}\n```\n'
     desk = await Desk.open(ask, text, "# Guide")
-    share(world.for_user("ada"), desk.space.space_id, note=NOTE)
-    assert await read(ask, desk, "Home") == text
+    add_reusable_content(world.for_user("ada"), desk.space.space_id, note=NOTE)
+    assert await read_page(ask, desk, "Home") == text
     for wanted in (True, "reusable-contents"):
-        whole = await read(ask, desk, "Home", dereferenced=wanted)
+        whole = await read_page(ask, desk, "Home", dereferenced=wanted)
         assert [block.kind for block in parse(whole).walk()][:6] == [
             *("heading", "list", "item", "paragraph", "include", "hint")
         ]
         assert "[the guide](guide.md)" in whole
         assert '```\n{% include "note" %}\n```' in whole
-    assert await read(ask, desk, "Home", dereferenced=False) == text
+    assert await read_page(ask, desk, "Home", dereferenced=False) == text
 
 
 async def test_links_to_pages_and_files_are_returned_by_id_on_request(ask: Ask) -> None:
@@ -56,14 +56,14 @@ async def test_links_to_pages_and_files_are_returned_by_id_on_request(ask: Ask) 
     await desk.publish(update(await desk.id("Home"), text))
     by_id = text.replace("](guide.md#part)", f"](/pages/{guide}#part)").replace('"guide.md"', f'"/pages/{guide}"')
     by_id = by_id.replace("[guide.md](guide.md)", f"[guide.md](/pages/{guide})")
-    assert await read(ask, desk, "Home", refs="stable") == by_id
-    assert await read(ask, desk, "Home", refs="relative") == text
+    assert await read_page(ask, desk, "Home", refs="stable") == by_id
+    assert await read_page(ask, desk, "Home", refs="relative") == text
 
 
 async def test_comment_on_an_included_block_is_accepted(ask: Ask, world: World) -> None:
     desk = await Desk.open(ask, '# Home\n\n{% include "note" %}\n', "# Guide")
-    share(world.for_user("ada"), desk.space.space_id, note=NOTE)
-    included = parse(await read(ask, desk, "Home", dereferenced=True)).blocks[1]
+    add_reusable_content(world.for_user("ada"), desk.space.space_id, note=NOTE)
+    included = parse(await read_page(ask, desk, "Home", dereferenced=True)).blocks[1]
     body = Markdown(markdown="Which care?")
     words = included.children[0].children[0]
     asked = comments.Create(at=desk.space, body=body, page=await desk.id("Home"), node=words.key)
@@ -122,7 +122,7 @@ def test_file_is_included_by_path_with_links_relative_to_it() -> None:
     store.close()
 
 
-def test_content_included_many_times_brings_no_more_than_a_page_can_hold() -> None:
+def test_repeated_included_content_is_limited_to_the_page_size() -> None:
     store = Store()
     texts = {"a": "x" * 1000, **{name: f'{{% include "{below}" %}}\n' * 90 for name, below in ("ba", "cb", "dc")}}
     items = [{"id": name, "title": name, "text": store.put_blob(text)} for name, text in texts.items()]

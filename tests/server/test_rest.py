@@ -37,7 +37,7 @@ def test_full_last_page_has_no_next() -> None:
     assert "next" not in rest.paginate(LISTING.model_copy(update={"limit": 7}), NUMBERS)
 
 
-def test_fifty_come_by_default() -> None:
+def test_list_has_fifty_items_by_default() -> None:
     answer = rest.paginate(LISTING, [(number, {"id": "k"}) for number in range(51)])
     assert (len(answer["items"]), answer["count"]) == (50, 51)
 
@@ -51,7 +51,7 @@ def test_cursor_stays_consistent_while_items_change(descending: bool) -> None:
     op = LISTING.model_copy(update={"limit": 3})
     ordered = NUMBERS[::-1] if descending else NUMBERS
     first = rest.paginate(op, ordered, descending=descending)
-    later = [*ordered[:1], *ordered[3:]]  # those read last are gone
+    later = [*ordered[:1], *ordered[3:]]  # The last items of the first page were deleted.
     extra = [(0, {"id": "new"})] if descending is False else [(9, {"id": "new"})]
     second = rest.paginate(_next(op, first), extra + later, descending=descending)
     assert _ids(second) == (["k4", "k3", "k2"] if descending else ["k4", "k5", "k6"])
@@ -70,7 +70,7 @@ def test_only_items_of_the_page_are_presented() -> None:
     assert shown == ["k1", "k2"]
 
 
-async def test_a_list_takes_0_to_1000_at_a_time(ask: Ask) -> None:
+async def test_limit_of_a_list_is_0_to_1000(ask: Ask) -> None:
     for limit, sentence in (("1001", "limit may be at most 1000."), ("-1", "limit must be at least 0.")):
         answer = await ask.http("GET", f"/v1/orgs?limit={limit}")
         assert (answer.status_code, answer.json()["error"]["message"]) == (400, sentence)
@@ -85,7 +85,7 @@ def test_undocumented_null_is_refused() -> None:
     assert rest.request_fields(organizations.Update.model_validate({"at": at, "logo": None})) == {"logo": None}
 
 
-def test_every_operation_is_answered(platform: Platform) -> None:
+def test_every_operation_has_a_handler(platform: Platform) -> None:
     left = []
     for op, spec in load().items():
         handler = rest.handle.dispatch(op)

@@ -1,4 +1,4 @@
-"""Reviews of change requests, and who is asked for one."""
+"""Reviews of change requests, and requested reviewers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def test_review_belongs_to_its_revision(ask: Ask) -> None:
     assert [(each.revision, each.outdated) for each in listed] == [(review.revision, False)]
 
 
-async def test_a_newer_review_of_the_same_person_outdates_the_older(ask: Ask) -> None:
+async def test_new_review_of_a_user_outdates_the_older_review(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     await ask(reviews.Submit(at=at, status="changes-requested"), "tom")
@@ -112,7 +112,7 @@ async def test_review_request_needs_a_permitted_reviewer(ask: Ask, user: str, st
     assert (await ask(reviews.ListRequested(at=at))).items == ()
 
 
-async def test_reviewing_takes_the_role_review(ask: Ask) -> None:
+async def test_review_needs_the_reviewer_role(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     with pytest.raises(Refusal, match="need the Reviewer role") as refused:
@@ -120,7 +120,7 @@ async def test_reviewing_takes_the_role_review(ask: Ask) -> None:
     assert refused.value.status == 403
 
 
-async def test_an_empty_review_comment_is_refused_with_the_review(ask: Ask) -> None:
+async def test_review_with_an_empty_comment_is_refused(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     with pytest.raises(Refusal, match="empty"):

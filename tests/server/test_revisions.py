@@ -1,4 +1,4 @@
-"""Revisions: made once, never changed, and where the primary content stands."""
+"""Revisions never change, and main refers to one revision."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from octavo.server.store import Json
 from octavo.server.world import World
 
 
-def space_with(world: World, markdown: str) -> Json:
+def create_space_with(world: World, markdown: str) -> Json:
     space = spaces.create_space(world, "acme", title="Docs")
     return revisions.set_current(world, space["id"], revisions.add_first(world, space, markdown))
 
 
 def test_first_revision_has_one_page_named_by_its_heading(world: World) -> None:
-    space = space_with(world.for_user("ada"), "# Welcome\n\nwords")
+    space = create_space_with(world.for_user("ada"), "# Welcome\n\nwords")
     revision = revisions.get_current(world, space["id"])
     (page,) = revision["pages"]
     assert (page["title"], page["slug"], page["path"]) == ("Welcome", "welcome", "")
@@ -24,7 +24,7 @@ def test_first_revision_has_one_page_named_by_its_heading(world: World) -> None:
 
 
 def test_next_revision_keeps_unchanged_content(world: World) -> None:
-    space = space_with(world.for_user("ada"), "# Welcome")
+    space = create_space_with(world.for_user("ada"), "# Welcome")
     before = revisions.get_current(world, space["id"])
     page = revisions.new_page(world, "Second", "words")
     after = revisions.add_next(world.for_user("jun"), before, pages=[*before["pages"], page])
@@ -40,8 +40,8 @@ def test_equal_texts_are_stored_once(world: World) -> None:
     assert "text" not in revisions.with_text(world, one, "")
 
 
-def test_moving_the_primary_content_dates_the_space(world: World) -> None:
-    space = space_with(world, "# Welcome")
+def test_new_main_revision_updates_the_time_of_the_space(world: World) -> None:
+    space = create_space_with(world, "# Welcome")
     before = revisions.get_current(world, space["id"])
     after = revisions.add_next(world, before, pages=[])
     moved = revisions.set_current(world, space["id"], after)
@@ -50,7 +50,7 @@ def test_moving_the_primary_content_dates_the_space(world: World) -> None:
 
 def test_content_of_a_change_request_is_not_in_main_before_the_merge(world: World) -> None:
     world = world.for_user("ada")
-    space = space_with(world, "# Welcome")
+    space = create_space_with(world, "# Welcome")
     change_request = create(world, space["id"], "More")
     before = revisions.get_current(world, space["id"])
     page = revisions.new_page(world, "Second", "words")

@@ -16,8 +16,8 @@ from octavo.server.search_index import split_sections
 from octavo.server.store import Json, Store
 from octavo.server.world import World
 from tests.api.test_folding import ALIKE
-from tests.server.asking import ACME, Ask, refused, space_with, stand
-from tests.server.test_references import share
+from tests.server.asking import ACME, Ask, check_refused, replace_pages, space_with
+from tests.server.test_references import add_reusable_content
 
 GUIDE = """# Guide
 
@@ -103,7 +103,7 @@ async def test_section_is_found_with_anchor_title_and_text(ask: Ask) -> None:
     assert section.body == "Nothing works? Configure it again."
 
 
-async def test_a_title_counts_for_more_than_a_text(ask: Ask) -> None:
+async def test_match_in_the_title_ranks_before_match_in_the_text(ask: Ask) -> None:
     space = await space_with(ask, first="Say merge once.", merge="# Merge\n\nHow it goes.", third="merge " + "x " * 90)
     assert (await _titles(ask, space, "merge"))[0] == "Merge"
 
@@ -191,7 +191,7 @@ async def test_mentions_show_titles_and_diagrams_show_labels(ask: Ask) -> None:
     assert await _titles(ask, space, "flowchart") == []
 
 
-async def test_a_query_has_at_most_512_characters(ask: Ask) -> None:
+async def test_query_has_at_most_512_characters(ask: Ask) -> None:
     space = await space_with(ask)
     answer = await ask.http("GET", f"/v1/spaces/{space.id}/search?query={'x' * 513}")
     assert answer.json()["error"]["message"] == "query may have at most 512 characters."
@@ -213,11 +213,11 @@ async def test_results_are_paged(ask: Ask) -> None:
     assert sorted(seen) == [f"page{number}" for number in range(5)]
 
 
-async def test_search_follows_the_primary_content(ask: Ask, world: World) -> None:
+async def test_search_finds_only_the_current_main_content(ask: Ask, world: World) -> None:
     space = await space_with(ask, kept="alpha", changed="beta", gone="gamma")
     current = revisions.get_current(world, space.id)["pages"]
     changed = revisions.with_text(world, current[1], "delta")
-    space = await stand(ask, space, [current[0], changed])
+    space = await replace_pages(ask, space, [current[0], changed])
     found = {word: await _titles(ask, space, word) for word in ("alpha", "beta", "gamma", "delta")}
     assert found == {"alpha": ["Kept"], "beta": [], "gamma": [], "delta": ["Changed"]}
     assert await _titles(ask, space, "chang") == ["Changed"]
@@ -228,12 +228,12 @@ async def test_only_changed_pages_are_indexed_again(ask: Ask, world: World) -> N
     for page in ("kept", "changed"):
         world.store.index(space.id, page, [("", "Marked", "marker")])
     kept, changed = revisions.get_current(world, space.id)["pages"]
-    await stand(ask, space, [{**changed, "title": "Renamed"}, kept])
+    await replace_pages(ask, space, [{**changed, "title": "Renamed"}, kept])
     assert await _titles(ask, space, "marker") == ["Kept"]
     assert await _titles(ask, space, "beta") == ["Renamed"]
 
 
-async def test_an_organization_is_searched_in_all_spaces_the_caller_sees(ask: Ask, world: World) -> None:
+async def test_organization_search_covers_all_visible_spaces(ask: Ask, world: World) -> None:
     open_one = await space_with(ask, "Open", page="needle")
     hidden = await space_with(ask, "Hidden", page="needle in a heap")
     gone = await space_with(ask, "Gone", page="needle")
@@ -247,8 +247,8 @@ async def test_an_organization_is_searched_in_all_spaces_the_caller_sees(ask: As
     assert await titles("ada") == [("Hidden", 1), ("Open", 1)]
     assert await titles("sam") == [("Open", 1)]
     assert await titles("gil") == []
-    await refused(ask(search.InOrganization(at=ACME, query="needle"), "eve"), 404)
-    await refused(ask(search.InSpace(at=hidden.ref, query="needle"), "sam"), 404)
+    await check_refused(ask(search.InOrganization(at=ACME, query="needle"), "eve"), 404)
+    await check_refused(ask(search.InSpace(at=hidden.ref, query="needle"), "sam"), 404)
     assert open_one.title == "Open"
 
 
@@ -262,11 +262,11 @@ async def test_hostile_text_is_found_unchanged(ask: Ask) -> None:
 async def test_pages_are_found_by_current_included_content(ask: Ask, world: World) -> None:
     space = await space_with(ask, one='# One\n\n{% include "note" %}\n', two="# Two\n\nInclude nothing.")
     assert await _titles(ask, space, "octopus") == []
-    share(world.for_user("ada"), space.id, note="Mind the octopus.")
+    add_reusable_content(world.for_user("ada"), space.id, note="Mind the octopus.")
     assert await _titles(ask, space, "octopus") == ["One"]
-    share(world.for_user("ada"), space.id, note="Mind the squid.")
+    add_reusable_content(world.for_user("ada"), space.id, note="Mind the squid.")
     assert (await _titles(ask, space, "squid"), await _titles(ask, space, "octopus")) == (["One"], [])
-    share(world.for_user("ada"), space.id)
+    add_reusable_content(world.for_user("ada"), space.id)
     assert await _titles(ask, space, "squid") == []
     assert await _titles(ask, space, "nothing") == ["Two"]
 
@@ -279,14 +279,15 @@ async def test_text_is_found_in_every_notation(ask: Ask, pair: tuple[str, str], 
     assert await _titles(ask, space, typed) == ["One"]
     (hit,) = await _find(ask, space, typed)
     (section,) = hit.sections
-    assert safe_text(there).split()[0] in section.body  # as it was written
+    assert safe_text(there).split()[0] in section.body  # The result has the original letters.
 
 
 async def test_index_of_an_older_version_is_searched_and_updated(tmp_path: Path) -> None:
     store = Store(tmp_path / "library.db")
     store.index("s", "p", [("", "Straße", "Maße und die ΣΟΦΟΣ in getStationId")])
     store.close()
-    with closing(sqlite3.connect(tmp_path / "library.db")) as old, old:  # as it was before words were folded
+    # The schema before case folding was introduced.
+    with closing(sqlite3.connect(tmp_path / "library.db")) as old, old:
         old.execute("DROP TABLE words")
         old.execute("ALTER TABLE sections DROP COLUMN parts")
         old.execute(

@@ -41,18 +41,18 @@ ATTACKS = [
 
 @pytest.fixture
 async def port(platform: Platform) -> AsyncIterator[int]:
-    """The port of a platform that is served."""
-    started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    running = asyncio.create_task(serve(platform, 0, started.set_result))
+    """Serve the platform and yield its port."""
+    stop_server: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    running = asyncio.create_task(serve(platform, 0, stop_server.set_result))
     async with asyncio.timeout(20):
-        yield int((await started).rpartition(":")[2])
+        yield int((await stop_server).rpartition(":")[2])
     running.cancel()
     with suppress(asyncio.CancelledError):
         await running
 
 
 async def _raw(port: int, request: str | bytes) -> str:
-    """The answer to bytes as they are, headers and body."""
+    """Send raw bytes. Return the complete response with its headers."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request.encode("latin-1") if isinstance(request, str) else request)
     with suppress(ConnectionError):
@@ -103,7 +103,7 @@ async def test_chunked_body_ignores_a_content_length(port: int) -> None:
 async def test_requests_over_the_limit_get_503(port: int) -> None:
     head = f"HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{KEY}"
     writers = []
-    for _ in range(REQUEST_LIMIT):  # whose bodies do not come
+    for _ in range(REQUEST_LIMIT):  # The bodies of these requests never arrive.
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"POST /v1/orgs {head}Content-Length: 2\r\n\r\n".encode())
         writers.append(writer)
@@ -133,14 +133,14 @@ async def test_server_listens_only_on_loopback(port: int) -> None:
 async def test_server_stops_on_a_signal_and_can_start_again(platform: Platform, number: signal.Signals) -> None:
     origins: list[str] = []
 
-    def started(origin: str) -> None:
+    def stop_server(origin: str) -> None:
         origins.append(origin)
         os.kill(os.getpid(), number)
 
     async with asyncio.timeout(20):
-        await serve(platform, 0, started)
+        await serve(platform, 0, stop_server)
         port = int(origins[0].rpartition(":")[2])
-        await serve(platform, port, started)
+        await serve(platform, port, stop_server)
     assert origins == [f"http://127.0.0.1:{port}"] * 2
 
 
@@ -149,7 +149,7 @@ async def test_port_in_use_raises_os_error(platform: Platform) -> None:
         await serve(platform, taken.getsockname()[1], lambda origin: None)
 
 
-# Clients that are late
+# Slow clients
 
 HALF_A_HEAD = "GET /v1/user HTTP/1.1\r\nHost: {here}\r\nX-Late: "
 LATE_BODY = "PATCH /v1/orgs/acme HTTP/1.1\r\nHost: {here}\r\n{key}Content-Length: 100\r\n\r\n{{"
@@ -165,28 +165,28 @@ LATE = {
 
 
 @pytest.fixture
-def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the times that clients have be over soon."""
-    for name, seconds in (("HEAD", 0.2), ("BODY", 0.4), ("ANSWER", 0.2), ("IDLE", 0.3)):
+def _short_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the time limits for clients."""
+    for name, seconds in (("HEAD", 0.2), ("BODY", 0.4), ("RESPONSE", 0.2), ("IDLE", 0.3)):
         monkeypatch.setattr(f"octavo.server.serve.{name}_SECONDS", seconds)
 
 
-def _for(port: int, request: str) -> str:
+def _fill_in(port: int, request: str) -> str:
     return request.format(here=f"127.0.0.1:{port}", port=port, key=KEY)
 
 
-@pytest.mark.usefixtures("_hurried")
+@pytest.mark.usefixtures("_short_timeouts")
 @pytest.mark.parametrize("late", LATE)
 async def test_slow_client_is_disconnected(late: str, port: int) -> None:
-    answer = await _raw(port, _for(port, LATE[late]))  # which comes to an end though the client closes nothing
+    answer = await _raw(port, _fill_in(port, LATE[late]))  # The client never closes the connection, so the server must.
     assert ("408" in answer) == (late in ("half a head", "a body", "a body in chunks"))
 
 
-@pytest.mark.usefixtures("_hurried")
+@pytest.mark.usefixtures("_short_timeouts")
 async def test_client_that_sends_byte_by_byte_is_disconnected(port: int) -> None:
     for request in (HALF_A_HEAD, LATE_BODY, LATE_BODY.replace("{key}", "")):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(_for(port, request).encode())
+        writer.write(_fill_in(port, request).encode())
         reading = asyncio.create_task(reader.read())
         drops = 0
         while not reading.done() and drops < 100:
@@ -200,9 +200,9 @@ async def test_client_that_sends_byte_by_byte_is_disconnected(port: int) -> None
         writer.close()
 
 
-@pytest.mark.usefixtures("_hurried")
+@pytest.mark.usefixtures("_short_timeouts")
 async def test_client_that_reads_nothing_is_disconnected(port: int) -> None:
-    large = _for(port, "GET /v1/openapi.json HTTP/1.1\r\nHost: {here}\r\n")
+    large = _fill_in(port, "GET /v1/openapi.json HTTP/1.1\r\nHost: {here}\r\n")
     assert _status(await _raw(port, large + END)) == 200
     before, loop = asyncio.all_tasks(), asyncio.get_running_loop()
     with ExitStack() as held:
@@ -213,10 +213,10 @@ async def test_client_that_reads_nothing_is_disconnected(port: int) -> None:
             await loop.sock_connect(client, ("127.0.0.1", port))
             await loop.sock_sendall(client, f"{large}\r\n".encode())
         await asyncio.sleep(0.1)
-        ask = _for(port, f"GET /v1/user HTTP/1.1\r\nHost: {{here}}\r\n{{key}}{END}")
+        ask = _fill_in(port, f"GET /v1/user HTTP/1.1\r\nHost: {{here}}\r\n{{key}}{END}")
         assert _status(await _raw(port, ask)) == 200
         await asyncio.sleep(1)
-        assert asyncio.all_tasks() <= before  # none waits any more for a client to read
+        assert asyncio.all_tasks() <= before  # No task waits for a client to read.
 
 
 @pytest.mark.parametrize("late", ["nothing at all", "half a head", "a body that nobody reads", "a second request"])
@@ -224,16 +224,16 @@ async def test_unauthenticated_connections_do_not_block_others(late: str, port: 
     held = []
     for _ in range(CONNECTION_LIMIT + 44):
         _, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(_for(port, LATE[late].replace("{key}", "")).encode())
+        writer.write(_fill_in(port, LATE[late].replace("{key}", "")).encode())
         held.append(writer)
-    ask = _for(port, f"GET /v1/user HTTP/1.1\r\nHost: {{here}}\r\n{{key}}{END}")
+    ask = _fill_in(port, f"GET /v1/user HTTP/1.1\r\nHost: {{here}}\r\n{{key}}{END}")
     answers = [await _raw(port, ask) for _ in range(20)]
     assert {_status(answer) for answer in answers} == {200}
     for writer in held:
         writer.close()
 
 
-@pytest.mark.usefixtures("_hurried")
-async def test_slow_answer_is_not_cut_off(platform: Platform, port: int) -> None:
+@pytest.mark.usefixtures("_short_timeouts")
+async def test_slow_response_is_not_cut_off(platform: Platform, port: int) -> None:
     platform.delay = 1.0
-    assert _status(await _raw(port, _for(port, f"GET /v1/user HTTP/1.1\r\nHost: {{here}}\r\n{{key}}{END}"))) == 200
+    assert _status(await _raw(port, _fill_in(port, f"GET /v1/user HTTP/1.1\r\nHost: {{here}}\r\n{{key}}{END}"))) == 200

@@ -1,4 +1,4 @@
-"""Share links are an administrator's to make, rename, switch off and delete."""
+"""Share links: only administrators create, rename, deactivate and delete them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from octavo.api import share_links, sites
 from octavo.api.operation import Operation
 from octavo.api.places import SiteRef
 from octavo.server.world import World
-from tests.server.asking import START, Ask, refused, space_with
+from tests.server.asking import START, Ask, check_refused, space_with
 from tests.server.publishing import a_site
 
 
 @pytest.fixture
 async def at(ask: Ask) -> SiteRef:
-    """A site that is published by share links."""
+    """Create a site that is published with share links."""
     at = await a_site(ask, await space_with(ask))
     await ask(sites.Update(at=at, visibility="share-link"))
     await ask(sites.Publish(at=at))
@@ -51,7 +51,7 @@ async def test_share_link_is_renamed_and_deactivated(ask: Ask, at: SiteRef) -> N
     renamed = await ask(share_links.Update(at=at, share_link_id=link.id, name="Partners"))
     assert (renamed.name, renamed.active) == ("Partners", False)
     gone = share_links.Update(at=at, share_link_id="none", name="X")
-    assert "There is no share link “none”" in await refused(ask(gone), 404)
+    assert "There is no share link “none”" in await check_refused(ask(gone), 404)
 
 
 async def test_share_link_is_deleted(ask: Ask, at: SiteRef) -> None:
@@ -65,7 +65,7 @@ async def test_share_link_is_deleted(ask: Ask, at: SiteRef) -> None:
 async def test_share_links_are_deleted_with_their_site(ask: Ask, at: SiteRef, world: World) -> None:
     await ask(share_links.Create(at=at, name="Press"))
     await ask(sites.Delete(at=at))
-    await refused(ask(share_links.List(at=at)), 404)
+    await check_refused(ask(share_links.List(at=at)), 404)
     assert world.store.count(f"/orgs/acme/sites/{at.site_id}/share-links") == 0
 
 
@@ -78,9 +78,9 @@ async def test_share_links_need_admin_permission(ask: Ask, at: SiteRef) -> None:
         share_links.Update(at=at, share_link_id=link.id, name="Mine"),
     ]
     for op in (*rest, delete):
-        assert "need the Admin role" in await refused(ask(op, "mia"), 403)
+        assert "need the Admin role" in await check_refused(ask(op, "mia"), 403)
     for op in rest:
-        await refused(ask(op, "eve"), 404)
+        await check_refused(ask(op, "eve"), 404)
     await ask(delete, "eve")
     assert (await ask(share_links.List(at=at))).items == (link,)
 
@@ -95,7 +95,9 @@ async def test_share_links_need_admin_permission(ask: Ask, at: SiteRef) -> None:
         ("PATCH", {"active": None}, "active cannot be null. Leave active out to keep its value."),
     ],
 )
-async def test_limits_hold(ask: Ask, at: SiteRef, method: str, body: dict[str, object], sentence: str) -> None:
+async def test_values_beyond_the_limits_of_a_share_link_are_refused(
+    ask: Ask, at: SiteRef, method: str, body: dict[str, object], sentence: str
+) -> None:
     url = f"/v1/orgs/acme/sites/{at.site_id}/share-links"
     if method == "PATCH":
         url += f"/{(await ask(share_links.Create(at=at, name='Press'))).id}"

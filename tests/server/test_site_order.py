@@ -1,4 +1,4 @@
-"""The parts of a site keep the order they are put in."""
+"""The parts of a site keep their order."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from typing import Any
 from octavo.api import site_structure as structure
 from octavo.api.operation import Listing
 from octavo.api.site_structure import Position, SectionGroup, SiteSection, SiteSpace
-from tests.server.asking import Ask, refused, space_with
-from tests.server.publishing import a_site, a_site_in_sections, after, before, pointer, site_spaces_of, tree_of
+from tests.server.asking import Ask, check_refused, space_with
+from tests.server.publishing import (
+    a_site,
+    a_site_in_sections,
+    after_part,
+    before_part,
+    pointer_to,
+    site_spaces_of,
+    tree_of,
+)
 
 
 async def test_parts_move_before_and_after_each_other(ask: Ask) -> None:
@@ -16,17 +24,17 @@ async def test_parts_move_before_and_after_each_other(ask: Ask) -> None:
     group = await ask(structure.CreateGroup(at=at, title="Group", sections=(made["API"].id,)))
 
     async def sort(item: SiteSection | SectionGroup | SiteSpace, position: Position) -> structure.Part:
-        return await ask(structure.Sort(at=at, item=pointer(item), position=position), "mia")
+        return await ask(structure.Sort(at=at, item=pointer_to(item), position=position), "mia")
 
-    moved = await sort(made["Blog"], before(made["Guide"]))
+    moved = await sort(made["Blog"], before_part(made["Guide"]))
     assert (moved.object, moved.id) == ("site-section", made["Blog"].id)
     assert await tree_of(ask, at) == ["Blog", "Guide", "Group", ["API"]]
-    await sort(made["Guide"], after(made["API"]))
+    await sort(made["Guide"], after_part(made["API"]))
     assert await tree_of(ask, at) == ["Blog", "Group", ["API", "Guide"]]
-    assert isinstance(await sort(group, before(made["Blog"])), SectionGroup)
-    await sort(made["API"], after(made["Blog"]))
+    assert isinstance(await sort(group, before_part(made["Blog"])), SectionGroup)
+    await sort(made["API"], after_part(made["Blog"]))
     assert await tree_of(ask, at) == ["Group", ["Guide"], "Blog", "API"]
-    space = await sort(made["API"].site_spaces[0], before(made["Guide"].site_spaces[0]))
+    space = await sort(made["API"].site_spaces[0], before_part(made["Guide"].site_spaces[0]))
     assert isinstance(space, SiteSpace)
     assert space.section == made["Guide"].id
     assert list(await site_spaces_of(ask, at)) == ["API", "Guide", "Blog"]
@@ -40,22 +48,22 @@ async def test_invalid_move_of_a_part_is_refused(ask: Ask) -> None:
         structure.CreateSiteSpace(at=at, space_id=(await space_with(ask, "Guide")).id, section_id=made["API"].id)
     )
 
-    async def no(item: SiteSection | SectionGroup | SiteSpace, position: Position, status: int) -> str:
-        return await refused(ask(structure.Sort(at=at, item=pointer(item), position=position)), status)
+    async def refuse(item: SiteSection | SectionGroup | SiteSpace, position: Position, status: int) -> str:
+        return await check_refused(ask(structure.Sort(at=at, item=pointer_to(item), position=position)), status)
 
     guide = made["Guide"].site_spaces[0]
-    assert "either before or after" in await no(made["API"], Position(), 400)
-    both = Position(before=pointer(made["Guide"]), after=pointer(made["Guide"]))
-    assert "either before or after" in await no(made["API"], both, 400)
-    assert "A space can only be moved next to spaces" in await no(guide, before(made["API"]), 400)
-    assert "A space can only be moved next to spaces" in await no(made["API"], before(guide), 400)
-    assert "position must name another part" in await no(made["API"], before(made["API"]), 400)
-    assert "cannot be moved into itself" in await no(outer, before(inner), 400)
-    assert "cannot be moved into itself" in await no(outer, after(made["API"]), 400)
-    assert "The path “guide” is already taken" in await no(lonely, after(guide), 409)
+    assert "either before or after" in await refuse(made["API"], Position(), 400)
+    both = Position(before=pointer_to(made["Guide"]), after=pointer_to(made["Guide"]))
+    assert "either before or after" in await refuse(made["API"], both, 400)
+    assert "A space can only be moved next to spaces" in await refuse(guide, before_part(made["API"]), 400)
+    assert "A space can only be moved next to spaces" in await refuse(made["API"], before_part(guide), 400)
+    assert "position must name another part" in await refuse(made["API"], before_part(made["API"]), 400)
+    assert "cannot be moved into itself" in await refuse(outer, before_part(inner), 400)
+    assert "cannot be moved into itself" in await refuse(outer, after_part(made["API"]), 400)
+    assert "The path “guide” is already taken" in await refuse(lonely, after_part(guide), 409)
     gone = made["API"].model_copy(update={"id": "none"})
-    await no(gone, before(made["Guide"]), 404)
-    await no(made["Guide"], before(gone), 404)
+    await refuse(gone, before_part(made["Guide"]), 404)
+    await refuse(made["Guide"], before_part(gone), 404)
     assert await tree_of(ask, at) == ["Guide", "Outer", ["API", "Inner", []]]
 
 
@@ -72,7 +80,7 @@ async def test_sort_needs_an_item_and_a_position(ask: Ask) -> None:
         assert answer.json()["error"]["message"].startswith(sentence)
 
 
-async def test_the_older_way_to_move_a_section_works_too(ask: Ask) -> None:
+async def test_older_operation_to_move_a_section_works(ask: Ask) -> None:
     at, made = await a_site_in_sections(ask, "Guide", "API", "Blog")
     before = structure.SectionPosition(before=structure.SectionPointer(site_section=made["Guide"].id))
     moved = await ask(structure.MoveSection(at=at, site_section_id=made["Blog"].id, position=before))
@@ -81,10 +89,10 @@ async def test_the_older_way_to_move_a_section_works_too(ask: Ask) -> None:
     await ask(structure.MoveSection(at=at, site_section_id=made["Blog"].id, position=None))
     assert await tree_of(ask, at) == ["Guide", "API", "Blog"]
     neither = structure.MoveSection(at=at, site_section_id=made["Blog"].id, position=structure.SectionPosition())
-    await refused(ask(neither), 400)
+    await check_refused(ask(neither), 400)
     gone = structure.SectionPosition(after=structure.SectionPointer(site_section="none"))
-    await refused(ask(structure.MoveSection(at=at, site_section_id=made["Blog"].id, position=gone)), 404)
-    await refused(ask(structure.MoveSection(at=at, site_section_id="none", position=before)), 404)
+    await check_refused(ask(structure.MoveSection(at=at, site_section_id=made["Blog"].id, position=gone)), 404)
+    await check_refused(ask(structure.MoveSection(at=at, site_section_id="none", position=before)), 404)
 
 
 async def test_lists_of_parts_stay_consistent_while_parts_change(ask: Ask) -> None:

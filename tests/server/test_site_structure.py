@@ -9,11 +9,19 @@ from octavo.api import sites, spaces
 from octavo.api.site_structure import OtherPart, SectionGroup, SiteSection, SiteSpace
 from octavo.server.app import Platform
 from octavo.server.world import World
-from tests.server.asking import Ask, Clock, refused, space_with
-from tests.server.publishing import a_section, a_site, a_site_in_sections, before, pointer, site_spaces_of, tree_of
+from tests.server.asking import Ask, Clock, check_refused, space_with
+from tests.server.publishing import (
+    a_section,
+    a_site,
+    a_site_in_sections,
+    before_part,
+    pointer_to,
+    site_spaces_of,
+    tree_of,
+)
 
 
-async def test_a_site_without_sections_is_made_of_spaces(ask: Ask) -> None:
+async def test_site_without_sections_consists_of_spaces(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask, "Guide"), await space_with(ask, "API"))
     found = await ask(structure.Get(at=at), "sam")
     assert (found.type, await tree_of(ask, at)) == ("siteSpaces", ["Guide", "API"])
@@ -24,23 +32,23 @@ async def test_a_site_without_sections_is_made_of_spaces(ask: Ask) -> None:
     assert [each.title for each in (await ask(structure.ListSections(at=at))).items] == []
 
 
-async def test_a_space_is_added_to_the_end(ask: Ask) -> None:
+async def test_added_space_is_the_last_part(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask, "Guide"))
     api = await space_with(ask, "Guide")
     added = await ask(structure.CreateSiteSpace(at=at, space_id=api.id), "mia")
     assert (added.path, added.default) == ("guide-2", False)
-    assert "is already on “Docs”" in await refused(ask(structure.CreateSiteSpace(at=at, space_id=api.id)), 409)
-    await refused(ask(structure.CreateSiteSpace(at=at, space_id="none")), 404)
+    assert "is already on “Docs”" in await check_refused(ask(structure.CreateSiteSpace(at=at, space_id=api.id)), 409)
+    await check_refused(ask(structure.CreateSiteSpace(at=at, space_id="none")), 404)
     other = await space_with(ask)
     nowhere = structure.CreateSiteSpace(at=at, space_id=other.id, section_id="none")
-    assert "no section “none”" in await refused(ask(nowhere), 404)
+    assert "no section “none”" in await check_refused(ask(nowhere), 404)
 
 
 async def test_structure_needs_permission_to_create_content(ask: Ask) -> None:
     at, made = await a_site_in_sections(ask, "Guide", "API")
     guide = made["Guide"].id
     group = await ask(structure.CreateGroup(at=at, title="Group"))
-    item = structure.Sort(at=at, item=pointer(made["API"]), position=before(made["Guide"]))
+    item = structure.Sort(at=at, item=pointer_to(made["API"]), position=before_part(made["Guide"]))
     space = made["Guide"].site_spaces[0].id
     for op in (
         structure.CreateSiteSpace(at=at, space_id="x"),
@@ -55,7 +63,7 @@ async def test_structure_needs_permission_to_create_content(ask: Ask) -> None:
         structure.DeleteGroup(at=at, site_section_group_id=group.id),
         item,
     ):
-        assert "need the Creator role" in await refused(ask(op, "tom"), 403)
+        assert "need the Creator role" in await check_refused(ask(op, "tom"), 403)
     assert await tree_of(ask, at) == ["Guide", "API", "Group", []]
 
 
@@ -71,7 +79,7 @@ async def test_first_section_takes_all_spaces_of_the_site(ask: Ask) -> None:
     assert second == api
     assert (await ask(structure.Get(at=at))).type == "sections"
     new = await space_with(ask)
-    assert "sectionId is required" in await refused(ask(structure.CreateSiteSpace(at=at, space_id=new.id)), 400)
+    assert "sectionId is required" in await check_refused(ask(structure.CreateSiteSpace(at=at, space_id=new.id)), 400)
     added = await ask(structure.CreateSiteSpace(at=at, space_id=new.id, section_id=api.id))
     assert (added.section, added.default) == (api.id, False)
 
@@ -94,11 +102,11 @@ async def test_section_may_have_its_own_title(ask: Ask) -> None:
     assert (section.title, section.path, section.icon, section.default) == ("How to", "how-to", None, True)
     assert [each.title for each in section.site_spaces] == ["Guide"]
     again = structure.CreateSection(at=at, space_id=space.id, title=None)
-    assert "is already on “Docs”" in await refused(ask(again), 409)
-    await refused(ask(structure.CreateSection(at=at, space_id="none")), 404)
+    assert "is already on “Docs”" in await check_refused(ask(again), 409)
+    await check_refused(ask(structure.CreateSection(at=at, space_id="none")), 404)
 
 
-async def test_a_section_changes_field_by_field(ask: Ask) -> None:
+async def test_section_fields_are_changed_separately(ask: Ask) -> None:
     at, made = await a_site_in_sections(ask, "Guide", "API")
     guide = made["Guide"].id
     full = {"title": "Guides", "path": "guides", "condition": "visitor.claims.beta", "icon": "book"}
@@ -110,8 +118,8 @@ async def test_a_section_changes_field_by_field(ask: Ask) -> None:
     assert (changed.condition, changed.icon, changed.description) == (None, None, None)
     assert "condition" not in ask.last.json()
     taken = structure.UpdateSection(at=at, site_section_id=guide, path="api")
-    assert "The path “api” is already taken" in await refused(ask(taken), 409)
-    await refused(ask(structure.UpdateSection(at=at, site_section_id="none", title="Guides")), 404)
+    assert "The path “api” is already taken" in await check_refused(ask(taken), 409)
+    await check_refused(ask(structure.UpdateSection(at=at, site_section_id="none", title="Guides")), 404)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +138,9 @@ async def test_a_section_changes_field_by_field(ask: Ask) -> None:
         ({"defaultSiteSpace": "none"}, "defaultSiteSpace must be a space in the section “Guide”."),
     ],
 )
-async def test_limits_of_sections_hold(ask: Ask, body: dict[str, object], sentence: str) -> None:
+async def test_values_beyond_the_limits_of_a_section_are_refused(
+    ask: Ask, body: dict[str, object], sentence: str
+) -> None:
     at, made = await a_site_in_sections(ask, "Guide")
     answer = await ask.http("PATCH", f"/v1/orgs/acme/sites/{at.site_id}/sections/{made['Guide'].id}", json=body)
     assert answer.status_code == 400
@@ -147,28 +157,28 @@ async def test_default_section_and_space_are_set(ask: Ask) -> None:
     api = await ask(structure.UpdateSection(at=at, site_section_id=made["API"].id, default_site_space=extra.id))
     assert [each.default for each in api.site_spaces] == [False, True]
     wrong = sites.Update(at=at, default_site_space=extra.id)
-    assert "must be a space in the default section “Guide”" in await refused(ask(wrong), 400)
+    assert "must be a space in the default section “Guide”" in await check_refused(ask(wrong), 400)
     await ask(sites.Update(at=at, default_site_section=made["API"].id, default_site_space=api.site_spaces[0].id))
     shown = {each.title: each for each in (await ask(structure.ListSections(at=at))).items}
     assert (shown["Guide"].default, shown["API"].default) == (False, True)
     assert [each.default for each in shown["API"].site_spaces] == [True, False]
-    await refused(ask(sites.Update(at=at, default_site_section="none")), 404)
+    await check_refused(ask(sites.Update(at=at, default_site_section="none")), 404)
 
 
-async def test_a_section_without_spaces_is_no_place_to_begin(ask: Ask) -> None:
+async def test_section_without_spaces_cannot_be_the_default(ask: Ask) -> None:
     at, made = await a_site_in_sections(ask, "Guide", "API")
     await ask(sites.Update(at=at, default_site_section=made["API"].id))
     await ask(structure.DeleteSiteSpace(at=at, site_space_id=made["API"].site_spaces[0].id))
     shown = {each.title: each for each in (await ask(structure.ListSections(at=at))).items}
     assert [(each.default, len(each.site_spaces)) for each in shown.values()] == [(True, 1), (False, 0)]
     again = sites.Update(at=at, default_site_section=made["API"].id)
-    assert "has no space" in await refused(ask(again), 409)
+    assert "has no space" in await check_refused(ask(again), 409)
     await ask(structure.DeleteSection(at=at, site_section_id=made["Guide"].id))
     [left] = (await ask(structure.ListSections(at=at))).items
     assert (left.title, left.default) == ("API", True)
 
 
-async def test_a_site_space_changes(ask: Ask) -> None:
+async def test_site_space_fields_are_changed_and_removed(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask, "Guide"), await space_with(ask, "API"))
     guide = (await site_spaces_of(ask, at))["Guide"]
 
@@ -181,15 +191,15 @@ async def test_a_site_space_changes(ask: Ask) -> None:
     assert (changed.id, changed.title, changed.path) == (guide.id, "Guide 2", "v1")
     assert changed.condition == "visitor.claims.beta"
     assert (await change(condition=None)).condition is None
-    assert "The path “api” is already taken" in await refused(change(path="api"), 409)
-    assert "path can contain letters" in await refused(change(path=".."), 400)
+    assert "The path “api” is already taken" in await check_refused(change(path="api"), 409)
+    assert "path can contain letters" in await check_refused(change(path=".."), 400)
     api = (await site_spaces_of(ask, at))["API"].space
     assert api
-    assert "is already on “Docs”" in await refused(change(space_id=api.id), 409)
-    await refused(change(space_id="none"), 404)
+    assert "is already on “Docs”" in await check_refused(change(space_id=api.id), 409)
+    await check_refused(change(space_id="none"), 404)
     await ask(spaces.Delete(at=other.ref))
-    await refused(change(path="v2"), 404)
-    await refused(ask(structure.UpdateSiteSpace(at=at, site_space_id="none", path="x")), 404)
+    await check_refused(change(path="v2"), 404)
+    await check_refused(ask(structure.UpdateSiteSpace(at=at, site_space_id="none", path="x")), 404)
 
 
 async def test_removing_a_space_from_a_site_keeps_the_space(ask: Ask) -> None:
@@ -213,7 +223,7 @@ async def test_deleting_a_section_removes_its_spaces_from_the_site(ask: Ask) -> 
     assert (await ask(structure.CreateSiteSpace(at=at, space_id=(await space_with(ask)).id))).section is None
 
 
-async def test_groups_hold_sections_and_groups(ask: Ask) -> None:
+async def test_groups_contain_sections_and_groups(ask: Ask) -> None:
     at, made = await a_site_in_sections(ask, "Guide", "API", "Blog")
     wanted = (made["Blog"].id, made["API"].id)
     outer = await ask(structure.CreateGroup(at=at, title="For builders", icon="gear", sections=wanted))
@@ -229,14 +239,14 @@ async def test_groups_hold_sections_and_groups(ask: Ask) -> None:
         ("Blog", outer.id),
         ("API", outer.id),
     ]
-    await refused(ask(structure.CreateGroup(at=at, title="X", sections=("none",))), 404)
-    assert "no section group" in await refused(ask(structure.CreateGroup(at=at, title="X", parent="none")), 404)
+    await check_refused(ask(structure.CreateGroup(at=at, title="X", sections=("none",))), 404)
+    assert "no section group" in await check_refused(ask(structure.CreateGroup(at=at, title="X", parent="none")), 404)
 
 
 async def test_deleting_a_renamed_group_keeps_its_sections(ask: Ask) -> None:
     at, made = await a_site_in_sections(ask, "Guide", "API", "Blog")
     group = await ask(structure.CreateGroup(at=at, title="Group", icon="gear", sections=(made["API"].id,)))
-    await ask(structure.Sort(at=at, item=pointer(group), position=before(made["Blog"])))
+    await ask(structure.Sort(at=at, item=pointer_to(group), position=before_part(made["Blog"])))
     changed = await ask(structure.UpdateGroup(at=at, site_section_group_id=group.id, title="Renamed", icon=None))
     assert (changed.title, changed.icon, len(changed.children)) == ("Renamed", None, 1)
     assert await tree_of(ask, at) == ["Guide", "Renamed", ["API"], "Blog"]
@@ -244,7 +254,7 @@ async def test_deleting_a_renamed_group_keeps_its_sections(ask: Ask) -> None:
         await ask(structure.DeleteGroup(at=at, site_section_group_id=group.id))
         assert ask.last.status_code == 204
     assert await tree_of(ask, at) == ["Guide", "API", "Blog"]
-    await refused(ask(structure.UpdateGroup(at=at, site_section_group_id=group.id, title="X")), 404)
+    await check_refused(ask(structure.UpdateGroup(at=at, site_section_group_id=group.id, title="X")), 404)
 
 
 @pytest.mark.parametrize(
@@ -256,13 +266,15 @@ async def test_deleting_a_renamed_group_keeps_its_sections(ask: Ask) -> None:
         ({"title": "x", "icon": "x" * 51}, "icon may have at most 50 characters."),
     ],
 )
-async def test_limits_of_groups_hold(ask: Ask, body: dict[str, object], sentence: str) -> None:
+async def test_values_beyond_the_limits_of_a_group_are_refused(
+    ask: Ask, body: dict[str, object], sentence: str
+) -> None:
     at = await a_site(ask)
     answer = await ask.http("POST", f"/v1/orgs/acme/sites/{at.site_id}/section-groups", json=body)
     assert (answer.status_code, answer.json()["error"]["message"]) == (400, sentence)
 
 
-async def test_a_group_does_not_hide_spaces_without_sections(ask: Ask) -> None:
+async def test_spaces_without_sections_stay_beside_a_group(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask, "Guide"))
     await ask(structure.CreateGroup(at=at, title="Group"))
     assert await tree_of(ask, at) == ["Guide"]
@@ -285,7 +297,7 @@ async def test_section_remains_without_spaces(ask: Ask, world: World, clock: Clo
     ]
 
 
-def test_parts_of_kinds_to_come_are_read() -> None:
+def test_parts_of_unknown_kinds_are_read() -> None:
     link = {"object": "site-external-link", "id": "l", "title": "Shop\x1b", "url": "https://acme.example"}
     group = {"object": "site-section-group", "id": "g", "children": [link, {"object": "site-section", "id": "s"}]}
     found = structure.SiteStructure.model_validate({"type": "sections", "structure": [group, link]})

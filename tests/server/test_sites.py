@@ -1,4 +1,4 @@
-"""Sites are made of spaces, set up, listed and deleted, by those whose role lets them."""
+"""Sites are created, configured, listed and deleted by users with the required role."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.server.app import Platform
 from octavo.server.handlers import revisions
 from octavo.server.store import MissingResource
 from octavo.server.world import World, iso
-from tests.server.asking import ACME, START, Ask, Clock, refused, space_with
+from tests.server.asking import ACME, START, Ask, Clock, check_refused, space_with
 from tests.server.publishing import a_site
 
 
@@ -49,20 +49,20 @@ async def test_site_needs_editable_spaces_of_its_organization(ask: Ask, world: W
     await ask(spaces.Delete(at=gone.ref))
     world.store.put("/spaces/far", {**world.store.get(f"/spaces/{space.id}"), "id": "far", "organization": "other"})
     for name in ("nowhere", gone.id, "far"):
-        assert f"no space “{name}”" in await refused(ask(sites.Create(at=ACME, spaces=(name,))), 404)
-    assert "twice" in await refused(ask(sites.Create(at=ACME, spaces=(space.id, space.id))), 400)
+        assert f"no space “{name}”" in await check_refused(ask(sites.Create(at=ACME, spaces=(name,))), 404)
+    assert "twice" in await check_refused(ask(sites.Create(at=ACME, spaces=(space.id, space.id))), 400)
     await ask(spaces.Update(at=space.ref, default_level="edit"))
-    assert "need the Creator role" in await refused(ask(sites.Create(at=ACME, spaces=(space.id,)), "mia"), 403)
+    assert "need the Creator role" in await check_refused(ask(sites.Create(at=ACME, spaces=(space.id,)), "mia"), 403)
     await ask(spaces.Update(at=space.ref, default_level=None))
-    await refused(ask(sites.Create(at=ACME, spaces=(space.id,)), "mia"), 404)
+    await check_refused(ask(sites.Create(at=ACME, spaces=(space.id,)), "mia"), 404)
     assert await _titles(ask) == []
 
 
 async def test_organization_roles_determine_site_permissions(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask))
-    assert "need the Creator role" in await refused(ask(sites.Create(at=ACME), "tom"), 403)
+    assert "need the Creator role" in await check_refused(ask(sites.Create(at=ACME), "tom"), 403)
     for op in (sites.Update(at=at, title="Mine"), sites.Delete(at=at), sites.Publish(at=at), sites.Unpublish(at=at)):
-        assert "need the Admin role" in await refused(ask(op, "mia"), 403)
+        assert "need the Admin role" in await check_refused(ask(op, "mia"), 403)
     shown = {user: (await ask(sites.Get(at=at), user)).permissions for user in ("ada", "mia", "sam")}
     assert {user: (may.view, may.create, may.admin) for user, may in shown.items()} == {
         "ada": (True, True, True),
@@ -70,8 +70,8 @@ async def test_organization_roles_determine_site_permissions(ask: Ask) -> None:
         "sam": (True, False, False),
     }
     for user in ("gil", "eve"):
-        assert "There is no site" in await refused(ask(sites.Get(at=at), user), 404)
-    await refused(ask(sites.Get(at=SiteRef(organization_id="acme", site_id="none"))), 404)
+        assert "There is no site" in await check_refused(ask(sites.Get(at=at), user), 404)
+    await check_refused(ask(sites.Get(at=SiteRef(organization_id="acme", site_id="none"))), 404)
 
 
 async def test_guests_see_sites_with_a_visible_space(ask: Ask, world: World) -> None:
@@ -82,7 +82,7 @@ async def test_guests_see_sites_with_a_visible_space(ask: Ask, world: World) -> 
     assert len(await _titles(ask, "gil")) == 1
     shown = await ask(site_structure.ListSiteSpaces(at=at), "gil")
     assert [each.title for each in shown.items] == ["Mine"]
-    await refused(ask(sites.Update(at=at, title="Mine"), "gil"), 403)
+    await check_refused(ask(sites.Update(at=at, title="Mine"), "gil"), 403)
 
 
 async def test_sites_are_filtered(ask: Ask) -> None:
@@ -101,7 +101,7 @@ async def test_sites_are_filtered(ask: Ask) -> None:
     assert [each.title for each in (await ask(sites.List(at=ACME, page=first.next.page))).items] == ["Blog"]
 
 
-async def test_settings_of_a_site_change_one_by_one(ask: Ask) -> None:
+async def test_settings_of_a_site_are_changed_separately(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask))
     shown = sites.AdaptiveContent(enabled=True)
     await ask(sites.Update(at=at, title="Manuals", basename="manuals", adaptive_content=shown))
@@ -135,18 +135,18 @@ async def test_settings_of_a_site_change_one_by_one(ask: Ask) -> None:
         ({"agentsContext": "some"}, "agentsContext must be one of"),
     ],
 )
-async def test_limits_hold(ask: Ask, body: dict[str, object], sentence: str) -> None:
+async def test_values_beyond_the_limits_of_a_site_are_refused(ask: Ask, body: dict[str, object], sentence: str) -> None:
     at = await a_site(ask)
     answer = await ask.http("PATCH", f"/v1/orgs/acme/sites/{at.site_id}", json=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"].startswith(sentence)
 
 
-async def test_no_two_share_a_basename(ask: Ask) -> None:
+async def test_basename_of_a_site_is_unique(ask: Ask) -> None:
     one, other = await a_site(ask), await a_site(ask)
     await ask(sites.Update(at=one, basename="docs"))
-    assert "is already used by “Docs”" in await refused(ask(sites.Update(at=other, basename="docs")), 409)
-    await refused(ask(sites.Update(at=other, basename=one.site_id)), 409)
+    assert "is already used by “Docs”" in await check_refused(ask(sites.Update(at=other, basename="docs")), 409)
+    await check_refused(ask(sites.Update(at=other, basename=one.site_id)), 409)
     assert (await ask(sites.Update(at=one, basename="docs"))).basename == "docs"
 
 
@@ -154,13 +154,13 @@ async def test_deleting_a_site_keeps_its_spaces(ask: Ask) -> None:
     space = await space_with(ask)
     at = await a_site(ask, space)
     await ask(sites.Delete(at=at))
-    await refused(ask(sites.Get(at=at)), 404)
+    await check_refused(ask(sites.Get(at=at)), 404)
     assert (await ask(spaces.Get(at=space.ref))).id == space.id
     await ask(sites.Delete(at=at))
     assert ask.last.status_code == 204
 
 
-async def test_deleted_space_is_off_its_site_until_restored(ask: Ask) -> None:
+async def test_deleted_space_is_not_on_its_site_until_restored(ask: Ask) -> None:
     guide, api = await space_with(ask, "Guide"), await space_with(ask, "API")
     at = await a_site(ask, guide, api)
     await ask(spaces.Delete(at=guide.ref))
@@ -184,7 +184,7 @@ async def test_permanently_deleted_space_leaves_no_site_space(ask: Ask, world: W
     assert not list(world.store.all(f"/orgs/acme/sites/{at.site_id}/site-spaces"))
 
 
-async def test_a_space_on_a_site_stays_in_the_organization(ask: Ask, world: World) -> None:
+async def test_space_on_a_site_cannot_be_transferred(ask: Ask, world: World) -> None:
     shelf = await ask(collections.Create(at=ACME, title="Shelf"))
     space = await space_with(ask, "Guide", parent=shelf.id)
     at = await a_site(ask, space)
@@ -194,7 +194,7 @@ async def test_a_space_on_a_site_stays_in_the_organization(ask: Ask, world: Worl
         spaces.Transfer(at=space.ref, organization="other"),
         collections.Transfer(at=CollectionRef(collection_id=shelf.id), organization="other"),
     ):
-        assert "“Guide” is on the site “Docs”" in await refused(ask(op), 412)
+        assert "“Guide” is on the site “Docs”" in await check_refused(ask(op), 412)
     assert (await ask(spaces.Move(at=space.ref, parent=None))).parent is None
     assert (await ask(sites.Get(at=at))).site_spaces == 1
     await ask(sites.Delete(at=at))
@@ -224,7 +224,7 @@ async def test_site_roles_come_from_the_organization_or_a_space(ask: Ask, world:
     assert [each["origin"] for each in ask.last.json()["items"] if each["user"]["id"] == "gil"] == [
         {"type": "space", "space": guide.id}
     ]
-    assert "Guests cannot see" in await refused(ask(sites.ListPermissions(at=at), "gil"), 403)
+    assert "Guests cannot see" in await check_refused(ask(sites.ListPermissions(at=at), "gil"), 403)
     first = await ask(sites.ListPermissions(at=at, limit=5))
     assert first.next
     assert len((await ask(sites.ListPermissions(at=at, page=first.next.page))).items) == 2
@@ -239,14 +239,14 @@ async def test_search_covers_the_given_scope(ask: Ask) -> None:
     await space_with(ask, "Elsewhere", intro="tide")
     ids = {each.title: each.id for each in (await ask(site_structure.ListSiteSpaces(at=at))).items}
 
-    async def found(scope: search.Default | search.Specific | search.All) -> set[str]:
+    async def titles_in_scope(scope: search.Default | search.Specific | search.All) -> set[str]:
         hits = await ask(search.InSite(at=at, query="tide", scope=scope), "sam")
         return {hit.title for hit in hits.items}
 
-    assert await found(search.All()) == {"Guide", "Old guide", "API"}
-    assert await found(search.Default()) == {"Guide", "API"}
-    assert await found(search.Default(current_site_space=ids["Old guide"])) == {"Old guide", "API"}
-    assert await found(search.Specific(site_space_ids=(ids["Old guide"], "none"))) == {"Old guide"}
+    assert await titles_in_scope(search.All()) == {"Guide", "Old guide", "API"}
+    assert await titles_in_scope(search.Default()) == {"Guide", "API"}
+    assert await titles_in_scope(search.Default(current_site_space=ids["Old guide"])) == {"Old guide", "API"}
+    assert await titles_in_scope(search.Specific(site_space_ids=(ids["Old guide"], "none"))) == {"Old guide"}
 
 
 async def test_best_results_come_first_by_section(ask: Ask) -> None:
@@ -274,5 +274,5 @@ async def test_search_needs_a_query_and_a_scope(ask: Ask) -> None:
         answer = await ask.http("POST", url, json=body)
         assert answer.status_code == 400
         assert answer.json()["error"]["message"].startswith(sentence)
-    await refused(ask(search.InSite(at=at, query="x", scope=search.All()), "eve"), 404)
-    await refused(ask(sites.List(at=OrganizationRef(organization_id="acme")), "eve"), 404)
+    await check_refused(ask(search.InSite(at=at, query="x", scope=search.All()), "eve"), 404)
+    await check_refused(ask(sites.List(at=OrganizationRef(organization_id="acme")), "eve"), 404)

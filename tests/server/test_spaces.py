@@ -9,7 +9,7 @@ from octavo.api.spaces import CollectionPointer, Position, SpacePointer
 from octavo.server.handlers import revisions
 from octavo.server.handlers.spaces import purge
 from octavo.server.world import World, iso
-from tests.server.asking import ACME, START, Ask, Clock, refused, space_with
+from tests.server.asking import ACME, START, Ask, Clock, check_refused, space_with
 from tests.server.writing import Desk, update
 
 HOSTILE = "[@click=app.quit]x[/] \x1b]52;c;aGk=\x07"
@@ -29,10 +29,10 @@ async def test_new_space_has_one_empty_page(ask: Ask) -> None:
 
 
 async def test_new_space_needs_the_creator_role(ask: Ask) -> None:
-    assert "need the Creator role" in await refused(ask(spaces.Create(at=ACME), "tom"), 403)
+    assert "need the Creator role" in await check_refused(ask(spaces.Create(at=ACME), "tom"), 403)
     missing = spaces.Create(at=ACME, parent="nowhere")
-    assert "collection “nowhere”" in await refused(ask(missing), 404)
-    await refused(ask(spaces.Create(at=OrganizationRef(organization_id="other"))), 404)
+    assert "collection “nowhere”" in await check_refused(ask(missing), 404)
+    await check_refused(ask(spaces.Create(at=OrganizationRef(organization_id="other"))), 404)
 
 
 async def test_visible_spaces_are_listed_in_order(ask: Ask, world: World) -> None:
@@ -54,10 +54,10 @@ async def test_admins_change_settings_of_a_space(ask: Ask, clock: Clock) -> None
     assert changed.language == "da"
     assert changed.created_at == START
     assert changed.updated_at == clock.moment
-    assert "need the Admin role" in await refused(ask(spaces.Update(at=space.ref, title="Mine"), "mia"), 403)
+    assert "need the Admin role" in await check_refused(ask(spaces.Update(at=space.ref, title="Mine"), "mia"), 403)
 
 
-async def test_an_emoji_and_an_icon_take_turns(ask: Ask) -> None:
+async def test_emoji_and_icon_of_a_space_replace_each_other(ask: Ask) -> None:
     space = await space_with(ask)
     await ask(spaces.Update(at=space.ref, emoji="🎉"))
     shown = await ask(spaces.Update(at=space.ref, icon="https://x.example/icon.png"))
@@ -66,7 +66,7 @@ async def test_an_emoji_and_an_icon_take_turns(ask: Ask) -> None:
     await ask(spaces.Update(at=space.ref, emoji="🎉"))
     assert "icon" not in ask.last.json()["urls"]
     both = spaces.Update(at=space.ref, emoji="🎉", icon="https://x.example/icon.png")
-    assert "emoji and icon" in await refused(ask(both), 400)
+    assert "emoji and icon" in await check_refused(ask(both), 400)
     assert (await ask(spaces.Update(at=space.ref, emoji=None, icon=None))).emoji == "📘"
 
 
@@ -114,11 +114,11 @@ async def test_open_threads_and_change_requests_are_counted(ask: Ask) -> None:
 
 async def test_deleted_space_is_hidden_and_can_be_restored(ask: Ask, clock: Clock) -> None:
     space = await space_with(ask)
-    assert "need the Admin role" in await refused(ask(spaces.Delete(at=space.ref), "mia"), 403)
+    assert "need the Admin role" in await check_refused(ask(spaces.Delete(at=space.ref), "mia"), 403)
     await ask(spaces.Delete(at=space.ref))
     assert await _titles(ask) == []
     assert (await ask(spaces.Get(at=space.ref))).deleted_at == START
-    assert "space “" in await refused(ask(content.ListPages(at=space.ref)), 404)
+    assert "space “" in await check_refused(ask(content.ListPages(at=space.ref)), 404)
     clock.forward(days=6, hours=23)
     restored = await ask(spaces.Restore(at=space.ref))
     assert (restored.deleted_at, await _titles(ask)) == (None, ["Handbook"])
@@ -128,8 +128,8 @@ async def test_deleted_space_is_removed_after_seven_days(ask: Ask, clock: Clock,
     space = await space_with(ask, page="word")
     await ask(spaces.Delete(at=space.ref))
     clock.forward(days=7)
-    await refused(ask(spaces.Restore(at=space.ref)), 404)
-    await refused(ask(spaces.Get(at=space.ref)), 404)
+    await check_refused(ask(spaces.Restore(at=space.ref)), 404)
+    await check_refused(ask(spaces.Get(at=space.ref)), 404)
     purge(world)
     assert world.store.find(f"/spaces/{space.id}") is None
     assert list(world.store.all(f"/spaces/{space.id}/revisions")) == []
@@ -145,7 +145,7 @@ async def test_deleting_a_missing_space_is_no_error(ask: Ask) -> None:
     assert ask.last.content == b""
 
 
-async def test_a_copy_has_the_pages_and_not_the_comments(ask: Ask) -> None:
+async def test_duplicated_space_has_the_pages_but_no_comments(ask: Ask) -> None:
     space = await space_with(ask, "Handbook " + "x" * 41, intro="# Intro\n\nHello", setup="# Setup")
     await ask(comments.Create(at=space.ref, body=Markdown(markdown="Typo")))
     copy = await ask(spaces.Duplicate(at=space.ref), "mia")
@@ -155,16 +155,16 @@ async def test_a_copy_has_the_pages_and_not_the_comments(ask: Ask) -> None:
     read = await ask(content.GetPage(at=copy.ref, page_id=pages[0].id, format="markdown"))
     assert read.markdown == "# Intro\n\nHello"
     assert copy.revision != space.revision
-    await refused(ask(spaces.Duplicate(at=space.ref), "jun"), 403)
+    await check_refused(ask(spaces.Duplicate(at=space.ref), "jun"), 403)
 
 
-async def test_user_who_duplicates_a_shared_space_sees_the_copy(ask: Ask) -> None:
+async def test_user_sees_the_copy_of_a_shared_space(ask: Ask) -> None:
     space = await space_with(ask)
     await ask(spaces.Update(at=space.ref, default_level=None))
     await ask(permissions.Grant(at=space.ref, users=("mia",), role="create"))
     copy = await ask(spaces.Duplicate(at=space.ref), "mia")
     assert (await ask(spaces.Get(at=copy.ref), "mia")).permissions.admin
-    await refused(ask(spaces.Get(at=copy.ref), "tom"), 404)
+    await check_refused(ask(spaces.Get(at=copy.ref), "tom"), 404)
 
 
 async def test_duplicated_space_is_an_independent_copy(ask: Ask, world: World) -> None:
@@ -249,8 +249,8 @@ async def test_invalid_move_of_a_space_is_refused(ask: Ask) -> None:
         (404, spaces.Move(at=one.ref, parent="nowhere")),
         (409, spaces.Move(at=one.ref, parent=folder.id, position=Position(before=neighbour))),
     ):
-        await refused(ask(op), status)
-    await refused(ask(spaces.Move(at=one.ref, parent=folder.id), "mia"), 403)
+        await check_refused(ask(op), status)
+    await check_refused(ask(spaces.Move(at=one.ref, parent=folder.id), "mia"), 403)
 
 
 async def test_space_is_transferred_to_another_organization(ask: Ask, world: World) -> None:
@@ -258,16 +258,16 @@ async def test_space_is_transferred_to_another_organization(ask: Ask, world: Wor
     space = await space_with(ask, parent=folder.id)
     world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     to_other = spaces.Transfer(at=space.ref, organization="other")
-    await refused(ask(to_other), 404)
+    await check_refused(ask(to_other), 404)
     world.store.put("/orgs/other/members/ada", {"id": "ada", "role": "edit", "joinedAt": iso(START)})
-    await refused(ask(to_other), 403)
+    await check_refused(ask(to_other), 403)
     world.store.update("/orgs/other/members/ada", role="admin")
-    await refused(ask(spaces.Transfer(at=space.ref, organization="acme")), 409)
-    await refused(ask(to_other, "mia"), 403)
+    await check_refused(ask(spaces.Transfer(at=space.ref, organization="acme")), 409)
+    await check_refused(ask(to_other, "mia"), 403)
     world.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "read"})
-    assert "shared with people" in await refused(ask(to_other), 412)
+    assert "shared with people" in await check_refused(ask(to_other), 412)
     world.store.delete(f"/spaces/{space.id}/permissions/users/gil")
     moved = await ask(to_other)
     assert (moved.organization, moved.parent) == ("other", None)
     assert await _titles(ask) == []
-    await refused(ask(spaces.Get(at=space.ref), "sam"), 404)
+    await check_refused(ask(spaces.Get(at=space.ref), "sam"), 404)

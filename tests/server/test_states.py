@@ -1,6 +1,6 @@
-"""Spaces, change requests and comments go from state to state as section 3 of the specification says, and no other way.
+"""Spaces, change requests and comments follow the state tables of the specification.
 
-A machine does whatever it likes through the client, and a small model says what must be there afterwards.
+A state machine sends random operations through the client and compares the platform with a small model.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import Conflict, Invalid, NotFound
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from tests.server.asking import ACME
-from tests.server.modelled import PICK, Modelled, Place, Proposal, Texts, Thread, picked
+from tests.server.modelled import PICK, ChangeRequestModel, ModelledPlatform, SpaceModel, Texts, ThreadModel, pick_item
 from tests.server.writing import insert, update
 
 
-class States(Modelled, RuleBasedStateMachine):
-    """An administrator at work."""
+class RandomOperations(ModelledPlatform, RuleBasedStateMachine):
+    """Random operations of an administrator."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,20 +45,20 @@ class States(Modelled, RuleBasedStateMachine):
     @precondition(lambda self: len(self.places) < 6)
     @rule(where=PICK)
     def create(self, where: int) -> None:
-        parent = picked(list(self.rows), where)
+        parent = pick_item(list(self.rows), where)
         title = self.word()
         made = self.ask(
             spaces.Create(at=ACME, title=title, parent=parent) if parent else spaces.Create(at=ACME, title=title)
         )
         assert made.revision
-        self.add(Place(made.ref, title, made.revision, {made.revision: {"Untitled page": ""}}, parent))
+        self.add(SpaceModel(made.ref, title, made.revision, {made.revision: {"Untitled page": ""}}, parent))
 
-    def add(self, place: Place) -> None:
+    def add(self, place: SpaceModel) -> None:
         self.places.append(place)
         self.rows[place.parent].append(place)
         self.check(place)
 
-    @precondition(lambda self: len(self.there) > 1)
+    @precondition(lambda self: len(self.current_places) > 1)
     @rule(which=PICK)
     def delete(self, which: int) -> None:
         place = self.place(which)
@@ -69,16 +69,16 @@ class States(Modelled, RuleBasedStateMachine):
     @precondition(lambda self: self.deleted)
     @rule(which=PICK)
     def delete_again(self, which: int) -> None:
-        place = picked(self.deleted, which)
+        place = pick_item(self.deleted, which)
         self.ask(spaces.Delete(at=place.at))
         self.check(place)
 
     @precondition(lambda self: self.deleted)
     @rule(which=PICK)
     def restore(self, which: int) -> None:
-        place = picked(self.deleted, which)
-        if self.is_gone(place):
-            self.refused(spaces.Restore(at=place.at), NotFound)
+        place = pick_item(self.deleted, which)
+        if self.is_removed(place):
+            self.assert_refused(spaces.Restore(at=place.at), NotFound)
         else:
             assert self.ask(spaces.Restore(at=place.at)).deleted_at is None
             place.deleted = None
@@ -87,12 +87,12 @@ class States(Modelled, RuleBasedStateMachine):
     @rule(days=st.sampled_from([0.1, 3, 6.99, 7]), restarts=st.booleans())
     def wait(self, days: float, restarts: bool) -> None:
         self.clock.forward(days=days)
-        if restarts:  # what is gone is removed then
+        if restarts:  # On a restart, the platform removes spaces that were deleted more than a week ago.
             self.close()
             self.open()
             for place in self.places:
                 kept = self.world.store.find(f"/spaces/{place.at.space_id}") is not None
-                assert kept is not self.is_gone(place)
+                assert kept is not self.is_removed(place)
         for place in self.deleted:
             self.check(place)
 
@@ -103,24 +103,24 @@ class States(Modelled, RuleBasedStateMachine):
         made = self.ask(spaces.Duplicate(at=place.at))
         assert made.revision
         texts = {made.revision: dict(place.texts[place.main])}
-        self.add(Place(made.ref, f"Copy of {place.title}"[:50], made.revision, texts, place.parent))
+        self.add(SpaceModel(made.ref, f"Copy of {place.title}"[:50], made.revision, texts, place.parent))
         self.check(place)
 
     @rule(which=PICK, where=PICK, beside=PICK, how=st.sampled_from(["parent", "before", "after"]))
     def move(self, which: int, where: int, beside: int, how: str) -> None:
-        place, neighbour = self.place(which), picked(self.places, beside)
+        place, neighbour = self.place(which), pick_item(self.places, beside)
         pointer = spaces.SpacePointer(space=neighbour.at.space_id)
         if how == "parent":
-            parent = picked(list(self.rows), where)
+            parent = pick_item(list(self.rows), where)
             moved = self.ask(spaces.Move(at=place.at, parent=parent))
             self.rows[place.parent].remove(place)
             self.rows[parent].append(place)
         else:
             op = spaces.Move(at=place.at, position=spaces.Position.model_validate({how: pointer}))
             if neighbour is place:
-                return self.refused(op, Invalid)
+                return self.assert_refused(op, Invalid)
             if neighbour.deleted is not None:
-                return self.refused(op, NotFound)
+                return self.assert_refused(op, NotFound)
             moved, parent = self.ask(op), neighbour.parent
             self.rows[place.parent].remove(place)
             self.rows[parent].insert(self.rows[parent].index(neighbour) + (how == "after"), place)
@@ -131,20 +131,22 @@ class States(Modelled, RuleBasedStateMachine):
 
     # Change requests.
 
-    def proposal(self, which: int, pick: int) -> tuple[Place, Proposal]:
-        proposing = [place for place in self.there if place.proposals]
-        place = picked(proposing, which)
-        return place, picked(place.proposals, pick)
+    def proposal(self, which: int, pick: int) -> tuple[SpaceModel, ChangeRequestModel]:
+        proposing = [place for place in self.current_places if place.proposals]
+        place = pick_item(proposing, which)
+        return place, pick_item(place.proposals, pick)
 
     @rule(which=PICK)
     def propose(self, which: int) -> None:
         place = self.place(which)
         made = self.ask(change_requests.Create(at=place.at, subject=self.word()))
         number = len(place.proposals) + 1
-        place.proposals.append(Proposal(made.ref(place.at), number, place.main, dict(place.texts[place.main])))
+        place.proposals.append(
+            ChangeRequestModel(made.ref(place.at), number, place.main, dict(place.texts[place.main]))
+        )
         self.check(place)
 
-    has_proposals = precondition(lambda self: any(place.proposals for place in self.there))
+    has_proposals = precondition(lambda self: any(place.proposals for place in self.current_places))
 
     @has_proposals
     @rule(which=PICK, pick=PICK, status=st.sampled_from(["draft", "open", "archived"]))
@@ -152,7 +154,7 @@ class States(Modelled, RuleBasedStateMachine):
         place, proposal = self.proposal(which, pick)
         op = change_requests.Update(at=proposal.at, status=status)
         if proposal.status == "merged":
-            self.refused(op, Invalid, "is merged, so its status cannot change")
+            self.assert_refused(op, Invalid, "is merged, so its status cannot change")
         else:
             assert self.ask(op).status == status
             proposal.status = status
@@ -168,11 +170,11 @@ class States(Modelled, RuleBasedStateMachine):
             change: content.ContentEdit = insert(f"{word}.", title=title)
         else:
             tree = self.ask(content.ListPages(at=proposal.at))
-            edited = picked(tree.pages, page)
+            edited = pick_item(tree.pages, page)
             title, change = edited.title, update(edited.id, f"{word}.")
         op = content.Edit(at=proposal.at, changes=(change,), compat=False)
         if proposal.is_closed:
-            self.refused(op, Conflict, proposal.status)
+            self.assert_refused(op, Conflict, proposal.status)
         else:
             self.ask(op)
             proposal.texts[title] = f"{word}."
@@ -186,11 +188,11 @@ class States(Modelled, RuleBasedStateMachine):
         place, proposal = self.proposal(which, pick)
         op = change_requests.Merge(at=proposal.at)
         if proposal.is_closed:
-            self.refused(op, Conflict, proposal.status)
+            self.assert_refused(op, Conflict, proposal.status)
         else:
             answer = self.ask(op)
             assert answer.revision
-            place.texts[answer.revision] = self.merged(place, proposal, answer.result, place.at)
+            place.texts[answer.revision] = self.expected_merge(place, proposal, answer.result, place.at)
             place.main = proposal.merged = answer.revision
             proposal.status = "merged"
         self.check(place)
@@ -201,15 +203,20 @@ class States(Modelled, RuleBasedStateMachine):
         place, proposal = self.proposal(which, pick)
         op = change_requests.UpdateFromMain(at=proposal.at)
         if proposal.is_closed:
-            self.refused(op, Conflict, proposal.status)
+            self.assert_refused(op, Conflict, proposal.status)
         else:
             answer = self.ask(op)
-            proposal.texts = self.merged(place, proposal, answer.result, proposal.at, "update")
+            proposal.texts = self.expected_merge(place, proposal, answer.result, proposal.at, "update")
             proposal.base = place.main
         self.check(place)
 
-    def merged(
-        self, place: Place, proposal: Proposal, result: str, at: SpaceRef | ChangeRequestRef, plain: str = "merge"
+    def expected_merge(
+        self,
+        place: SpaceModel,
+        proposal: ChangeRequestModel,
+        result: str,
+        at: SpaceRef | ChangeRequestRef,
+        plain: str = "merge",
     ) -> Texts:
         """Return the expected pages of a merge. If both sides changed a page, nothing is lost."""
         base, main, proposed = place.texts[proposal.base], place.texts[place.main], proposal.texts
@@ -231,43 +238,43 @@ class States(Modelled, RuleBasedStateMachine):
 
     # Comments, on the space or on a change request of it.
 
-    def discussion(self, which: int, pick: int) -> tuple[Place, Discussion, list[Thread]]:
+    def discussion(self, which: int, pick: int) -> tuple[SpaceModel, Discussion, list[ThreadModel]]:
         place = self.place(which)
-        at: list[tuple[Discussion, list[Thread]]] = [(place.at, place.threads)]
+        at: list[tuple[Discussion, list[ThreadModel]]] = [(place.at, place.threads)]
         at += [(each.at, each.threads) for each in place.proposals]
-        return (place, *picked(at, pick))
+        return (place, *pick_item(at, pick))
 
     @rule(which=PICK, pick=PICK)
     def comment(self, which: int, pick: int) -> None:
         place, at, threads = self.discussion(which, pick)
-        threads.append(Thread(self.ask(comments.Create(at=at, body=Markdown(markdown=self.word()))).id))
+        threads.append(ThreadModel(self.ask(comments.Create(at=at, body=Markdown(markdown=self.word()))).id))
         self.check(place, at, threads)
 
     @rule(
         which=PICK,
         pick=PICK,
         thread=PICK,
-        deed=st.sampled_from(["reply", "resolve", "reopen", "delete", "delete reply"]),
+        action=st.sampled_from(["reply", "resolve", "reopen", "delete", "delete reply"]),
     )
-    def discuss(self, which: int, pick: int, thread: int, deed: str) -> None:
+    def discuss(self, which: int, pick: int, thread: int, action: str) -> None:
         place, at, threads = self.discussion(which, pick)
         if not threads:
             return
-        chosen = picked(threads, thread)
-        if deed == "reply":
+        chosen = pick_item(threads, thread)
+        if action == "reply":
             body = Markdown(markdown=self.word())
             chosen.replies.append(self.ask(comments.CreateReply(at=at, comment_id=chosen.id, body=body)).id)
-        elif deed == "delete":
+        elif action == "delete":
             self.ask(comments.Delete(at=at, comment_id=chosen.id))
             threads.remove(chosen)
-            self.refused(comments.Get(at=at, comment_id=chosen.id), NotFound)
-            self.refused(comments.Update(at=at, comment_id=chosen.id, resolved=False), NotFound)
-        elif deed == "delete reply":
+            self.assert_refused(comments.Get(at=at, comment_id=chosen.id), NotFound)
+            self.assert_refused(comments.Update(at=at, comment_id=chosen.id, resolved=False), NotFound)
+        elif action == "delete reply":
             if chosen.replies:
                 gone = chosen.replies.pop()
                 self.ask(comments.DeleteReply(at=at, comment_id=chosen.id, comment_reply_id=gone))
         else:
-            chosen.resolved = deed == "resolve"
+            chosen.resolved = action == "resolve"
             shown = self.ask(comments.Update(at=at, comment_id=chosen.id, resolved=chosen.resolved))
             assert (shown.status == "resolved") is chosen.resolved
             assert (shown.resolved_at is not None, shown.resolved_by is not None) == (chosen.resolved, chosen.resolved)
@@ -284,7 +291,7 @@ class States(Modelled, RuleBasedStateMachine):
             self.world.store.close()
 
 
-def walk(examples: int, steps: int, *, derandomize: bool) -> None:
+def run_machine(examples: int, steps: int, *, derandomize: bool) -> None:
     unhurried = [HealthCheck.too_slow, HealthCheck.data_too_large]
     chosen = settings(
         max_examples=examples,
@@ -293,14 +300,14 @@ def walk(examples: int, steps: int, *, derandomize: bool) -> None:
         deadline=None,
         suppress_health_check=unhurried,
     )
-    run_state_machine_as_test(States, settings=chosen)
+    run_state_machine_as_test(RandomOperations, settings=chosen)
 
 
 def test_random_operations_follow_the_state_tables() -> None:
-    walk(8, 30, derandomize=True)
+    run_machine(8, 30, derandomize=True)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_random_operations_follow_the_state_tables_in_long_runs() -> None:
-    walk(600, 60, derandomize=False)
+    run_machine(600, 60, derandomize=False)

@@ -23,50 +23,50 @@ async def _send(ask: Ask, url: str, data: bytes = DATA) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["message"] if answer.content else ""
 
 
-async def test_a_file_is_sent_once_without_a_key(ask: Ask, world: World) -> None:
-    there = await _announce(ask)
+async def test_file_is_uploaded_once_without_a_key(ask: Ask, world: World) -> None:
+    target = await _announce(ask)
     assert ask.last.json()["object"] == "storage-signed-url"
-    assert await _send(ask, there.url) == (200, "")
-    kept = find_upload(world, "acme", there.key, "import_file")
+    assert await _send(ask, target.url) == (200, "")
+    kept = find_upload(world, "acme", target.key, "import_file")
     assert (kept["name"], kept["type"], world.store.blob(kept["blob"])) == ("pages.zip", "application/zip", DATA)
-    status, sentence = await _send(ask, there.url)
+    status, sentence = await _send(ask, target.url)
     assert (status, sentence) == (410, "This upload URL was already used. Request a new upload URL.")
 
 
-async def test_an_address_waits_a_quarter_of_an_hour(ask: Ask, world: World, clock: Clock) -> None:
-    there = await _announce(ask)
+async def test_upload_url_expires_after_a_quarter_of_an_hour(ask: Ask, world: World, clock: Clock) -> None:
+    target = await _announce(ask)
     clock.forward(seconds=UPLOAD_LIFETIME.total_seconds())
-    status, sentence = await _send(ask, there.url)
+    status, sentence = await _send(ask, target.url)
     assert (status, sentence) == (410, "This upload URL has expired. Request a new upload URL.")
     await _announce(ask)
     assert world.store.count("/orgs/acme/uploads") == 1
-    assert (await _send(ask, there.url))[0] == 404
+    assert (await _send(ask, target.url))[0] == 404
     with pytest.raises(Refusal, match="The upload “"):
-        find_upload(world, "acme", there.key, "import_file")
+        find_upload(world, "acme", target.key, "import_file")
 
 
 async def test_upload_must_match_the_announced_file(ask: Ask) -> None:
-    there = await _announce(ask)
+    target = await _announce(ask)
     sentence = "The body is larger than the limit of 10 bytes."
-    assert await _send(ask, there.url, DATA + b"!") == (413, sentence)
+    assert await _send(ask, target.url, DATA + b"!") == (413, sentence)
     sentence = "The file has 9 bytes, but 10 bytes were announced. Upload the file again."
-    assert await _send(ask, there.url, DATA[:-1]) == (400, sentence)
-    assert await _send(ask, there.url, DATA) == (200, "")
+    assert await _send(ask, target.url, DATA[:-1]) == (400, sentence)
+    assert await _send(ask, target.url, DATA) == (200, "")
 
 
 async def test_font_upload_must_be_a_font(ask: Ask) -> None:
     file = FileToSend(name="a.woff2", type="font/woff2", size=len(DATA))
-    there = await ask(storage.Upload(at=ACME, file=file, kind="customization_font"))
-    status, sentence = await _send(ask, there.url)
+    target = await ask(storage.Upload(at=ACME, file=file, kind="customization_font"))
+    status, sentence = await _send(ask, target.url)
     assert (status, sentence.split(":")[0]) == (400, "The file is not a WOFF2 or WOFF font. Choose another file.")
 
 
-async def test_an_address_cannot_be_guessed_or_read(ask: Ask) -> None:
-    there = await _announce(ask)
-    for url in (there.url + "x", there.url.replace("/acme/", "/other/"), there.url.rpartition("/")[0] + "/é"):
+async def test_upload_url_cannot_be_guessed_or_read(ask: Ask) -> None:
+    target = await _announce(ask)
+    for url in (target.url + "x", target.url.replace("/acme/", "/other/"), target.url.rpartition("/")[0] + "/é"):
         assert await _send(ask, url) == (404, "This upload URL is not valid. Request a new upload URL.")
-    assert (await ask.http("GET", there.url)).status_code == 405
-    assert (await _send(ask, there.url))[0] == 200
+    assert (await ask.http("GET", target.url)).status_code == 405
+    assert (await _send(ask, target.url))[0] == 200
 
 
 @pytest.mark.parametrize(

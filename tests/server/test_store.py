@@ -36,7 +36,7 @@ def test_collection_lists_direct_children_in_insertion_order(store: Store) -> No
     assert store.count("/spaces") == 2
 
 
-def test_a_place_is_never_given_out_twice(store: Store) -> None:
+def test_position_of_a_document_is_never_reused(store: Store) -> None:
     places = []
     for name in "abc":
         store.put(f"/spaces/{name}", {"id": name})
@@ -115,7 +115,7 @@ def test_transaction_is_atomic(store: Store) -> None:
     assert store.count("/k") == 2
 
 
-def test_threads_take_turns(store: Store) -> None:
+def test_transactions_of_threads_do_not_overlap(store: Store) -> None:
     store.put("/k/a", {"number": 0})
 
     def add() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from octavo.api import organizations, subdomains
 from octavo.api.places import OrganizationRef
 from octavo.server.world import World, iso
-from tests.server.asking import ACME, START, Ask, refused
+from tests.server.asking import ACME, START, Ask, check_refused
 
 
 async def test_subdomain_resolves_to_its_organization(ask: Ask) -> None:
@@ -15,9 +15,9 @@ async def test_subdomain_resolves_to_its_organization(ask: Ask) -> None:
 
 async def test_unknown_subdomain_is_not_found(ask: Ask) -> None:
     await ask(organizations.Update(at=ACME, hostname="acme-docs"))
-    sentence = await refused(ask(subdomains.Get(subdomain="other")), 404)
+    sentence = await check_refused(ask(subdomains.Get(subdomain="other")), 404)
     assert sentence == "There is no subdomain “other” here, or you do not have access."
-    await refused(ask(subdomains.Get(subdomain="acme-docs"), "eve"), 404)
+    await check_refused(ask(subdomains.Get(subdomain="acme-docs"), "eve"), 404)
     for name in ("ab", "x" * 33, "-ab", "ab-", "Acme", "a_b"):
         answer = await ask.http("GET", f"/v1/subdomains/{name}")
         assert (answer.status_code, answer.json()["error"]["message"].split()[0]) == (400, "subdomain")
@@ -30,7 +30,7 @@ async def test_hostname_is_unique(ask: Ask, world: World) -> None:
     north = OrganizationRef(organization_id="north")
 
     for taken in ("acme-docs", "acme"):
-        sentence = await refused(ask(organizations.Update(at=north, hostname=taken), "mia"), 400)
+        sentence = await check_refused(ask(organizations.Update(at=north, hostname=taken), "mia"), 400)
         assert sentence == f"The subdomain {taken} is already taken. Choose another."
     await ask(organizations.Update(at=ACME, hostname="acme-docs"))
     await ask(organizations.Update(at=ACME, hostname="acme"))

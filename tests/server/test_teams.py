@@ -1,4 +1,4 @@
-"""Teams, and who may manage them."""
+"""Teams, and the users who may manage them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef
 from octavo.api.teams import NewMembership, Team
 from tests.api.test_folding import ALIKE
-from tests.server.asking import ACME, Ask, refused, space_with
+from tests.server.asking import ACME, Ask, check_refused, space_with
 
 
 async def _make(ask: Ask, title: str = "Writers", *members: str) -> Team:
@@ -39,7 +39,7 @@ async def test_team_is_created_read_renamed_and_deleted(ask: Ask) -> None:
     assert renamed == team.model_copy(update={"title": "Authors"})
     await ask(teams.Delete(at=ACME, team_id=team.id))
     assert await _titles(ask) == []
-    await refused(ask(teams.Get(at=ACME, team_id=team.id)), 404)
+    await check_refused(ask(teams.Get(at=ACME, team_id=team.id)), 404)
     await ask(teams.Delete(at=ACME, team_id=team.id))
     assert ask.last.status_code == 204
 
@@ -65,14 +65,16 @@ async def test_teams_are_found_by_title_and_owner(ask: Ask) -> None:
         ("PATCH", {"title": "x" * 65}, "title may have at most 64 characters."),
     ],
 )
-async def test_limits_hold(ask: Ask, method: str, body: dict[str, object], sentence: str) -> None:
+async def test_values_beyond_the_limits_of_a_team_are_refused(
+    ask: Ask, method: str, body: dict[str, object], sentence: str
+) -> None:
     team = await _make(ask)
     url = "/v1/orgs/acme/teams" if method == "PUT" else f"/v1/orgs/acme/teams/{team.id}"
     answer = await ask.http(method, url, json=body)
     assert (answer.status_code, answer.json()["error"]["message"]) == (400, sentence)
 
 
-async def test_members_come_go_and_become_owners(ask: Ask) -> None:
+async def test_members_are_added_removed_and_made_owners(ask: Ask) -> None:
     team = await _make(ask, "Writers", "mia")
     await ask(teams.AddMember(at=ACME, team_id=team.id, user_id="sam"))
     assert ask.last.status_code == 204
@@ -96,7 +98,7 @@ async def test_several_members_change_at_once(ask: Ask) -> None:
     assert await _members(ask, team) == {"mia": "member", "zoe": "member", "sam": "member", "jun": "owner"}
     for unknown in ("eve", "eve@acme.example", "nobody@acme.example"):
         op = teams.UpdateMembers(at=ACME, team_id=team.id, remove=("mia",), add=(unknown,))
-        assert "There is no member" in await refused(ask(op), 404)
+        assert "There is no member" in await check_refused(ask(op), 404)
     assert "mia" in await _members(ask, team)
 
 
@@ -119,7 +121,7 @@ async def test_owners_and_admins_manage_a_team(ask: Ask) -> None:
         teams.Delete(at=ACME, team_id=team.id),
     ]
     for op in ops:
-        assert "Only owners of the team “Writers”" in await refused(ask(op, "mia"), 403)
+        assert "Only owners of the team “Writers”" in await check_refused(ask(op, "mia"), 403)
     await ask(teams.AddMember(at=ACME, team_id=team.id, user_id="mia", role="owner"))
     assert (await ask(teams.Get(at=ACME, team_id=team.id), "mia")).permissions.admin
     assert not (await ask(teams.Get(at=ACME, team_id=team.id), "tom")).permissions.admin
@@ -129,8 +131,8 @@ async def test_owners_and_admins_manage_a_team(ask: Ask) -> None:
 
 
 async def test_only_admins_create_teams(ask: Ask) -> None:
-    assert "need the Admin role" in await refused(ask(teams.Create(at=ACME, title="Mine"), "mia"), 403)
-    assert "member “eve”" in await refused(ask(teams.Create(at=ACME, title="Ours", members=("eve",))), 404)
+    assert "need the Admin role" in await check_refused(ask(teams.Create(at=ACME, title="Mine"), "mia"), 403)
+    assert "member “eve”" in await check_refused(ask(teams.Create(at=ACME, title="Ours", members=("eve",))), 404)
     assert await _titles(ask) == []
 
 
@@ -148,8 +150,8 @@ async def test_guests_see_only_their_own_teams(ask: Ask) -> None:
         teams.ListMembers(at=ACME, team_id=team.id),
         teams.ListOfMember(at=ACME, user_id="mia"),
     ):
-        assert "Guests cannot" in await refused(ask(op, "gil"), 403)
-        await refused(ask(op, "eve"), 404)
+        assert "Guests cannot" in await check_refused(ask(op, "gil"), 403)
+        await check_refused(ask(op, "eve"), 404)
     assert len((await ask(teams.ListOfMember(at=ACME, user_id="gil"), "gil")).items) == 1
 
 
@@ -160,8 +162,8 @@ async def test_unknown_team_has_no_members(ask: Ask) -> None:
         teams.UpdateMembers(at=ACME, team_id="x", add=("mia",)),
         teams.Update(at=ACME, team_id="x", title="X"),
     ):
-        assert "team “x”" in await refused(ask(op), 404)
-    await refused(ask(teams.AddMember(at=ACME, team_id=(await _make(ask)).id, user_id="eve")), 404)
+        assert "team “x”" in await check_refused(ask(op), 404)
+    await check_refused(ask(teams.AddMember(at=ACME, team_id=(await _make(ask)).id, user_id="eve")), 404)
 
 
 async def test_teams_of_a_member_have_the_role_in_the_team(ask: Ask) -> None:
@@ -173,7 +175,7 @@ async def test_teams_of_a_member_have_the_role_in_the_team(ask: Ask) -> None:
     assert [(each.team.title, each.member.role) for each in listed] == [("Writers", "member"), ("Editors", "owner")]
     some = (await ask(teams.ListOfMember(at=ACME, user_id="mia", title="WRIT"))).items
     assert [each.team.title for each in some] == ["Writers"]
-    await refused(ask(teams.ListOfMember(at=ACME, user_id="eve")), 404)
+    await check_refused(ask(teams.ListOfMember(at=ACME, user_id="eve")), 404)
 
 
 async def test_spaces_of_a_team_are_those_with_a_role(ask: Ask) -> None:
@@ -197,14 +199,14 @@ async def test_deleting_a_team_removes_its_roles(ask: Ask) -> None:
         await ask(permissions.Grant(at=at, role="edit", teams=(team.id,)))
     await ask(spaces.Get(at=space.ref), "gil")
     await ask(teams.Delete(at=ACME, team_id=team.id))
-    await refused(ask(spaces.Get(at=space.ref), "gil"), 404)
+    await check_refused(ask(spaces.Get(at=space.ref), "gil"), 404)
     for at in (space.ref, shelf):
         assert (await ask(permissions.ListTeams(at=at))).items == ()
 
 
 @pytest.mark.parametrize("stored", [0, 1])
 @pytest.mark.parametrize("pair", [pair for name, pair in ALIKE.items() if name != "soft hyphen"])
-async def test_letters_that_look_alike_match_in_titles(ask: Ask, pair: tuple[str, str], stored: int) -> None:
+async def test_team_titles_match_letters_that_look_alike(ask: Ask, pair: tuple[str, str], stored: int) -> None:
     await _make(ask, "Writers")
     await _make(ask, f"On {pair[stored]}")
     assert await _titles(ask, title=pair[1 - stored]) == [f"On {pair[stored]}"]

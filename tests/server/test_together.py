@@ -29,49 +29,49 @@ from tests.server.writing import insert, update
 
 MANY = 32
 SIDES = ("left", "right")
-"""Each client has two pages, which always say the same: one edit changes both."""
+"""Each client has two pages with the same text: one edit changes both."""
 
 
 @dataclass
-class Together:
-    """Clients that share a space in which each has two pages."""
+class ConcurrentClients:
+    """Clients that share a space. Each client has two pages."""
 
     clients: list[Client]
     space: SpaceRef
     pages: dict[str, str]
-    """The ids of the pages by title."""
+    """Page ids by title."""
     working: int = 0
     seen: set[str] = field(default_factory=set)
-    """The revisions that were read while others wrote."""
+    """Revisions that were read during writes."""
 
     @classmethod
-    async def begin(cls, clients: list[Client], organization: OrganizationRef) -> Together:
+    async def begin(cls, clients: list[Client], organization: OrganizationRef) -> ConcurrentClients:
         space = await clients[0](spaces.Create(at=organization, title="Together"))
-        together = cls(clients, space.ref, {})
+        concurrent = cls(clients, space.ref, {})
         empty = (await clients[0](content.ListPages(at=space.ref))).pages[0]
-        await together.publish(clients[0], content.DeletePage(page=empty.id))
+        await concurrent.publish(clients[0], content.DeletePage(page=empty.id))
         for side in SIDES:
             pages = [insert("first", title=f"{side}-{number}") for number in range(len(clients))]
-            await together.publish(clients[0], *pages)
+            await concurrent.publish(clients[0], *pages)
         tree = await clients[0](content.ListPages(at=space.ref))
-        together.pages = {page.title: page.id for page in tree.pages}
-        return together
+        concurrent.pages = {page.title: page.id for page in tree.pages}
+        return concurrent
 
     async def publish(self, client: Client, *changes: content.ContentEdit) -> None:
-        """These changes, as a change request that is merged."""
+        """Merge a change request with these changes."""
         made = await client(change_requests.Create(at=self.space))
         await client(content.Edit(at=made.ref(self.space), changes=changes, compat=False))
         await client(change_requests.Merge(at=made.ref(self.space)))
 
-    def both(self, number: int, says: str) -> list[content.ContentEdit]:
-        """One edit of both pages of a client."""
-        return [update(self.pages[f"{side}-{number}"], says) for side in SIDES]
+    def edits_of(self, number: int, texts: str) -> list[content.ContentEdit]:
+        """Return the edit of both pages of a client."""
+        return [update(self.pages[f"{side}-{number}"], texts) for side in SIDES]
 
-    async def everyone(self, work: Callable[[int, Client], Awaitable[None]]) -> None:
-        """Let each client do its work, all at once, while a quarter as many others read."""
+    async def run_all(self, work: Callable[[int, Client], Awaitable[None]]) -> None:
+        """Run the work of each client at the same time, while a quarter of the clients read."""
         self.working = len(self.clients)
 
-        async def one(number: int, client: Client) -> None:
+        async def work_and_count(number: int, client: Client) -> None:
             try:
                 await work(number, client)
             finally:
@@ -81,10 +81,10 @@ class Together:
             for number, client in enumerate(self.clients[::4]):
                 group.create_task(self.read(number, client))
             for number, client in enumerate(self.clients):
-                group.create_task(one(number, client))
+                group.create_task(work_and_count(number, client))
 
     async def read(self, number: int, client: Client) -> None:
-        """Read until nobody works any more, and once more. Whatever is seen is whole."""
+        """Read until all clients are done, and once more. Check that each revision is complete."""
         done = False
         while not done:
             done = not self.working
@@ -92,19 +92,19 @@ class Together:
             assert space.revision
             revision = RevisionRef(space_id=space.id, revision_id=space.revision)
             trees = [await self.tree(client, at) for at in (self.space, revision)]
-            says = set()
+            texts = set()
             for side in SIDES:
                 title = f"{side}-{number}"
                 op = content.GetPage(at=revision, page_id=self.pages[title], format="markdown")
                 page = await client(op)
                 assert page.document_id == trees[1][title].document_id
-                says.add(page.markdown)
-            assert len(says) == 1
+                texts.add(page.markdown)
+            assert len(texts) == 1
             self.seen.add(space.revision)
             number = (number + 1) % len(self.clients)
 
     async def tree(self, client: Client, at: ContentRef) -> dict[str, Page]:
-        """The pages of a place by title: all of them, and both of a client made by the same edit."""
+        """Return the pages by title. Check that all pages exist, and that both pages of a client are from the same edit."""
         pages = {page.title: page for page in (await client(content.ListPages(at=at))).pages}
         assert {title: page.id for title, page in pages.items()} == self.pages
         for number in range(len(self.clients)):
@@ -112,7 +112,7 @@ class Together:
             assert left.document_id == right.document_id
         return pages
 
-    async def says(self, at: ContentRef) -> list[str]:
+    async def texts(self, at: ContentRef) -> list[str]:
         """Return the texts of the pages of each client."""
         found = []
         for number, client in enumerate(self.clients):
@@ -123,9 +123,9 @@ class Together:
         return found
 
 
-async def nothing_is_lost(together: Together) -> None:
-    """Everyone writes where others write too, and all of it is there afterwards."""
-    first, space, many = together.clients[0], together.space, len(together.clients)
+async def check_nothing_is_lost(concurrent: ConcurrentClients) -> None:
+    """Let all clients write to the same places, and check that all writes are kept."""
+    first, space, many = concurrent.clients[0], concurrent.space, len(concurrent.clients)
     shared = await first(comments.Create(at=space, body=Markdown(markdown="A thread of all")))
     draft = (await first(change_requests.Create(at=space))).ref(space)
     fields = [{"title": "Renamed"}, {"emoji": "🎉"}, {"edit_mode": "locked"}, {"default_level": "read"}]
@@ -136,12 +136,12 @@ async def nothing_is_lost(together: Together) -> None:
         await client(comments.CreateReply(at=space, comment_id=shared.id, body=Markdown(markdown=f"reply {number}")))
         if number < len(fields):
             await client(spaces.Update.model_validate({"at": space, **fields[number]}))
-        await client(content.Edit(at=draft, changes=together.both(number, f"draft {number}"), compat=False))
+        await client(content.Edit(at=draft, changes=concurrent.edits_of(number, f"draft {number}"), compat=False))
         for round_ in range(2):
-            await together.publish(client, *together.both(number, f"round {round_} of {number}"))
+            await concurrent.publish(client, *concurrent.edits_of(number, f"round {round_} of {number}"))
 
-    await together.everyone(work)
-    assert len(together.seen) > 1
+    await concurrent.run_all(work)
+    assert len(concurrent.seen) > 1
 
     listed = first.pages(comments.List(at=space))
     said = [each.body.markdown or "" async for page in listed for each in page.items]
@@ -159,13 +159,13 @@ async def nothing_is_lost(together: Together) -> None:
     merged = first.pages(change_requests.List(at=space, status="merged"))
     numbers = {each.number async for page in merged for each in page.items}
     assert numbers == {1, 2, 3, *range(5, 5 + 2 * many)}
-    assert await together.says(space) == [f"round 1 of {number}" for number in range(many)]
-    assert await together.says(draft) == [f"draft {number}" for number in range(many)]
+    assert await concurrent.texts(space) == [f"round 1 of {number}" for number in range(many)]
+    assert await concurrent.texts(draft) == [f"draft {number}" for number in range(many)]
 
 
 @asynccontextmanager
-async def clients_of(*platforms: Platform) -> AsyncIterator[list[Client]]:
-    """Many clients of an administrator, who take turns among the platforms."""
+async def open_clients(*platforms: Platform) -> AsyncIterator[list[Client]]:
+    """Yield 32 clients of an administrator, distributed among the platforms."""
     async with AsyncExitStack() as stack:
         clients = []
         for number in range(MANY):
@@ -175,7 +175,7 @@ async def clients_of(*platforms: Platform) -> AsyncIterator[list[Client]]:
         yield clients
 
 
-class Watched:
+class RecordedStore:
     """A store that records its statements and the threads that write."""
 
     def __init__(self, store: Store) -> None:
@@ -183,9 +183,9 @@ class Watched:
         self.writers: set[int] = set()
         self.outside: list[str] = []
         self._inside = False
-        store._db.set_trace_callback(self._told)
+        store._db.set_trace_callback(self._record)
 
-    def _told(self, statement: str) -> None:
+    def _record(self, statement: str) -> None:
         word = statement.split(None, 1)[0].upper()
         if word == "BEGIN":
             self.begun.add(statement)
@@ -201,9 +201,9 @@ class Watched:
 async def test_concurrent_requests_lose_nothing_and_writes_are_serialized(tmp_path: Path) -> None:
     store = Store(tmp_path / "platform.db")
     platform = Platform(small_world(Clock(), store))
-    watched = Watched(store)
-    async with clients_of(platform) as clients:
-        await nothing_is_lost(await Together.begin(clients, ACME))
+    watched = RecordedStore(store)
+    async with open_clients(platform) as clients:
+        await check_nothing_is_lost(await ConcurrentClients.begin(clients, ACME))
     assert watched.begun == {"BEGIN IMMEDIATE"}
     assert len(watched.writers) == 1
     assert threading.get_ident() not in watched.writers
@@ -217,8 +217,8 @@ async def test_platforms_that_share_a_file_lose_nothing(tmp_path: Path) -> None:
     first = small_world(Clock(), Store(file))
     worlds = [first, World(Store(file), now=Clock())]
     platforms = [Platform(world) for world in worlds]
-    async with clients_of(*platforms) as clients:
-        await nothing_is_lost(await Together.begin(clients, ACME))
+    async with open_clients(*platforms) as clients:
+        await check_nothing_is_lost(await ConcurrentClients.begin(clients, ACME))
     for platform in platforms:
         platform.close()
         platform.world.store.close()
@@ -234,7 +234,7 @@ def test_concurrent_clients_over_a_socket_lose_nothing(tmp_path: Path) -> None:
 
     async def work(origin: str, key: str) -> None:
         clients = [Client(origin, SecretStr(key)) for _ in range(MANY)]
-        await nothing_is_lost(await Together.begin(clients, OrganizationRef(organization_id="local")))
+        await check_nothing_is_lost(await ConcurrentClients.begin(clients, OrganizationRef(organization_id="local")))
         for client in clients:
             await client.aclose()
 

@@ -7,15 +7,15 @@ from pydantic import ValidationError
 
 from octavo.api import spaces, translations
 from octavo.api.translations import Source, TranslationSettings
-from tests.server.asking import ACME, Ask, Clock, refused, space_with
+from tests.server.asking import ACME, Ask, Clock, check_refused, space_with
 
 
-async def _made(ask: Ask, title: str = "Français") -> TranslationSettings:
+async def _create(ask: Ask, title: str = "Français") -> TranslationSettings:
     return await ask(translations.Create(at=ACME, title=title))
 
 
 async def test_translations_are_created_read_changed_and_deleted(ask: Ask, clock: Clock) -> None:
-    made = await _made(ask)
+    made = await _create(ask)
     assert (made.title, made.languages, made.permissions.edit) == ("Français", (), True)
     assert made.urls.location == f"http://octavo.test/v1/orgs/acme/translations/{made.id}"
     assert ask.last.json()["object"] == "translation-settings"
@@ -31,9 +31,9 @@ async def test_translations_are_created_read_changed_and_deleted(ask: Ask, clock
     await ask(delete)
     await ask(delete)
     assert (await ask(translations.List(at=ACME))).items == ()
-    sentence = await refused(ask(translations.Get(at=ACME, translation_settings_id=made.id)), 404)
+    sentence = await check_refused(ask(translations.Get(at=ACME, translation_settings_id=made.id)), 404)
     assert sentence == f"There is no translation “{made.id}” here, or you do not have access."
-    await refused(ask(update), 404)
+    await check_refused(ask(update), 404)
 
 
 async def test_newer_shape_has_a_space_and_languages(ask: Ask) -> None:
@@ -43,7 +43,7 @@ async def test_newer_shape_has_a_space_and_languages(ask: Ask) -> None:
     assert (made.title, made.languages, made.language) == ("Handbook (pt-br)", ("pt-br",), "pt-br")
     assert made.source == {"space": space.id, "language": "en"}
     elsewhere = translations.Create(at=ACME, source=Source(space="nowhere", language="en"), language="fr")
-    assert "source.space must be a space" in await refused(ask(elsewhere), 400)
+    assert "source.space must be a space" in await check_refused(ask(elsewhere), 400)
 
 
 async def test_title_of_the_space_is_used_only_if_visible(ask: Ask) -> None:
@@ -59,7 +59,7 @@ async def test_title_of_the_space_is_used_only_if_visible(ask: Ask) -> None:
 
 async def test_list_of_translations_is_paged(ask: Ask) -> None:
     for title in ("One", "Two", "Three"):
-        await _made(ask, title)
+        await _create(ask, title)
     first = await ask(translations.List(at=ACME, limit=2))
     assert first.next is not None
     rest = await ask(translations.List(at=ACME, limit=2, page=first.next.page))
@@ -73,8 +73,8 @@ async def test_only_creators_change_translations(ask: Ask) -> None:
         translations.Update(at=ACME, translation_settings_id=made.id, title="Mine"),
         translations.Delete(at=ACME, translation_settings_id=made.id),
     ):
-        assert "need the Creator role" in await refused(ask(op, "tom"), 403)
-    await refused(ask(translations.List(at=ACME), "eve"), 404)
+        assert "need the Creator role" in await check_refused(ask(op, "tom"), 403)
+    await check_refused(ask(translations.List(at=ACME), "eve"), 404)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
 from octavo.api.wire import encode
-from tests.server.asking import ACME, Ask, refused, space_with
+from tests.server.asking import ACME, Ask, check_refused, space_with
 from tests.server.publishing import a_site
 
 SECRET = "Merger with North"
@@ -21,80 +21,80 @@ PEOPLE = ("mia", "sam", "gil")
 
 @pytest.fixture
 async def unseen(ask: Ask) -> tuple[SpaceRef, CollectionRef]:
-    """A space in a collection, for administrators only."""
-    shelf = await ask(collections.Create(at=ACME, title=SECRET))
-    ref = CollectionRef(collection_id=shelf.id)
+    """Create a space in a collection, both visible to administrators only."""
+    collection = await ask(collections.Create(at=ACME, title=SECRET))
+    ref = CollectionRef(collection_id=collection.id)
     await ask(collections.Update(at=ref, default_level=None))
-    return (await space_with(ask, SECRET, parent=shelf.id)).ref, ref
+    return (await space_with(ask, SECRET, parent=collection.id)).ref, ref
 
 
 @pytest.fixture
 async def own(ask: Ask) -> tuple[SpaceRef, CollectionRef]:
-    """A space and a collection that everybody of these administers."""
+    """Create a space and a collection with all users of the tests as administrators."""
     space = await space_with(ask, "Own")
-    shelf = CollectionRef(collection_id=(await ask(collections.Create(at=ACME, title="Own"))).id)
-    for at in (space.ref, shelf):
+    collection = CollectionRef(collection_id=(await ask(collections.Create(at=ACME, title="Own"))).id)
+    for at in (space.ref, collection):
         await ask(permissions.Grant(at=at, role="admin", users=PEOPLE))
-    return space.ref, shelf
+    return space.ref, collection
 
 
 @pytest.mark.parametrize("user", PEOPLE)
 async def test_move_beside_an_invisible_place_is_refused(
     ask: Ask, user: str, unseen: tuple[SpaceRef, CollectionRef], own: tuple[SpaceRef, CollectionRef]
 ) -> None:
-    (space, shelf), (own_space, own_shelf) = unseen, own
+    (space, collection), (own_space, own_collection) = unseen, own
     beside = Position(before=SpacePointer(space=space.space_id))
-    below = Position(after=CollectionPointer(collection=shelf.collection_id))
+    below = Position(after=CollectionPointer(collection=collection.collection_id))
     ops: tuple[Operation[Any], ...] = (
-        spaces.Create(at=ACME, parent=shelf.collection_id),
-        collections.Create(at=ACME, parent=shelf.collection_id),
-        spaces.Move(at=own_space, parent=shelf.collection_id),
+        spaces.Create(at=ACME, parent=collection.collection_id),
+        collections.Create(at=ACME, parent=collection.collection_id),
+        spaces.Move(at=own_space, parent=collection.collection_id),
         spaces.Move(at=own_space, position=beside),
         spaces.Move(at=own_space, parent=None, position=beside),
-        collections.Move(at=own_shelf, parent=shelf.collection_id),
-        collections.Move(at=own_shelf, position=below),
+        collections.Move(at=own_collection, parent=collection.collection_id),
+        collections.Move(at=own_collection, position=below),
     )
     for op in ops:
-        sentence = await refused(ask(op, user), 404)
+        sentence = await check_refused(ask(op, user), 404)
         assert SECRET not in sentence
-        assert shelf.collection_id in sentence or space.space_id in sentence
+        assert collection.collection_id in sentence or space.space_id in sentence
 
 
 @pytest.mark.parametrize("user", PEOPLE)
 async def test_invite_links_of_invisible_places_are_hidden(
     ask: Ask, user: str, unseen: tuple[SpaceRef, CollectionRef]
 ) -> None:
-    space, shelf = unseen
+    space, collection = unseen
     link = await ask(invites.CreateLink(at=ACME, level="read", space=space.space_id))
     ops: tuple[Operation[Any], ...] = (
         invites.CreateLink(at=ACME, level="admin", space=space.space_id),
-        invites.CreateLink(at=ACME, level="admin", collection=shelf.collection_id),
+        invites.CreateLink(at=ACME, level="admin", collection=collection.collection_id),
         invites.GetLink(at=ACME, invite_id=link.id),
         invites.UpdateLink(at=ACME, invite_id=link.id, level="admin"),
     )
     for op in ops:
-        assert SECRET not in await refused(ask(op, user), 404)
+        assert SECRET not in await check_refused(ask(op, user), 404)
     await ask(invites.DeleteLink(at=ACME, invite_id=link.id), user)
     assert await ask(invites.GetLink(at=ACME, invite_id=link.id)) == link
 
 
-async def test_no_neighbour_was_deleted(ask: Ask, own: tuple[SpaceRef, CollectionRef]) -> None:
+async def test_move_beside_a_deleted_space_is_refused(ask: Ask, own: tuple[SpaceRef, CollectionRef]) -> None:
     gone = await space_with(ask, SECRET)
     await ask(spaces.Delete(at=gone.ref))
     beside = Position(before=SpacePointer(space=gone.id))
 
-    assert SECRET not in await refused(ask(spaces.Move(at=own[0], position=beside)), 404)
+    assert SECRET not in await check_refused(ask(spaces.Move(at=own[0], position=beside)), 404)
 
 
 async def test_collection_is_visible_while_it_has_visible_content(
     ask: Ask, unseen: tuple[SpaceRef, CollectionRef]
 ) -> None:
-    space, shelf = unseen
+    space, collection = unseen
     await ask(permissions.Grant(at=space, role="read", users=("sam",)))
-    assert (await ask(collections.Get(at=shelf), "sam")).title == SECRET
+    assert (await ask(collections.Get(at=collection), "sam")).title == SECRET
     await ask(spaces.Delete(at=space))
 
-    assert SECRET not in await refused(ask(collections.Get(at=shelf), "sam"), 404)
+    assert SECRET not in await check_refused(ask(collections.Get(at=collection), "sam"), 404)
     assert (await ask(collections.List(at=ACME), "sam")).items == ()
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from octavo.api import change_requests, collections, spaces, urls
 from octavo.server.world import World
-from tests.server.asking import ACME, Ask, refused, space_with
+from tests.server.asking import ACME, Ask, check_refused, space_with
 
 
-async def test_addresses_name_collections_spaces_change_requests_and_pages(ask: Ask) -> None:
+async def test_urls_of_the_app_are_resolved_to_their_targets(ask: Ask) -> None:
     collection = await ask(collections.Create(at=ACME, title="Manuals"))
     assert (await ask(urls.GetContent(url=collection.urls.app or ""))).collection == collection
     space = await space_with(ask, one="# One", two="# Two")
@@ -23,7 +23,7 @@ async def test_addresses_name_collections_spaces_change_requests_and_pages(ask: 
     assert (proposed.page and proposed.page.id, proposed.space and proposed.space.id) == ("two", space.id)
 
 
-async def test_the_same_addresses_of_the_hosted_app_are_read(ask: Ask) -> None:
+async def test_urls_of_the_hosted_app_are_resolved(ask: Ask) -> None:
     space = await space_with(ask, one="# One")
     for path in (f"s/{space.id}", f"spaces/{space.id}", f"o/acme/s/{space.id}/pages/one"):
         named = await ask(urls.GetContent(url=f"https://app.gitbook.com/{path}"))
@@ -31,7 +31,7 @@ async def test_the_same_addresses_of_the_hosted_app_are_read(ask: Ask) -> None:
         assert named.space.id == space.id
 
 
-async def test_url_of_nothing_is_not_resolved(ask: Ask, world: World) -> None:
+async def test_url_without_a_target_is_not_resolved(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One")
     app = f"{world.origin}/o/acme"
     for url in (
@@ -44,18 +44,18 @@ async def test_url_of_nothing_is_not_resolved(ask: Ask, world: World) -> None:
         f"{app}/c/%00",
         f"{app}/s/{space.id}/%2F%ff",
     ):
-        await refused(ask(urls.GetContent(url=url)), 404)
-    assert "link to this server" in await refused(ask(urls.GetContent(url="https://elsewhere.example/s/x")), 400)
-    await refused(ask(urls.GetContent(url=space.urls.app or ""), "eve"), 404)
+        await check_refused(ask(urls.GetContent(url=url)), 404)
+    assert "link to this server" in await check_refused(ask(urls.GetContent(url="https://elsewhere.example/s/x")), 400)
+    await check_refused(ask(urls.GetContent(url=space.urls.app or ""), "eve"), 404)
     await ask(spaces.Delete(at=space.ref))
-    await refused(ask(urls.GetContent(url=space.urls.app or "")), 404)
+    await check_refused(ask(urls.GetContent(url=space.urls.app or "")), 404)
 
 
-async def test_the_repository_of_a_space(ask: Ask, world: World) -> None:
+async def test_space_has_the_url_of_its_repository(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One")
-    assert "not synced" in await refused(ask(spaces.GetGitInfo(at=space.ref)), 404)
+    assert "not synced" in await check_refused(ask(spaces.GetGitInfo(at=space.ref)), 404)
     state = {"repoName": "acme/docs", "installationProvider": "github", "url": "https://git.example/acme/docs"}
     world.store.update(f"/spaces/{space.id}", gitSync=state)
     found = await ask(spaces.GetGitInfo(at=space.ref))
     assert (found.repo_name, found.installation_provider, found.url) == tuple(state.values())
-    await refused(ask(spaces.GetGitInfo(at=space.ref), "eve"), 404)
+    await check_refused(ask(spaces.GetGitInfo(at=space.ref), "eve"), 404)

@@ -15,7 +15,7 @@ async def test_members_of_an_organization_see_each_other(ask: Ask) -> None:
     assert (await ask(users.Get(user_id="sam"), "gil")).email == "sam@acme.example"
 
 
-async def test_strangers_do_not(ask: Ask) -> None:
+async def test_users_without_a_common_organization_do_not_see_each_other(ask: Ask) -> None:
     with pytest.raises(Refusal) as refusal:
         await ask(users.Get(user_id="ada"), "eve")
     assert refusal.value.status == 404

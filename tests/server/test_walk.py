@@ -1,4 +1,4 @@
-"""Every operation, asked once in an order that works, is answered with the very status it promises."""
+"""Every operation, sent once in an order that works, responds with its declared status."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from octavo.api.wire import Route, build, encode, routes
 from octavo.server.app import Platform
 from tests.every_operation import website
 from tests.server.asking import Ask, Clock
-from tests.walk import Walk, furnish
+from tests.walk import Walk, full_world
 
 
 def test_every_operation_responds_as_declared() -> None:
-    world = replace(furnish(Clock()), private_imports=True)
+    world = replace(full_world(Clock()), private_imports=True)
     platform = Platform(world)
     asking = Ask(platform)
     with asyncio.Runner() as runner, website() as page:
@@ -28,9 +28,9 @@ def test_every_operation_responds_as_declared() -> None:
         def put(url: str, content: bytes) -> None:
             runner.run(asking.http("PUT", url, None, content=content))
 
-        asked = list(Walk(ask, page_url=page, put=put).all())
+        results = list(Walk(ask, page_url=page, put=put).all())
     platform.close()
     world.store.close()
-    broken = [(each.route.key, each.status, each.answer) for each in asked if not each.as_promised]
+    broken = [(each.route.key, each.status, each.answer) for each in results if not each.is_as_declared]
     assert broken == []
-    assert {each.route.key for each in asked} == {route.key for spec in load().values() for route in routes(spec)}
+    assert {each.route.key for each in results} == {route.key for spec in load().values() for route in routes(spec)}

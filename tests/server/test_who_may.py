@@ -1,7 +1,6 @@
-"""Every write, asked by a person of each role: those who may do it can, and nobody else.
+"""Every write, sent by a user of each role: exactly the users with the required role may send it.
 
-Ada walks through the whole interface. Before each of her writes everybody tries the same, and what came of that is
-undone again.
+Ada walks through the whole API. Before each of her writes, every user tries the same write, and the try is rolled back.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ import pytest
 
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import Route, build
-from octavo.server.dispatch import answer, resolve_place
+from octavo.server.dispatch import resolve_place, run_operation
 from octavo.server.handlers import uploads
 from octavo.server.handlers.permissions import RANKS
 from octavo.server.rest import path_of
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import BackgroundWork, Refusal, World, iso
 from tests.server.asking import PEOPLE, START, Clock
-from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, furnish
+from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
 
 MEMBERS = f"{ORGANIZATION}/members/{{userId}}"
 TEAM = f"{ORGANIZATION}/teams/{{teamId}}"
@@ -29,7 +28,7 @@ LEAST: dict[str, tuple[str, ...]] = {
     "guest": (f"POST {ORGANIZATION}/ping",),
     "read": (
         f"POST {SITE}/search",
-        # A reaction. What it says is changed by its author alone: see test_comments.
+        # Reactions. Only the author changes the text of a comment: see test_comments.
         f"PUT {CHANGE_REQUEST}/comments/{{commentId}}",
     ),
     "comment": tuple(
@@ -125,7 +124,7 @@ LEAST: dict[str, tuple[str, ...]] = {
             )
         ),
         f"POST {SPACE}/restore",
-        # Somebody else's. Their authors may too: see test_comments.
+        # Comments of other users. Authors may delete and edit their own: see test_comments.
         f"PUT {SPACE}/comments/{{commentId}}",
         *(f"DELETE {place}/comments/{{commentId}}" for place in (SPACE, CHANGE_REQUEST)),
         *(
@@ -135,7 +134,7 @@ LEAST: dict[str, tuple[str, ...]] = {
         ),
     ),
 }
-"""The least role that may do each write. Whoever is not in the organization may do none."""
+"""The least role that may send each write. Users outside of the organization may send none."""
 
 THEMSELVES = {f"DELETE {MEMBERS}": "gil", f"DELETE {TEAM}/members/{{userId}}": "jun"}
 """Operations by which users leave on their own."""
@@ -144,12 +143,12 @@ NOT_WALKED = (f"POST {SPACE}/content/import", f"POST {CHANGE_REQUEST}/content/im
 """Operations that would fetch a remote page."""
 
 
-class Undo(Exception):
-    """Rolls back a try."""
+class RollBack(Exception):
+    """Raised to roll back a try."""
 
 
-def able(world: World, op: Operation[Any]) -> set[str]:
-    """The people of acme, and Eve, who can do what `op` asks."""
+def users_who_can(world: World, op: Operation[Any]) -> set[str]:
+    """Return the users of acme, and Eve, who can send the operation."""
     return {user for user in (*PEOPLE, "eve") if _can(world, op, user)}
 
 
@@ -157,41 +156,41 @@ def _can(world: World, op: Operation[Any], user: str) -> bool:
     done = False
     try:
         with world.store.transaction():
-            for name, role in PEOPLE.items():  # as they were before the walk changed some
+            for name, role in PEOPLE.items():  # The walk changes some roles, so the original roles are restored.
                 world.store.put(f"/orgs/acme/members/{name}", {"id": name, "role": role, "joinedAt": iso(START)})
-            done = _does(op, world, user)
-            raise Undo
-    except Undo:
+            done = _succeeds(op, world, user)
+            raise RollBack
+    except RollBack:
         return done
 
 
-def _does(op: Operation[Any], world: World, user: str) -> bool:
+def _succeeds(op: Operation[Any], world: World, user: str) -> bool:
     deletes = SPECS[type(op)].method == "DELETE"
     path = path_of(resolve_place(op, world.for_user("ada")))
     if deletes and "/permissions/users/" in path:
         world.store.put(path, {"id": path.rpartition("/")[2], "role": "read"})
     assert not deletes or world.store.get(path)
     try:
-        answer(op, world.for_user(user))
+        run_operation(op, world.for_user(user))
     except (Refusal, MissingResource):
         assert not deletes or world.store.get(path)
         return False
-    # Whoever cannot see a thing is told that it is gone, and it is not.
+    # The platform tells users without access that the item does not exist, so look if it was deleted.
     return not deletes or "deletedAt" in (world.store.find(path) or {"deletedAt": ""})
 
 
 @pytest.fixture(scope="module")
-def tried() -> Iterator[dict[str, set[str]]]:
-    """Return the roles that could send each write."""
-    world = furnish(Clock())
+def allowed_users() -> Iterator[dict[str, set[str]]]:
+    """Yield the users who could send each write."""
+    world = full_world(Clock())
     found: dict[str, set[str]] = {}
 
     def ask(route: Route, values: Json) -> tuple[int, Any]:
         op = build(route, values)
         if route.spec.method != "GET":
-            found[route.key] = able(world, op)
+            found[route.key] = users_who_can(world, op)
         try:
-            said = answer(op, world.for_user("ada"))
+            said = run_operation(op, world.for_user("ada"))
         except (Refusal, MissingResource) as refusal:
             return getattr(refusal, "status", 404), str(refusal)
         if isinstance(said, BackgroundWork):
@@ -204,25 +203,25 @@ def tried() -> Iterator[dict[str, set[str]]]:
         organization, upload, secret = url.split("/")[-3:]
         uploads.receive_file(world, organization, upload, secret, content)
 
-    asked = list(Walk(ask, put=put).all())
-    assert [each for each in asked if not each.as_promised] == []
+    results = list(Walk(ask, put=put).all())
+    assert [each for each in results if not each.is_as_declared] == []
     yield found
     world.store.close()
 
 
-def expected(key: str, least: str) -> set[str]:
-    """Return the roles that may send a write with this least role."""
+def expected_users(key: str, least: str) -> set[str]:
+    """Return the users who may send a write with this least role."""
     enough = RANKS if least == "guest" else RANKS[RANKS.index(least) :]
     may = {user for user, role in PEOPLE.items() if (least == "guest" if role is None else role in enough)}
     return may | ({THEMSELVES[key]} if key in THEMSELVES else set())
 
 
-def test_every_write_has_a_least_role(tried: dict[str, set[str]]) -> None:
+def test_every_write_has_a_least_role(allowed_users: dict[str, set[str]]) -> None:
     said = [key for keys in LEAST.values() for key in keys]
 
-    assert sorted(said) == sorted(tried)
+    assert sorted(said) == sorted(allowed_users)
 
 
 @pytest.mark.parametrize(("key", "least"), [(key, least) for least, keys in LEAST.items() for key in keys])
-def test_write_is_allowed_exactly_from_its_least_role(key: str, least: str, tried: dict[str, set[str]]) -> None:
-    assert tried[key] == expected(key, least)
+def test_write_is_allowed_exactly_from_its_least_role(key: str, least: str, allowed_users: dict[str, set[str]]) -> None:
+    assert allowed_users[key] == expected_users(key, least)

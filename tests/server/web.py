@@ -14,13 +14,13 @@ NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass
 class Web:
-    """Serves the given responses by path. `asked` has the requested paths."""
+    """Serves responses by path. `requested_paths` has the paths of all requests."""
 
     origin: str = ""
     pages: dict[str, tuple[int, dict[str, str], bytes]] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
-    held: set[str] = field(default_factory=set)
-    """Paths with endless responses, byte by byte."""
+    requested_paths: list[str] = field(default_factory=list)
+    endless: set[str] = field(default_factory=set)
+    """Paths with endless responses."""
     closing: Event = field(default_factory=Event)
 
     def put(
@@ -41,9 +41,9 @@ class Web:
         """Redirect a path to another URL, and return the URL of the path."""
         return self.put(path, "", status=302, headers={"location": location})
 
-    def hold(self, path: str) -> str:
-        """Make the response of a path endless, and return its URL."""
-        self.held.add(path)
+    def make_endless(self, path: str) -> str:
+        """Make the response of a path endless, byte by byte. Return its URL."""
+        self.endless.add(path)
         return self.origin + path
 
 
@@ -53,8 +53,8 @@ def open_web() -> Iterator[Web]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            web.asked.append(self.path)
-            if self.path in web.held:
+            web.requested_paths.append(self.path)
+            if self.path in web.endless:
                 self.drip()
                 return
             status, headers, body = web.pages.get(self.path, (404, {"content-type": "text/plain"}, b"nothing here"))

@@ -1,4 +1,4 @@
-"""A space with pages, and functions that change it."""
+"""A space with pages, and functions that edit it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def update(page: str, markdown: str | None = None, **fields: Any) -> content.Upd
 
 @dataclass
 class Desk:
-    """A space and its change requests."""
+    """A space, with functions that create, edit and merge its change requests."""
 
     ask: Ask
     space: SpaceRef
 
     @classmethod
     async def open(cls, ask: Ask, *markdown: str) -> Desk:
-        """Create a space of acme with these pages, whose texts begin with their titles."""
+        """Create a space of acme with these pages. Each text begins with the title as its heading."""
         space = await ask(spaces.Create(at=ACME, title="Docs"))
         desk = cls(ask, space.ref)
         if markdown:
@@ -45,7 +45,7 @@ class Desk:
     async def propose(
         self, *changes: ContentEdit, user: str = "jun", subject: str = "Better words"
     ) -> ChangeRequestRef:
-        """Create a change request with these changes as one edit."""
+        """Create a change request with these changes in one edit."""
         created = await self.ask(change_requests.Create(at=self.space, subject=subject), user)
         if changes:
             await self.edit(created.ref(self.space), *changes, user=user)

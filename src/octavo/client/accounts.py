@@ -7,6 +7,7 @@ account has no storage name then, it gets that of the token.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -91,8 +92,6 @@ class Accounts:
         return True
 
     def _change(self, change: Callable[[], object]) -> None:
-        import fcntl  # lazy: needed once per account
-
         try:
             private_folder(self._path.parent)
             lock_file = os.open(self._path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)

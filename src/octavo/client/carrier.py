@@ -57,7 +57,7 @@ class RawRequest:
     route: str
     """Path with parameter names, for logs and errors."""
     is_read: bool
-    """Whether the request changes nothing. In read-only mode, other requests are not sent."""
+    """True if the request changes nothing. In read-only mode, other requests are not sent."""
 
     def for_page(self, cursor: str) -> RawRequest:
         """Return the request for another page of the same list."""

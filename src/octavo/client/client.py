@@ -30,7 +30,7 @@ from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.paging import identity, read_pages, walk_pages
 from octavo.api.urgency import IsWaitedFor, current_urgency
 from octavo.api.wire import NothingChanged, Request, encode, route_of
-from octavo.client import answers
+from octavo.client import answers, transfers
 from octavo.client.body import PAGE_CAP, LargeTurn
 from octavo.client.carrier import Carrier, Outgoing, RawRequest, RawResponse, Transport
 from octavo.client.exchange import Exchange, ExchangeContext
@@ -38,7 +38,6 @@ from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
 from octavo.client.policy import READS, Budget, Limits, Unsendable, background_wait, clock_offset, limits
 from octavo.client.request_queue import RequestsInFlight, Turns
-from octavo.client.threads import run_in_thread
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -138,10 +137,8 @@ class Client:
     async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
         """Download a URL from a response, and yield its bytes. Raises ApiError, also if there are more than `most`
         bytes."""
-        from octavo.client.transfers import download
-
         carrier, agent, ca_file = await self._ready(), self._agent, self._ca_file
-        coming = download(url, most, origin=self.origin, carrier=carrier, agent=agent, ca_file=ca_file)
+        coming = transfers.download(url, most, origin=self.origin, carrier=carrier, agent=agent, ca_file=ca_file)
         async with aclosing(coming) as chunks:
             async for chunk in chunks:
                 yield chunk
@@ -151,13 +148,13 @@ class Client:
 
         Raises ApiError, such as ReadOnly.
         """
-        from octavo.client.transfers import upload
-
         self._check_writable()
         keyless = await self._built(None)
         try:
             agent, ca_file = self._agent, self._ca_file
-            await upload(url, content, size, kind, origin=self.origin, keyless=keyless, agent=agent, ca_file=ca_file)
+            await transfers.upload(
+                url, content, size, kind, origin=self.origin, keyless=keyless, agent=agent, ca_file=ca_file
+            )
         finally:
             await keyless.aclose()
 
@@ -249,14 +246,7 @@ class Client:
         transport = self._transport
         if transport is not None and not isinstance(transport, Transport):
             return InProcessCarrier(self.origin, key, transport)
-
-        def build() -> Carrier:
-            # lazy: httpx takes 0.1 s to load, so this also runs in a thread
-            from octavo.client.http import HttpCarrier
-
-            return HttpCarrier(self.origin, key, transport=transport, ca_file=self._ca_file)
-
-        return await run_in_thread(build)
+        return await transfers.open_carrier(self.origin, key, transport=transport, ca_file=self._ca_file)
 
 
 def raw_request(op: Operation[Any]) -> RawRequest:

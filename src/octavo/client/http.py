@@ -68,7 +68,7 @@ class _OpenRequest:
     def __init__(self, *, left: bool) -> None:
         self.scope = CancelScope()
         self.left = left
-        """Whether a byte of the request may have been sent."""
+        """True if a byte of the request may have been sent."""
         self.settled = asyncio.Event()
         """Set when the response has begun or the request has failed."""
         self.response: httpx.Response | None = None
@@ -127,7 +127,7 @@ class HttpCarrier:
         self._under_way: set[_OpenRequest] = set()
         self._closed = False
         self._is_untraced = transport is not None
-        """Whether the transport may send a request without a trace event."""
+        """True if the transport may send a request without a trace event."""
         self._called = f"the proxy in {proxy}" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(

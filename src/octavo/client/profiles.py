@@ -24,7 +24,7 @@ KEY_VARIABLE = "OCTAVO_API_KEY"
 BASE_URL_VARIABLE = "OCTAVO_BASE_URL"
 
 StoreName = Literal["keyring", "file", "env", "session"]
-"""Where the token of a profile is stored. `env` and `session` mean that it is not stored."""
+"""Store of a token. `env` and `session` mean that the token is not stored."""
 Source = Literal["keyring", "file", "env", "session", "none"]
 
 _TOP = ("current", "profiles")
@@ -51,7 +51,7 @@ class Profile:
 
     @property
     def why_read_only(self) -> str:
-        """Why no changes are sent, in one sentence. Empty if they are."""
+        """Sentence that says why changes are not sent. Empty if they are sent."""
         if not self.read_only:
             return ""
         said = f"profile {self.name} has read_only = true in {FILE}"
@@ -76,7 +76,7 @@ class Profiles:
     def at(self, origin: str) -> Profile | None:
         """Return the current profile if it has this origin, else the first profile with this origin. None if there is
         none."""
-        here = [each for each in self.entries.values() if each.origin == origin]
+        here = [entry for entry in self.entries.values() if entry.origin == origin]
         return next((each for each in here if each.name == self.current), here[0] if here else None)
 
     def with_current(self, profile: Profile) -> Profiles:
@@ -109,7 +109,7 @@ class Access:
 
     @property
     def why_read_only(self) -> str:
-        """Why no changes are sent, in one sentence. Empty if they are."""
+        """Sentence that says why changes are not sent. Empty if they are sent."""
         return self.profile.why_read_only if self.profile else ""
 
 

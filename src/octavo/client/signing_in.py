@@ -209,9 +209,9 @@ def status(home: Home, access: Access) -> list[Status]:
     """Return the status of the current profile first, then of all other profiles. A status contains at most the last
     four characters of a token."""
     known = home.read()
-    others = [each for each in known.entries.values() if each != access.profile]
+    others = [entry for entry in known.entries.values() if entry != access.profile]
     return [_status(home, access, current=True)] + [
-        _status(home, Access(each.origin, each, each.store), current=False) for each in others
+        _status(home, Access(other.origin, other, other.store), current=False) for other in others
     ]
 
 

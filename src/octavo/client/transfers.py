@@ -13,10 +13,12 @@ from contextlib import aclosing
 from pathlib import Path
 from urllib.parse import SplitResult, urljoin, urlsplit
 
+from pydantic import SecretStr
+
 from octavo.api.addresses import is_public, request_target
 from octavo.api.errors import ApiError, BadResponse, NotSent, Trace, rejected
 from octavo.client import body, policy
-from octavo.client.carrier import Answer, Carrier, Outgoing
+from octavo.client.carrier import Answer, Carrier, Outgoing, Transport
 from octavo.client.exchange import REDIRECTS
 from octavo.client.origin import PORTS, proxy_for, triple
 from octavo.client.threads import run_in_thread
@@ -102,16 +104,27 @@ async def connect_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
     if scheme != "https":
         raise BadResponse(f"Could not download the file: the connection to {host} would not be encrypted.")
     place = "" if proxy_for(scheme, host) else await run_in_thread(lambda: _resolve(host, port))
+    at = f"[{host}]" if ":" in host else host
+    origin = f"https://{at}" + ("" if port == PORTS["https"] else f":{port}")
+    return await open_carrier(origin, None, ca_file=ca_file, place=place)
 
-    def build() -> Carrier:
-        from octavo.client.http import HttpCarrier
 
-        at = f"[{host}]" if ":" in host else host
-        return HttpCarrier(
-            f"https://{at}" + ("" if port == PORTS["https"] else f":{port}"), None, ca_file=ca_file, place=place
-        )
+async def open_carrier(
+    origin: str,
+    token: SecretStr | None,
+    *,
+    transport: Transport | None = None,
+    ca_file: Path | None = None,
+    place: str = "",
+) -> Carrier:
+    """Return an `HttpCarrier` with these arguments, created in a thread. Raises Unsendable."""
 
-    return await run_in_thread(build)
+    def create() -> Carrier:
+        from octavo.client.http import HttpCarrier  # lazy: httpx, 0.1 s
+
+        return HttpCarrier(origin, token, transport=transport, ca_file=ca_file, place=place)
+
+    return await run_in_thread(create)
 
 
 def _resolve(host: str, port: int) -> str:

@@ -46,7 +46,7 @@ class RoleScope:
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Title and role of each team, by team id."""
     load_error: str = ""
-    """Why the roles given here could not be loaded. Empty if they are loaded."""
+    """Reason why the roles given here could not be loaded. Empty if they are loaded."""
 
 
 @dataclass(frozen=True)

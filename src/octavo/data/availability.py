@@ -65,7 +65,7 @@ class Availability:
         """Called when the availability of an operation changes."""
         self._send = send
         self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
-        """Why each operation is unavailable. The inner key is a route if the server does not have the operation, and a
+        """Reasons why operations are unavailable. The inner key is a route if the server does not have the operation, and a
         path if the plan of one organization does not include it."""
 
     async def __call__(self, op: Operation[T]) -> T:

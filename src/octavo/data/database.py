@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import sqlite3
@@ -47,8 +48,6 @@ def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
     program holds an exclusive lock. The kernel unlocks the file when the process ends, even after a crash. Raises
     OSError.
     """
-    import fcntl  # lazy: not needed if nothing is stored
-
     handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,6 +1,7 @@
-"""The log of what Octavo did: requests, writes and their times, without tokens, titles and text.
+"""The event log: requests and writes with their times, but without tokens, titles and texts.
 
-It is a file with one JSON object a line. A full file becomes `octavo.log.1`, which replaces the one before.
+The log is a file with one JSON object per line. A full file is renamed to `octavo.log.1` and replaces the last file with
+that name.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class LogEntry:
     time: datetime
     level: Level
     event: str
-    """What happened, in one word, such as `request` or `write`."""
+    """Kind of the event in one word, such as `request` or `write`."""
     facts: dict[str, str | int | float | bool]
 
     @property

@@ -332,9 +332,13 @@ class _InboxBuild:
         self._facts, self._cache = facts, cache
         self._me = facts.me.id if facts.me is not None else ""
         self._rows: dict[str, _UnsortedRow] = {}
-        self._requests = {ref_of(each): each for each in facts.change_requests if is_undecided(each)}
+        self._requests = {
+            ref_of(change_request): change_request
+            for change_request in facts.change_requests
+            if is_undecided(change_request)
+        }
         self._not_loaded = {"reviews": 0, "requested": 0, "places": 0, "replies": 0}
-        sent = [each for each in facts.entries if each.state == "done" or _is_sent(each)]
+        sent = [entry for entry in facts.entries if entry.state == "done" or _is_sent(entry)]
         self._answered = {
             (each.at, each.op.comment_id)
             for each in sent
@@ -375,9 +379,9 @@ class _InboxBuild:
         if reviews is None:
             self._not_loaded["reviews"] += 1
         elif mine:
-            self._find_results_for_me(at, request, [each for each in reviews if not each.outdated])
+            self._find_results_for_me(at, request, [review for review in reviews if not review.outdated])
         elif at not in self._reviewed:
-            self._find_changes_since_review(at, request, [each for each in reviews if not each.outdated])
+            self._find_changes_since_review(at, request, [review for review in reviews if not review.outdated])
         if mine and request.outdated:
             self._add_reason(
                 at, request, "outdated", "main has changed: update needed", request.updated_at, request.base or ""
@@ -399,7 +403,7 @@ class _InboxBuild:
     def _find_changes_since_review(
         self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]
     ) -> None:
-        mine = [each for each in reviews if each.reviewer.id == self._me]
+        mine = [review for review in reviews if review.reviewer.id == self._me]
         last = max(mine, key=lambda each: each.created_at or _LONG_AGO, default=None)
         if last is None or last.revision is None or request.revision in (None, last.revision):
             return
@@ -411,13 +415,15 @@ class _InboxBuild:
 
     def _find_results_for_me(self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]) -> None:
         others = [
-            each
-            for each in reviews
-            if each.reviewer.id != self._me and (each.revision is None or each.revision == request.revision)
+            review
+            for review in reviews
+            if review.reviewer.id != self._me and (review.revision is None or review.revision == request.revision)
         ]
-        refusals = [each for each in reviews if each.status == "changes-requested" and each.reviewer.id != self._me]
-        refusals_now = [each for each in others if each.status == "changes-requested"]
-        approvals = [each for each in others if each.status == "approved"]
+        refusals = [
+            review for review in reviews if review.status == "changes-requested" and review.reviewer.id != self._me
+        ]
+        refusals_now = [other for other in others if other.status == "changes-requested"]
+        approvals = [other for other in others if other.status == "approved"]
         if refusals_now:
             words = f"{_reviewers(refusals_now)} requested changes"
             self._add_reason(
@@ -432,7 +438,7 @@ class _InboxBuild:
             merge_remark = self._merge_remark(request, reviews)
             if merge_remark is not None:
                 words = f"approved by {_reviewers(approvals)}{merge_remark}"
-                stamp = " ".join(sorted(each.id for each in approvals))
+                stamp = " ".join(sorted(approval.id for approval in approvals))
                 self._add_reason(at, request, "approved", words, _latest(approvals), stamp)
 
     def _merge_remark(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
@@ -523,7 +529,7 @@ class _InboxBuild:
     def _count_places(self) -> None:
         """Count the spaces and change requests whose open threads are not loaded."""
         places: list[tuple[Discussion, int]] = [
-            *((_space_at(each.id), each.comments) for each in self._facts.spaces.values()),
+            *((_space_at(space.id), space.comments) for space in self._facts.spaces.values()),
             *((at, request.comments) for at, request in self._requests.items()),
         ]
         self._not_loaded["places"] = sum(count > 0 and at not in self._facts.threads for at, count in places)
@@ -628,7 +634,7 @@ def _title(markdown: str) -> str:
 
 
 def _reviewers(reviews: Sequence[Review]) -> str:
-    return _join_names([each.reviewer.name for each in reviews])
+    return _join_names([review.reviewer.name for review in reviews])
 
 
 def _join_names(people: Sequence[str]) -> str:
@@ -638,7 +644,7 @@ def _join_names(people: Sequence[str]) -> str:
 
 
 def _latest(reviews: Sequence[Review]) -> datetime | None:
-    return max((each.created_at for each in reviews if each.created_at is not None), default=None)
+    return max((review.created_at for review in reviews if review.created_at is not None), default=None)
 
 
 def _stamp(moment: datetime | None) -> str:

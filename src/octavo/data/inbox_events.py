@@ -1,4 +1,4 @@
-"""What is new in the inbox: the events that run hooks and show notifications. Each event is reported once."""
+"""The new items of the inbox, which run hooks and show notifications. Each event is reported once."""
 
 from __future__ import annotations
 

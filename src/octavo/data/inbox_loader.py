@@ -79,9 +79,9 @@ class InboxSnapshot:
     is_loading: bool = False
     failed: tuple[InboxFailure, ...] = ()
     is_known: bool = False
-    """Whether the lists have been loaded, in this run or an earlier one."""
+    """True if the lists have been loaded, in this run or an earlier one."""
     is_first: bool = False
-    """Whether this is the first round and no rows were cached. The rows then appear one by one."""
+    """True if this is the first round and no rows were cached. The rows then appear one by one."""
 
 
 class InboxLoader:
@@ -109,7 +109,7 @@ class InboxLoader:
         self._tasks = Tasks("Updating the inbox")
         self._round: asyncio.Task[None] | None = None
         self._is_quiet = False
-        """Whether the current round does not show that it is loading."""
+        """True if the current round does not show that it is loading."""
         self._shown: InboxSnapshot | None = None
         self._builder = InboxBuilder(self._build, self._publish)
         self._cached_as = f"inbox of {organization.id}"
@@ -185,7 +185,7 @@ class InboxLoader:
     def as_of(self) -> datetime | None:
         """Return when the oldest of the lists was fetched. None if a list was never fetched."""
         lists = [self._live.as_of(self._listings[name]) for name in _LISTS if name in self._lists]
-        fetched = [each for each in lists if each is not None]
+        fetched = [listed for listed in lists if listed is not None]
         return min(fetched) if len(fetched) == len(_LISTS) else None
 
     def snapshot(self) -> InboxSnapshot:
@@ -208,7 +208,7 @@ class InboxLoader:
     def change_request(self, at: ChangeRequestRef) -> ChangeRequest | None:
         """Return a change request from the lists. None if no list contains it."""
         listed = chain(self._items("open"), self._items("draft"))
-        return next((each for each in listed if each.id == at.change_request_id and each.space == at.space_id), None)
+        return next((item for item in listed if item.id == at.change_request_id and item.space == at.space_id), None)
 
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
@@ -275,7 +275,7 @@ class InboxLoader:
         is read."""
         plan, entries, syncer = self._plan, self._live.outbox.entries, self._live.syncer
         plan.lists, plan.is_from_disk = self._current_lists(), is_from_disk
-        sending = [each for each in entries if each.state in ("held", "queued", "sending") and not each.needs_user]
+        sending = [entry for entry in entries if entry.state in ("held", "queued", "sending") and not entry.needs_user]
         plan.busy_places = frozenset(each.at for each in sending)
         syncer.run(plan, kind)
         await syncer.wait_idle(OWNER, Rank.NOW)
@@ -388,7 +388,7 @@ class InboxLoader:
             me=self._me or self._live.outbox.me,
             teams=frozenset(each.team.id for each in values.get(self._plan.teams_url, ())),
             organization=self._organization,
-            spaces={each.id: each for each in self._items("spaces")},
+            spaces={item.id: item for item in self._items("spaces")},
             change_requests=(*self._items("open"), *self._items("draft")),
             reviews=by_operation[reviews.List],
             requested=by_operation[reviews.ListRequested],

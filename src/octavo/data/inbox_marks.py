@@ -100,7 +100,7 @@ class InboxMarks:
     def done_since(self, since: datetime) -> tuple[Mark, ...]:
         """Return the done marks set since a time, the newest first. Their rows may no longer exist."""
         done_marks = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
-        return tuple(sorted(done_marks, key=lambda each: each.marked_at, reverse=True))
+        return tuple(sorted(done_marks, key=lambda done_mark: done_mark.marked_at, reverse=True))
 
     async def mark_done(self, *rows: InboxRow) -> None:
         """Mark rows as done: they are hidden until their next change. Raises NotSaved, and then no row is marked."""

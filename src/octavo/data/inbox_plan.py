@@ -101,7 +101,7 @@ class InboxPlanner:
         """The id of the user. Empty if it is not known."""
         self.lists: Lists = ()
         self.is_from_disk = False
-        """Whether to read responses only from disk, even if they are outdated."""
+        """True if responses are read only from disk, even if they are outdated."""
         self.busy_places: frozenset[Discussion] = frozenset()
         """Spaces and change requests to which a write is being sent. Until it is sent, their responses are not
         fetched."""
@@ -117,7 +117,7 @@ class InboxPlanner:
         """The wants for replies that follow from each list of threads, by the URL of the list."""
         self._all: dict[str, Want] | None = None
         self._uncertain_left = 0
-        """How many more threads of others may get rank NEEDED for their replies in this round."""
+        """Number of further threads of others that may get rank NEEDED for their replies in this round."""
 
     @property
     def all_wants(self) -> dict[str, Want]:
@@ -322,9 +322,9 @@ def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bo
             is_sure = (
                 on_mine
                 or mention in thread.body.text
-                or me in (thread.posted_by.id, *(each.user.id for each in repliers))
+                or me in (thread.posted_by.id, *(replier.user.id for replier in repliers))
             )
-            last = max((each.updated_at for each in repliers if each.updated_at is not None), default=None)
+            last = max((replier.updated_at for replier in repliers if replier.updated_at is not None), default=None)
             updated_at = last or thread.posted_at
             if is_sure:
                 yield _want(comments.ListReplies, at, stamp, Priority.MY_REPLIES, updated_at, thread.id)

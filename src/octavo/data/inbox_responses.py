@@ -92,10 +92,10 @@ class InboxResponses:
             return known[1]
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):
-            posts = items if is_mine or any(each.by == me for each in items) else ()
+            posts = items if is_mine or any(item.by == me for item in items) else ()
         elif isinstance(op, List):
-            posts = [each for each in items if each.posted_by.id == me]
-        last = max((each.posted_at for each in posts if each.posted_at is not None), default=None)
+            posts = [item for item in items if item.posted_by.id == me]
+        last = max((post.posted_at for post in posts if post.posted_at is not None), default=None)
         self._last_posts[url] = items, last
         return last
 
@@ -140,7 +140,7 @@ class InboxBuilder:
         `schedule` knows of a change. `show` is called after each build."""
         self.inbox = Inbox()
         self.can_build = False
-        """Whether enough is loaded to build rows. Until then, the rows of an earlier run are shown."""
+        """True if enough is loaded to build rows. Until then, the rows of an earlier run are shown."""
         self._build, self._on_built = build, on_built
         self._cache = ReasonCache()
         self._tasks = Tasks("Building the rows of the inbox")
@@ -260,4 +260,6 @@ _TARGET_DECODERS: dict[str, Callable[..., RowTarget]] = {
     "write": WriteRef,
     "request": lambda space, request: ChangeRequestRef(space_id=space, change_request_id=request),
 }
-assert {*_STORED_NAMES, "moment", "target"} == {each.name for each in fields(InboxRow)}, "each field of a row is stored"
+assert {*_STORED_NAMES, "moment", "target"} == {field.name for field in fields(InboxRow)}, (
+    "each field of a row is stored"
+)

@@ -35,6 +35,7 @@ from octavo.data.syncer import Syncer
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.write_kind import Basis
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.data.search_index import SearchIndex
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
 __all__ = ["Live", "Send", "Snapshot"]
 
 T = TypeVar("T")
+
+# lazy: needed only if there are unconfirmed writes
+_apply_entries = lazy("octavo.data.writes.optimistic_updates:apply_entries")
+_basis_of = lazy("octavo.data.writes.optimistic_updates:basis_of")
 
 IDLE_IN_MEMORY = 40
 """Maximum number of responses without watchers that stay in memory. All others are only on disk."""
@@ -153,9 +158,9 @@ class Live:
     def watched(self) -> tuple[LiveResponse, ...]:
         """The responses that have watchers and may change."""
         return tuple(
-            each
-            for each in self._responses.values()
-            if each.watchers and not each.is_final and not _is_pending(each.op)
+            response
+            for response in self._responses.values()
+            if response.watchers and not response.is_final and not _is_pending(response.op)
         )
 
     def as_of(self, op: Operation[Any]) -> datetime | None:
@@ -373,7 +378,7 @@ class Live:
         """Ask the Syncer to fetch a response in the background for its watchers."""
         if not self._closed:
             response.loading = True
-            rank = min(each.rank for each in response.watchers)
+            rank = min(watcher.rank for watcher in response.watchers)
             self.syncer.add(Want(response.op, response.url, response.owner, rank, max_age=timedelta()))
 
     def _leave(self, response: LiveResponse, watcher: Watcher) -> None:
@@ -384,7 +389,7 @@ class Live:
 
     def _cancel_unwatched(self, response: LiveResponse) -> None:
         """Cancel the background requests for a response without watchers. Requests that a caller awaits continue."""
-        if response.next_page_task is not None and not any(each.min_items for each in response.watchers):
+        if response.next_page_task is not None and not any(watcher.min_items for watcher in response.watchers):
             response.next_page_task.cancel()
         if not response.watchers:
             self.syncer.drop(response.owner)
@@ -556,9 +561,7 @@ class Live:
             applied = [entry for number, entry in self._confirmed if number > response.writes_included]
             applied += self.outbox.entries
             if applied:
-                from octavo.data.writes.optimistic_updates import apply_entries  # lazy: loads the comments area
-
-                value, pending = apply_entries(response.op, value, applied, self.outbox.me)
+                value, pending = _apply_entries(response.op, value, applied, self.outbox.me)
             for edit in response.edits:
                 value = edit.change(value)
                 pending += not edit.confirmed_number
@@ -575,10 +578,10 @@ class Live:
 
     def _fetch_wanted_pages(self, response: LiveResponse) -> None:
         """Fetch further pages of a list in the background if a watcher needs more items than are loaded."""
-        min_items = max((each.min_items for each in response.watchers), default=0)
+        min_items = max((watcher.min_items for watcher in response.watchers), default=0)
         if response.next_page_task is None and not self._closed and response.last_snapshot.needs_more(min_items):
             assert isinstance(response.op, Listing), "only a list has more pages"
-            rank = min(each.rank for each in response.watchers if each.min_items)
+            rank = min(watcher.rank for watcher in response.watchers if watcher.min_items)
             task = response.next_page_task = self._tasks.start(self.fetch_pages(response.op, min_items, rank=rank))
             task.add_done_callback(partial(self._on_next_page, response))
 
@@ -612,9 +615,7 @@ class Live:
                 self.refresh_affected(op)
 
     def _basis(self, op: DurableWrite) -> Basis:
-        from octavo.data.writes.optimistic_updates import basis_of  # lazy: loads the comments area
-
-        return basis_of(
+        basis: Basis = _basis_of(
             op,
             (
                 (response.op, (response.last_snapshot if response.watchers else self._snapshot(response)).value)
@@ -622,6 +623,7 @@ class Live:
                 if response.value is not None and getattr(response.op, "at", None) == op.at
             ),
         )
+        return basis
 
 
 def affected_path(op: Operation[Any]) -> str:

@@ -74,9 +74,9 @@ class LiveResponse:
     value: Any = None
     error: ApiError | None = None
     is_disk_read: bool = False
-    """Whether the disk was searched for a stored response."""
+    """True if the disk was searched for a stored response."""
     loading: bool = False
-    """Whether to show watchers that a request is running. False for polls."""
+    """True if watchers are notified that a request is running. False for polls."""
     fetched_at: datetime | None = None
     requested_at: datetime | None = None
     """When the request for this value was sent. None if the value was read from disk."""

@@ -85,11 +85,11 @@ class OfflinePlanner:
                 revision = self.space.revision if self.space is not None else None
                 yield from wants_of_tree(at, value, revision or "", self.owner)
             case comments.List(at=at, status="all"), ListPage():
-                yield from wants_of_threads(at, (each for each in value.items if _is_on_the_server(each)), self.owner)
+                yield from wants_of_threads(at, (item for item in value.items if _is_on_the_server(item)), self.owner)
             case change_requests.List(at=at), ListPage():
-                for each in value.items:
-                    self._change_requests[each.ref(at)] = each
-                    yield from wants_of_change_request(each.ref(at), each, self.owner)
+                for item in value.items:
+                    self._change_requests[item.ref(at)] = item
+                    yield from wants_of_change_request(item.ref(at), item, self.owner)
             case content.ListChanges(at=ChangeRequestRef() as at), Changes():
                 if (listed := self._change_requests.get(at)) is not None:
                     yield from wants_of_changes(at, listed, value, self.owner)

@@ -20,11 +20,13 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from octavo.api.content import ListPages
 from octavo.api.places import SpaceRef
 from octavo.concurrency import Tasks
 from octavo.data.observers import Observers
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.syncer import RoundKind
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.api.spaces import Space
@@ -49,6 +51,10 @@ _MAX_STORED_FAILURES = 100
 """Maximum number of failures that are stored for the next start. The next round finds all of them again."""
 _FACT = _ROLE = "offline"
 """Name of the fact that stores the spaces, and of the lock of the instance that downloads."""
+# lazy: these modules load areas of the API that the first screen does not need
+_new_planner = lazy("octavo.data.offline_plan:OfflinePlanner")
+_owner_of = lazy("octavo.data.offline_plan:owner_of")
+_space_stamp = lazy("octavo.data.stamps:space_stamp")
 _RATE_LIMIT = "The server's rate limit is almost reached."
 
 Phase = Literal["waiting", "reading", "kept", "lost"]
@@ -104,13 +110,14 @@ class OfflineSpaces:
     def __init__(self, live: Live, state: StateDb) -> None:
         self._live, self._state = live, state
         self._spaces: dict[str, OfflineSpace] = {
-            each.id: _without_running_download(each) for each in _stored_spaces(state.get_fact(_FACT))
+            stored_space.id: _without_running_download(stored_space)
+            for stored_space in _stored_spaces(state.get_fact(_FACT))
         }
         self._edits = 0
         """Number of calls of `_store`. It shows whether a space was stored while others were being read."""
         self._is_reloading = False
         self._was_refused = False
-        """Whether another instance held the lock at the last attempt to get it."""
+        """True if another instance held the lock at the last attempt to get it."""
         self._leave_state: Callable[[], None] | None = None
         """Removes the observer that calls `_reload_soon`. None before `begin`."""
         self._release: Callable[[], None] | None = None
@@ -147,8 +154,6 @@ class OfflineSpaces:
 
     async def size(self, at: SpaceRef) -> Size:
         """Estimate the size of a download. Sends one request. Raises ApiError."""
-        from octavo.api.content import ListPages  # lazy: an API area
-
         tree = await self._live.fetch(ListPages(at=at))
         pages = sum(page.type == "document" for page in tree.walk())
         mean = await asyncio.to_thread(self._live.cache.mean_body_size, "/content/page/")
@@ -169,9 +174,7 @@ class OfflineSpaces:
         self._store(space_id)
 
     def _drop(self, space_id: str) -> None:
-        from octavo.data.offline_plan import owner_of  # lazy: loads API areas
-
-        owner = owner_of(space_id)
+        owner = _owner_of(space_id)
         if self._planner is not None and self._planner.owner == owner:
             self._planner = None
         self._live.syncer.drop(owner)
@@ -185,10 +188,8 @@ class OfflineSpaces:
         """Refresh the offline spaces that have changed according to a list from the server."""
         if not self._spaces:
             return
-        from octavo.data.stamps import space_stamp  # lazy: loads API areas
-
         for space in spaces:
-            if space.id in self._spaces and self._stamps.get(space.id, stamp := space_stamp(space)) != stamp:
+            if space.id in self._spaces and self._stamps.get(space.id, stamp := _space_stamp(space)) != stamp:
                 self._stamps[space.id] = stamp
                 self._add_due(space.id, "poll")
 
@@ -241,13 +242,12 @@ class OfflineSpaces:
 
     async def _download(self, space_id: str, round_kind: RoundKind) -> bool:
         """Run one round of a space. Return False if the space itself could not be fetched."""
-        from octavo.data.offline_plan import OfflinePlanner, owner_of  # lazy: loads API areas
-
         syncer = self._live.syncer
-        pinned = await asyncio.to_thread(self._read_pinned, owner_of(space_id))
+        pinned = await asyncio.to_thread(self._read_pinned, _owner_of(space_id))
         if space_id not in self._spaces:
             return True
-        planner = self._planner = OfflinePlanner(space_id, self._live.cache, pinned)
+        planner: OfflinePlanner = _new_planner(space_id, self._live.cache, pinned)
+        self._planner = planner
         self._change(replace(self._spaces[space_id], state="reading", why=""))
         syncer.run(planner, round_kind)
         await self._show_until_idle(planner, space_id)
@@ -283,7 +283,7 @@ class OfflineSpaces:
             return  # the space was removed meanwhile
         syncer, known = self._live.syncer, self._spaces[space_id]
         unfinished, failures = syncer.queue.unfinished(planner.owner), syncer.failures(planner.owner)
-        failed = {each.want: each.cause for each in failures if each.want.url not in unfinished}
+        failed = {failure.want: failure.cause for failure in failures if failure.want.url not in unfinished}
         of = syncer.progress(planner.owner).wanted
         self._change(
             replace(
@@ -300,8 +300,6 @@ class OfflineSpaces:
 
     def _finish(self, planner: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
         """Record the result of a round. Return False if the space itself could not be fetched."""
-        from octavo.data.stamps import space_stamp  # lazy: loads API areas
-
         syncer, known, space = self._live.syncer, self._spaces[space_id], planner.space
         failures = {each.want.url: each for each in syncer.failures(planner.owner)}
         failure = failures.get(planner.space_want.url)
@@ -316,7 +314,7 @@ class OfflineSpaces:
         else:
             if not any(map(planner.is_list, failures)):
                 self._live.cache.unpin(planner.owner, pinned.keys() - planner.wanted)
-            self._stamps[space_id] = space_stamp(space)
+            self._stamps[space_id] = _space_stamp(space)
             title = space.title or known.title
             self._change(replace(known, title=title, state="kept", why="", read_at=self._live.now()))
         self._store(space_id)
@@ -349,7 +347,7 @@ class OfflineSpaces:
             self._was_refused = False
             await self._reload()
             self._live.cache.reload_versions()
-            self._spaces = {each.id: _without_running_download(each) for each in self._spaces.values()}
+            self._spaces = {space.id: _without_running_download(space) for space in self._spaces.values()}
             self._due |= dict.fromkeys(self._spaces, "start")
             self._changed.notify()
         return True
@@ -363,12 +361,12 @@ class OfflineSpaces:
         def changed(stored: Any) -> list[Any]:
             facts = [each for each in stored if isinstance(each, dict)] if isinstance(stored, list) else []
             if kept is None:
-                return [each for each in facts if each.get("id") != space_id]
-            if all(each.get("id") != space_id for each in facts):
+                return [fact for fact in facts if fact.get("id") != space_id]
+            if all(fact.get("id") != space_id for fact in facts):
                 return [*facts, _to_json(kept)] if is_new else facts
             if is_new and not kept.of:
                 return facts  # another instance has added the space and may have progress: do not overwrite it
-            return [_to_json(kept) if each.get("id") == space_id else each for each in facts]
+            return [_to_json(kept) if fact.get("id") == space_id else fact for fact in facts]
 
         self._state.change_fact(_FACT, changed)
 
@@ -421,7 +419,7 @@ def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
             continue
         numbers = {name: fact[name] for name in ("read", "of", "bytes", "pages") if isinstance(fact.get(name), int)}
         words = {name: fact[name] for name in ("title", "why") if isinstance(fact.get(name), str)}
-        state: Phase = next((each for each in get_args(Phase) if each == fact.get("state")), "waiting")
+        state: Phase = next((argument for argument in get_args(Phase) if argument == fact.get("state")), "waiting")
         failed = tuple(
             FailedDownload(str(each["what"]), str(each["why"]))
             for each in fact.get("failed") or ()

@@ -126,14 +126,14 @@ class Poller:
         ApiError."""
         live = self._live
         lists = [each for each in live.watched if isinstance(each.op, _LISTS)]
-        self._places.update(each.value for each in lists)
+        self._places.update(response.value for response in lists)
         before = ViewPlanner(live, self._places, self._visible())
-        fetched = [each.fetched_at for each in lists if each.fetched_at is not None]
+        fetched = [response.fetched_at for response in lists if response.fetched_at is not None]
         before.adopt_stamps(max(fetched, default=_LONG_AGO))
-        for each in lists:
+        for response in lists:
             with suppress(NotFound, Forbidden):  # the view of the list shows the error
-                await live.refetch(each)
-        self._places.update(each.value for each in lists)
+                await live.refetch(response)
+        self._places.update(response.value for response in lists)
         plan = ViewPlanner(live, self._places, self._visible())
         live.syncer.run(plan, "poll")
         await live.syncer.wait_idle(plan.owner)
@@ -283,29 +283,29 @@ class RemoteChangeDetector:
         """Count the changes between two responses to `op`."""
         if not isinstance(before, ListPage) or not isinstance(after, ListPage):
             return
-        old_items = {getattr(each, "id", None): each for each in before.items}
-        new_items = [each for each in after.items if getattr(each, "id", None) not in old_items]
+        old_items = {getattr(item, "id", None): item for item in before.items}
+        new_items = [item for item in after.items if getattr(item, "id", None) not in old_items]
         match op:
             case comments.List():
                 # If only a part of the list was loaded before, an old item may look new. Then new items are not
                 # counted.
                 if before.next is None:
                     self._threads |= {
-                        each.id for each in new_items if each.is_open_thread and each.posted_by.id != self._me
+                        item.id for item in new_items if item.is_open_thread and item.posted_by.id != self._me
                     }
-                for each in after.items:
-                    if (old := old_items.get(each.id)) is not None and each.replies > old.replies:
-                        self._count_replies(op.at, each.id, each.replies - old.replies)
+                for item in after.items:
+                    if (old := old_items.get(item.id)) is not None and item.replies > old.replies:
+                        self._count_replies(op.at, item.id, item.replies - old.replies)
             case comments.ListReplies():
                 if before.next is None:
-                    others = sum(each.posted_by.id != self._me for each in new_items)
+                    others = sum(item.posted_by.id != self._me for item in new_items)
                     self._count_replies(op.at, op.comment_id, others)
             case reviews.List():
                 if before.next is None:
-                    self._reviews |= {each.id for each in new_items if each.reviewer.id != self._me}
+                    self._reviews |= {item.id for item in new_items if item.reviewer.id != self._me}
             case change_requests.ListOfOrganization(status="open" | "draft") if not (before.next or after.next):
-                self._before |= {each.id: each for each in before.items}
-                self._after |= {each.id: each for each in after.items}
+                self._before |= {item.id: item for item in before.items}
+                self._after |= {item.id: item for item in after.items}
 
     @property
     def unlisted(self) -> list[ChangeRequest]:

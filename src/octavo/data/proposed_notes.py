@@ -33,7 +33,7 @@ MAX_NOTES = 200
 MAX_SOURCE = 40
 """Length of the name of a source in characters."""
 KEPT_FOR = timedelta(days=60)
-"""How long a decided note stays known."""
+"""Time for which a decided note is remembered."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class NewNote:
     source: str
     """Name of the program that wrote the note."""
     identity: str
-    """What makes the note the same as another one, whatever its place. Notes with the same identity are stored once."""
+    """Text that is equal for equal notes on any block. Notes with the same identity are stored once."""
     placed: str = "exact"
-    """How the block was found: exact, words, likely, or page for a note about the whole page."""
+    """Method by which the block was found: exact, words, likely, or page for a note about the whole page."""
     quote: str = ""
     severity: str = ""
     rule: str = ""
@@ -160,12 +160,12 @@ class ProposedNotes:
 
     async def discard(self, notes: Sequence[ProposedNote]) -> None:
         """Discard notes, so that they are not proposed again. Raises NotSaved."""
-        await self._state.write(lambda db: [self._decide(db, each.id) for each in notes])
+        await self._state.write(lambda db: [self._decide(db, note.id) for note in notes])
         self._reload()
 
     async def undo_discard(self, notes: Sequence[ProposedNote]) -> None:
         """Propose discarded notes again. Raises NotSaved."""
-        await self._state.write(partial(self._restore, note_ids=[each.id for each in notes]))
+        await self._state.write(partial(self._restore, note_ids=[note.id for note in notes]))
         self._reload()
 
     async def withdraw(self, at: ChangeRequestRef, note_id: str, source: str) -> bool:
@@ -184,8 +184,8 @@ class ProposedNotes:
         return db.execute(update, (self._state.now().timestamp(), self._state.namespace, note_id)).rowcount > 0
 
     def _restore(self, db: sqlite3.Connection, note_ids: Sequence[str]) -> None:
-        for each in note_ids:
-            db.execute("UPDATE proposed_notes SET decided_at = NULL WHERE id = ?", (each,))
+        for note_id in note_ids:
+            db.execute("UPDATE proposed_notes SET decided_at = NULL WHERE id = ?", (note_id,))
 
     def _reload(self) -> None:
         before, self._by_place = self._by_place, {}
@@ -208,7 +208,7 @@ def _decode(at: ChangeRequestRef, note_id: str, record: str) -> ProposedNote | N
     try:
         plain: dict[str, Any] = parse_json(record)
         created_at = moment(plain.pop("created_at"))
-        known = {each.name for each in fields(ProposedNote)}
+        known = {field.name for field in fields(ProposedNote)}
         return ProposedNote(
             note_id, at, created_at, **{name: str(value) for name, value in plain.items() if name in known}
         )

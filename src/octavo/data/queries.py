@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from octavo.api import content
+from octavo.api import comments, content
+from octavo.api.collections import List as ListCollections
 from octavo.api.content import File, GetPage, Page
 from octavo.api.errors import NotFound
 from octavo.api.folding import fold
@@ -14,9 +15,8 @@ from octavo.api.spaces import List as ListSpaces
 from octavo.data.sync_queue import Rank
 
 if TYPE_CHECKING:
-    from octavo.api import comments, reviews
+    from octavo.api import reviews
     from octavo.api.change_requests import ListOfOrganization, Status
-    from octavo.api.collections import List as ListCollections
     from octavo.data.live import Live
     from octavo.documents.links import FileLink
 
@@ -37,8 +37,6 @@ def spaces_of(organization_id: str) -> ListSpaces:
 
 def collections_of(organization_id: str) -> ListCollections:
     """Return the operation that lists all collections of an organization."""
-    from octavo.api.collections import List as ListCollections  # lazy: not on the first screen
-
     return ListCollections(at=OrganizationRef(organization_id=organization_id), nested=True, limit=PAGE_LIMIT)
 
 
@@ -66,8 +64,6 @@ def requested_of(at: ChangeRequestRef) -> reviews.ListRequested:
 
 def open_threads_of(at: Discussion) -> comments.List:
     """Return the operation that lists the open threads of a space or change request."""
-    from octavo.api import comments  # lazy: not on the first screen
-
     return comments.List(at=at, status="open", format="markdown", limit=PAGE_LIMIT)
 
 

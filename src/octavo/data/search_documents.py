@@ -108,29 +108,33 @@ def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
             is_complete = _is_complete(op, value) and op.status == "all" and op.authors is None
             scope = Scope("comment", at.space_id, _change_request(at), op.target_page)
             return IndexUpdate(
-                tuple(_comment_document(at, each) for each in value.items), (scope,) if is_complete else ()
+                tuple(_comment_document(at, item) for item in value.items), (scope,) if is_complete else ()
             )
         case GetComment(at=at), Comment():
             return IndexUpdate((_comment_document(at, value),))
         case ListReplies(at=at, comment_id=thread), ListPage():
             scope = Scope("reply", at.space_id, _change_request(at), None, thread)
             return IndexUpdate(
-                tuple(_reply_document(at, thread, each) for each in value.items),
+                tuple(_reply_document(at, thread, item) for item in value.items),
                 (scope,) if _is_complete(op, value) else (),
             )
         case GetReply(at=at, comment_id=thread), Reply():
             return IndexUpdate((_reply_document(at, thread, value),))
         case ListChangeRequests(at=at), ListPage():
-            return IndexUpdate(tuple(_change_request_document(at.space_id, each) for each in value.items))
+            return IndexUpdate(tuple(_change_request_document(at.space_id, item) for item in value.items))
         case ListOfOrganization(), ListPage():
-            return IndexUpdate(tuple(_change_request_document(each.space, each) for each in value.items if each.space))
+            return IndexUpdate(tuple(_change_request_document(item.space, item) for item in value.items if item.space))
         case GetChangeRequest(at=at), ChangeRequest():
             return IndexUpdate((_change_request_document(at.space_id, value),))
     return IndexUpdate()
 
 
-def removed_scopes(op: Operation[Any]) -> tuple[Scope, ...]:
-    """Return the scopes of the documents that no longer exist because the target of `op` was deleted or not found."""
+def removal_update(op: Operation[Any]) -> IndexUpdate:
+    """Return the update that removes the documents of a target of `op` that was deleted or not found."""
+    return IndexUpdate(complete_scopes=_removed_scopes(op))
+
+
+def _removed_scopes(op: Operation[Any]) -> tuple[Scope, ...]:
     match op:
         case GetPage(at=SpaceRef() as at, page_id=page):
             return (Scope("page", at.space_id, id=page),)
@@ -210,9 +214,9 @@ def _tree_page(at: SpaceRef, page: Page) -> SearchDocument:
 
 def _page_texts(page: Page, text: str) -> Iterator[DocumentText]:
     yield DocumentText("page", page.description or "", page.title)
-    for each in sections(text, page.title):
-        title = each.path[-1] if each.path else ""
-        yield DocumentText("section", each.text, title, page.title, each.path, each.anchor, each.nth)
+    for section in sections(text, page.title):
+        title = section.path[-1] if section.path else ""
+        yield DocumentText("section", section.text, title, page.title, section.path, section.anchor, section.nth)
 
 
 def _comment_document(at: Discussion, comment: Comment) -> SearchDocument:

@@ -29,8 +29,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
+from octavo.api.folding import fold
 from octavo.api.operation import SPECS, Operation, read
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
+from octavo.api.searchable import fold_to_index_text, from_index_text, to_index_text, word_parts
 from octavo.data.database import (
     Writer,
     closed_on_failure,
@@ -41,6 +43,8 @@ from octavo.data.database import (
     private_file,
     private_folder,
 )
+from octavo.data.search_text import SearchTerms
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.api.folding import Range
@@ -48,6 +52,10 @@ if TYPE_CHECKING:
     from octavo.data.search_documents import IndexUpdate, Scope, SearchDocument
 
 R = TypeVar("R")
+
+# lazy: the models of all responses
+_index_update = lazy("octavo.data.search_documents:index_update")
+_removal_update = lazy("octavo.data.search_documents:removal_update")
 
 VERSION = 4
 SCHEMA = """
@@ -219,12 +227,12 @@ class SearchIndex:
     def add(self, op: Operation[Any], value: Any) -> None:
         """Index a response in the background. Its documents replace earlier documents of the same items."""
         if value is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
-            self._schedule(partial(_update_of, op, value), self._now())
+            self._schedule(partial(_index_update, op, value), self._now())
 
     def remove(self, op: Operation[Any]) -> None:
         """Remove the target of `op`, which was deleted, from the index in the background."""
         if SPECS[type(op)].name in _REMOVING_OPERATIONS:
-            self._schedule(partial(_removal_of, op), self._now())
+            self._schedule(partial(_removal_update, op), self._now())
 
     def _schedule(self, compute: Callable[[], IndexUpdate], known_at: datetime) -> None:
         if self._closing:
@@ -303,7 +311,7 @@ class SearchIndex:
         db.execute("UPDATE documents SET letters = ? WHERE id = ?", (letters, number))
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """If the index exceeds its limits, delete the documents that were fetched the longest ago."""
+        """Delete the documents that were fetched the longest ago, if the index exceeds its limits."""
         count, letters = db.execute("SELECT count(*), total(letters) FROM documents").fetchone()
         if count <= self._most_documents and letters <= self._most_letters:
             return
@@ -448,7 +456,7 @@ class SearchIndex:
         for _, op, body, kept_at in responses:
             if op is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
                 with suppress(ValueError):  # skip unreadable responses: the cache deletes them at their next use
-                    self._update(db, _update_of(op, read(SPECS[type(op)].codec, body)), kept_at.timestamp())
+                    self._update(db, _index_update(op, read(SPECS[type(op)].codec, body)), kept_at.timestamp())
         db.execute("UPDATE filling SET done = ?, after = ?", (last == after, last))
         if last != after:
             self._submit(self._fill)
@@ -494,18 +502,6 @@ class IndexedDocument:
             return self.stamp != document.stamp
         here, there = ((each.title, each.about, each.path, each.file) for each in (self, document))
         return here != there
-
-
-def _update_of(op: Operation[Any], value: Any) -> IndexUpdate:
-    from octavo.data.search_documents import index_update  # lazy: the models of all responses
-
-    return index_update(op, value)
-
-
-def _removal_of(op: Operation[Any]) -> IndexUpdate:
-    from octavo.data.search_documents import IndexUpdate, removed_scopes
-
-    return IndexUpdate(complete_scopes=removed_scopes(op))
 
 
 def _do_nothing() -> None:
@@ -583,9 +579,6 @@ def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
 
 def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocument) -> int:
     """Index the passages of a document. Return the number of indexed characters."""
-    from octavo.api.folding import fold
-    from octavo.api.searchable import fold_to_index_text, to_index_text, word_parts
-
     letters = 0
     for part in document.read_texts():
         passage = db.execute(
@@ -626,8 +619,6 @@ def _search(
     snippet_length: int,
     db: sqlite3.Connection,
 ) -> tuple[Hit, ...]:
-    from octavo.data.search_text import SearchTerms
-
     terms = SearchTerms(query)
     document_kinds = [kind for found in kinds for kind in _KINDS[found]]
     if not terms or not document_kinds or spaces == ():
@@ -688,8 +679,6 @@ def _search(
 
 
 def _passage_text(db: sqlite3.Connection, passage: int) -> str:
-    from octavo.api.searchable import from_index_text
-
     row = db.execute("SELECT iif(shown = '', words, shown) FROM texts WHERE rowid = ?", (passage,)).fetchone()
     return from_index_text(row[0]) if row is not None else ""
 
@@ -730,8 +719,6 @@ def _pages(space: str, db: sqlite3.Connection) -> tuple[PageName, ...]:
 
 
 def _replies(db: sqlite3.Connection) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
-    from octavo.api.searchable import from_index_text
-
     rows = db.execute(
         "SELECT space, change_request, thread, iif(shown = '', words, shown) FROM documents JOIN passages ON passages.document = documents.id"
         " JOIN texts ON texts.rowid = passages.id WHERE kind = 'reply' ORDER BY documents.at, documents.id"

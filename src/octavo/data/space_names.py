@@ -36,7 +36,7 @@ def slug(title: str) -> str:
 def cached_spaces(folder: Path, namespace: str) -> dict[str, str]:
     """Return the titles of the cached spaces by id. Empty if there is no readable cache."""
     spaces = _items(folder, namespace, "/v1/orgs/*/spaces[?]*")
-    return {each["id"]: each["title"] for each in spaces if _has_texts(each, "id", "title")}
+    return {space["id"]: space["title"] for space in spaces if _has_texts(space, "id", "title")}
 
 
 def cached_change_requests(folder: Path, namespace: str) -> list[tuple[str, int]]:
@@ -65,4 +65,4 @@ def _items(folder: Path, namespace: str, pattern: str) -> Iterator[dict[str, Any
         except (ValueError, TypeError):
             continue
         items = found.get("items") if isinstance(found, dict) else None
-        yield from (each for each in items or () if isinstance(each, dict))
+        yield from (item for item in items or () if isinstance(item, dict))

@@ -1,6 +1,6 @@
 """Computes stamps: short texts that change when a response changes, like ETags. Pure.
-Stamps come from the items of lists, so one list shows which of many responses have changed. A response is fetched again
 
+Stamps come from the items of lists, so one list shows which of many responses have changed. A response is fetched again
 when its stamp differs from the stamp stored with it. If you change a function here, all responses of its kind are
 fetched again once.
 """
@@ -54,7 +54,9 @@ def open_threads_stamp(place: Space | ChangeRequest) -> str:
 def replies_stamp(thread: Comment) -> str:
     """Return the stamp of the replies of an open thread, for the inbox. Only newer servers send the time of the last
     edit, so other servers get the number of replies."""
-    last = max((each.updated_at for each in thread.repliers or () if each.updated_at is not None), default=None)
+    last = max(
+        (replier.updated_at for replier in thread.repliers or () if replier.updated_at is not None), default=None
+    )
     return f"{thread.replies} {last.isoformat()}" if last is not None else str(thread.replies)
 
 
@@ -78,7 +80,9 @@ class ListedPlaces:
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
         """Replace the lists. A list object that is already stored is not read again."""
         self._lists = {
-            id(each): self._lists.get(id(each)) or (each, _places_in(each)) for each in lists if each is not None
+            id(listed): self._lists.get(id(listed)) or (listed, _places_in(listed))
+            for listed in lists
+            if listed is not None
         }
 
     def stamp_of(self, op: Operation[Any]) -> str:
@@ -115,7 +119,7 @@ def is_of_content(op: Operation[Any]) -> bool:
 
 def _places_in(page: ListPage[Any]) -> dict[str, Space | ChangeRequest]:
     return {
-        _name(each.id) if isinstance(each, Space) else _name(each.space or "", each.id): each for each in page.items
+        _name(item.id) if isinstance(item, Space) else _name(item.space or "", item.id): item for item in page.items
     }
 
 

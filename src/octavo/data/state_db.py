@@ -15,7 +15,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from octavo.data.database import Transaction, Writer, connect, is_intact, lock_file, private_file, private_folder
+from octavo.data.database import (
+    Transaction,
+    Writer,
+    connect,
+    is_intact,
+    lock_file,
+    private_file,
+    private_folder,
+    recover,
+)
 from octavo.data.observers import Observers
 from octavo.untrusted_input import parse_json
 
@@ -206,15 +215,15 @@ class StateDb:
         that namespace."""
         tables = ("drafts", "inbox_marks", "proposed_notes", *WRITES)
         tables_with_rows = [
-            each for each in tables if self.rows(f"SELECT 1 FROM {each} WHERE namespace = ? LIMIT 1", namespace)
+            table for table in tables if self.rows(f"SELECT 1 FROM {table} WHERE namespace = ? LIMIT 1", namespace)
         ]
         if not tables_with_rows:
             return
 
         def move(db: sqlite3.Connection) -> None:
-            for each in tables_with_rows:
+            for row in tables_with_rows:
                 db.execute(
-                    f"UPDATE OR REPLACE {each} SET namespace = ? WHERE namespace = ?", (self.namespace, namespace)
+                    f"UPDATE OR REPLACE {row} SET namespace = ? WHERE namespace = ?", (self.namespace, namespace)
                 )
 
         with suppress(NotSaved):  # the next start tries again
@@ -274,8 +283,6 @@ class StateDb:
         except sqlite3.DatabaseError:
             is_undamaged = False
         if not is_undamaged:
-            from octavo.data.database import recover  # lazy: rarely needed
-
             self._notice(recover(path, lambda fresh: _migrate(fresh, None, migrations), self.now()))
             db = connect(path, synchronous="FULL")
         (version,) = db.execute("PRAGMA user_version").fetchone()

@@ -35,7 +35,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """How urgent a want is. The smallest number is the most urgent. Ranks after AWAITED use background requests, which
+    """Urgency of a want. The smallest number is the most urgent. Ranks after AWAITED use background requests, which
     are limited in number and can be paused."""
 
     NOW = 0
@@ -77,12 +77,12 @@ class Want:
     max_age: timedelta | None = None
     """Age from which the stored response is fetched again even if its stamp is unchanged. None for no limit."""
     needs_value: bool = False
-    """Whether the planner needs the value of the response. If the want is not due, the Syncer reads the value from
+    """True if the planner needs the value of the response. If the want is not due, the Syncer reads the value from
     disk."""
     min_items: int = 0
     """Minimum number of items to fetch of a list. 0 for its first page only."""
     is_unverified: bool = False
-    """Whether the stamp was copied from the response on disk. It then does not show whether the response is current."""
+    """True if the stamp was copied from the response on disk. It then does not show whether the response is current."""
 
 
 class Version(NamedTuple):
@@ -148,7 +148,7 @@ class Flight:
     min_items: int
     started_at: datetime
     is_stale: bool = False
-    """Whether a write may have changed the response after the request was sent."""
+    """True if a write may have changed the response after the request was sent."""
 
     def satisfies(self, want: Want) -> bool:
         """Return whether the response to this request will be current enough and long enough for `want`."""
@@ -248,7 +248,7 @@ class SyncQueue:
         times = [self._paused_until, self._limited_until]
         times += [self._spaced_until] if self._ready[Rank.LATER] else []
         has_background = any(self._ready[rank] for rank in Rank if rank > Rank.AWAITED)
-        return min((each for each in times if each > now), default=None) if has_background else None
+        return min((time for time in times if time > now), default=None) if has_background else None
 
     def end(self, flight: Flight, error: BaseException | None, now: datetime) -> Version | None:
         """Remove a request that has ended, and the wants that it satisfies. Return the version to store with the
@@ -324,9 +324,9 @@ class SyncQueue:
             return False
         running_ranks = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
         limit = 1 if self._pauses_in_a_row else MAX_BACKGROUND
-        return sum(each > Rank.AWAITED for each in running_ranks) < limit and running_ranks.count(rank) < LIMITS.get(
-            rank, MAX_BACKGROUND
-        )
+        return sum(running_rank > Rank.AWAITED for running_rank in running_ranks) < limit and running_ranks.count(
+            rank
+        ) < LIMITS.get(rank, MAX_BACKGROUND)
 
     def _is_paused(self, now: datetime) -> bool:
         """Return whether background requests are paused. A pause longer than the maximum is ignored: the clock was set

@@ -49,7 +49,7 @@ RATE_LIMIT_CHECK = 5.0
 ENDED = "This session has ended."
 
 RoundKind = Literal["start", "poll", "refresh", "moved"]
-"""Why a round begins: the view or app starts, a poll is due, the user refreshes, or a list has changed since the last
+"""Cause of a round: the view or app starts, a poll is due, the user refreshes, or a list has changed since the last
 round (`moved`). Only `poll` and `refresh` fetch some responses with unchanged stamps again. Only `refresh` repeats
 requests that the server refused."""
 
@@ -90,7 +90,7 @@ class LoadFailure(NamedTuple):
     cause: str
     """The sentence of the error."""
     is_unreached: bool = False
-    """Whether the server could not be reached."""
+    """True if the server could not be reached."""
 
 
 @dataclass(eq=False)
@@ -296,7 +296,7 @@ class Syncer(Generic[R]):
         if self._pump_timer is not None:
             self._pump_timer.cancel()
         self._pump_scheduled = False
-        for future in [each for waiters in self._waiters.values() for each in waiters]:
+        for future in [waiter for waiters in self._waiters.values() for waiter in waiters]:
             future.cancel()
         await self._tasks.close()
         self._notify_change()

@@ -141,15 +141,17 @@ class UnsentIndex:
                 for each in self._all
                 if each.kind == "page" and isinstance(each.at, ChangeRequestRef) and each.at.space_id == at.space_id
             ]
-        thread_ids = {each.thread for each in texts if each.thread and not each.page}
+        thread_ids = {text.thread for text in texts if text.thread and not text.page}
         pages: dict[str, str] = {}
         if thread_ids:
-            pages = {each.id: each.target.page.id for each in threads if each.id in thread_ids and each.target.page}
+            pages = {
+                thread.id: thread.target.page.id for thread in threads if thread.id in thread_ids and thread.target.page
+            }
         by_page: defaultdict[str, list[UnsentText]] = defaultdict(list)
-        for each in texts:
-            page = each.page or pages.get(each.thread, "")
-            if page or each.kind not in CHANGE_REQUEST_KINDS:
-                by_page[page].append(each)
+        for text in texts:
+            page = text.page or pages.get(text.thread, "")
+            if page or text.kind not in CHANGE_REQUEST_KINDS:
+                by_page[page].append(text)
         return dict(by_page)
 
     @cached_property
@@ -172,9 +174,9 @@ class UnsentIndex:
 def by_block(texts: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
     """Return the texts that start threads, by block key. Texts about the whole page have the key ""."""
     by_block_key: defaultdict[str, list[UnsentText]] = defaultdict(list)
-    for each in texts:
-        if each.kind == "comment":
-            by_block_key[each.block].append(each)
+    for text in texts:
+        if text.kind == "comment":
+            by_block_key[text.block].append(text)
     return dict(by_block_key)
 
 

@@ -1,4 +1,4 @@
-"""The blocks of two versions of a page as one flat list, for programs, and which block of one is which of the other."""
+"""The blocks of two versions of a page as one flat list of pairs, for programs."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ class _Evaluator:
             searched = self._evaluate_or()
             self._require_operator(")")
             return (
-                any(_is_equal(each, searched) for each in value) if isinstance(value, list) else str(searched) in value
+                any(_is_equal(item, searched) for item in value) if isinstance(value, list) else str(searched) in value
             )
         if name == "length" and isinstance(value, list | str):
             return len(value)

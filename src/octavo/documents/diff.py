@@ -126,7 +126,7 @@ def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
     old_side, new_side = plain_text(old.runs), plain_text(new.runs)
     if old_side != new_side:
         return (AttributeChange("fallback text", old_side or None, new_side or None),)
-    shown_changes = {(each.old, each.new) for each in changed_attributes(old, new)}
+    shown_changes = {(attribute.old, attribute.new) for attribute in changed_attributes(old, new)}
     found = changed_run_attributes(diff_runs(old.runs, new.runs).words)
     if not found and runs_key(old.runs) != runs_key(new.runs):
         found = tuple(_attribute_changes_without_text(old, new))
@@ -205,11 +205,13 @@ def _cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
     others = changed_attributes(old_side or _EMPTY_CELL, new_side or _EMPTY_CELL)
     if pair.old and pair.new and pair.old.type != pair.new.type:
         # The value differs only because the type of the column changed.
-        others = tuple(each for each in others if each.name != "value")
+        others = tuple(other for other in others if other.name != "value")
     found = diff_runs(old_side.runs if old_side else (), new_side.runs if new_side else ())
     return CellChange(old_side, new_side, found if found.kinds else None, others)
 
 
 def _differing_lines(old: str, new: str) -> int:
-    differing = (each for each in diff_ranges(old.split("\n"), new.split("\n")) if not each.equal)
+    differing = (
+        changed_range for changed_range in diff_ranges(old.split("\n"), new.split("\n")) if not changed_range.equal
+    )
     return sum(max(each.i2 - each.i1, each.j2 - each.j1) for each in differing)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from functools import cache
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, kinds_with, plain_text
 from octavo.documents.diff_nodes import Node
 from octavo.documents.sequences import DiffRange, diff_ranges
+from octavo.documents.similarity import most_similar, text_similarity
 
 MIN_SIMILARITY = 0.45
 """Minimum similarity of two blocks, from 0 to 1, to be paired in a comparison."""
@@ -46,7 +46,6 @@ _CONTAINER_KINDS = kinds_with("container") - {"item", "task"}
 _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
-_MAX_TEXT_LENGTH = 1500
 _MAX_COMPARED = 6000
 """Maximum number of pairs in a gap that are all compared. In larger gaps, only blocks at similar positions are."""
 _MAX_PAIRS = 250_000
@@ -58,8 +57,8 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     found = _join_across_islands(diff_ranges(_alignment_keys(old), _alignment_keys(new)), old, new)
     gaps = [each for each in found if not each.equal]
     moved = _unique_equals(
-        [node for each in gaps for node in old[each.i1 : each.i2]],
-        [node for each in gaps for node in new[each.j1 : each.j2]],
+        [node for gap in gaps for node in old[gap.i1 : gap.i2]],
+        [node for gap in gaps for node in new[gap.j1 : gap.j2]],
     )
     for equal, i1, i2, j1, j2 in found:
         if equal:
@@ -116,8 +115,8 @@ def _renumbered_headings(
     if not numbered:
         return set()
     gaps = [each for each in found if not each.equal]
-    before = {old[at].number: at for each in gaps for at in range(each.i1, each.i2) if old[at].size >= MIN_MOVED_LENGTH}
-    after = {new[at].number: at for each in gaps for at in range(each.j1, each.j2) if new[at].size >= MIN_MOVED_LENGTH}
+    before = {old[at].number: at for gap in gaps for at in range(gap.i1, gap.i2) if old[at].size >= MIN_MOVED_LENGTH}
+    after = {new[at].number: at for gap in gaps for at in range(gap.j1, gap.j2) if new[at].size >= MIN_MOVED_LENGTH}
     crossed = [(before[number], after[number]) for number in before.keys() & after.keys()]
     return {at for at in numbered if any((i < found[at].i1) != (j < found[at].j1) for i, j in crossed)}
 
@@ -229,29 +228,6 @@ def _is_same_operation(old: Block, new: Block) -> bool:
 def _operation_url(operation: Block) -> str:
     attrs = operation.attrs
     return f"{str(attrs.get('host') or '').strip()}{str(attrs.get('path') or '').strip()}".rstrip("/")
-
-
-def text_similarity(old: str, new: str, at_least: float = 0.3) -> float:
-    """Return the similarity of the first 1 500 characters of two texts, from 0 to 1. 0 if it is below `at_least`."""
-    return _indel()(old[:_MAX_TEXT_LENGTH], new[:_MAX_TEXT_LENGTH], score_cutoff=at_least)
-
-
-@cache
-def _indel() -> Callable[..., float]:
-    # lazy: rapidfuzz, not needed to read a page. Cached, because an import in each call would be slow.
-    from rapidfuzz.distance import Indel
-
-    return Indel.normalized_similarity
-
-
-def most_similar(text: str, others: Sequence[str], at_least: float) -> int | None:
-    """Return the index of the text in `others` that is most similar to `text`. None if all similarities are below
-    `at_least`."""
-    from rapidfuzz import process
-    from rapidfuzz.distance import Indel
-
-    found = process.extractOne(text, others, scorer=Indel.normalized_similarity, score_cutoff=at_least)
-    return found[2] if found is not None else None
 
 
 def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
@@ -393,7 +369,7 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
             continue
         paired = {id(node) for pair in found for node in pair}
         ours, theirs = (
-            [each for each in sections_of(nodes) if id(each.nodes[0]) not in paired] for nodes in (old, new)
+            [section for section in sections_of(nodes) if id(section.nodes[0]) not in paired] for nodes in (old, new)
         )
         if _may_differ_in_order(ours, theirs):
             found += _moved_pairs(ours, theirs)
@@ -470,8 +446,8 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
 
 
 def _section_names(sections: Sequence[_Section]) -> list[tuple[object, ...]]:
-    return [each.name for each in sections]
+    return [section.name for section in sections]
 
 
 def _exact_section_names(sections: Sequence[_Section]) -> list[tuple[object, ...]]:
-    return [(each.name, *(node.number for node in each.body)) for each in sections]
+    return [(section.name, *(node.number for node in section.body)) for section in sections]

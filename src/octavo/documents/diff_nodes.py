@@ -324,7 +324,7 @@ def _attribute_change(name: str, old: str | None, new: str | None) -> AttributeC
     if old is None or new is None or not (before[1] and after[1]) or before[0] != after[0]:
         return AttributeChange(name, old, new)
     ours, theirs = before[2].split("&"), after[2].split("&")
-    old_only, new_only = [each for each in ours if each not in theirs], [each for each in theirs if each not in ours]
+    old_only, new_only = [part for part in ours if part not in theirs], [part for part in theirs if part not in ours]
     names = [each.partition("=")[0] for each in (*old_only, *new_only)]
     if not (old_only and new_only) or not all(map(_SIGNATURE.fullmatch, names)) or "#" in f"{old}{new}":
         return AttributeChange(name, old, new)
@@ -350,9 +350,15 @@ def _style_name(run: Run) -> str:
 
 
 def _run_attribute_changes(old: Run, new: Run) -> Iterator[AttributeChange]:
-    for each in changed_values(old.attrs, new.attrs):
-        name = each.name.replace("src", "URL", 1) if each.name.partition(",")[0] == "src" else each.name
-        yield AttributeChange(name if new.kind == "text" else f"{new.kind} {name}", each.old, each.new)
+    for changed_value in changed_values(old.attrs, new.attrs):
+        name = (
+            changed_value.name.replace("src", "URL", 1)
+            if changed_value.name.partition(",")[0] == "src"
+            else changed_value.name
+        )
+        yield AttributeChange(
+            name if new.kind == "text" else f"{new.kind} {name}", changed_value.old, changed_value.new
+        )
 
 
 def describe_whitespace(text: str) -> str:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
-from octavo.documents.diff_alignment import Pair, align, text_similarity
+from octavo.documents.diff_alignment import Pair, align
 from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node
+from octavo.documents.similarity import text_similarity
 
 _PARAMETER_PLACES = {"path-parameters": "path", "query-parameters": "query", "headers": "header"}
 _PARAMETER_PLACES |= {"body-parameters": "body", "form-data-parameters": "form data"}
@@ -228,9 +229,9 @@ def _row(parameter: Node) -> Node:
     if attrs.get("required"):
         name += (Run("*", frozenset({"mark"}), attrs={"color": "red"}),)
     description: list[Run] = []
-    for each in parameter.leaves():
+    for leave in parameter.leaves():
         description += [Run("\n", kind="break")] if description else []
-        description += each.block.runs or (Run(each.text),)
+        description += leave.block.runs or (Run(leave.text),)
     cells = [name, (Run(str(attrs.get("type") or "")),), tuple(description)]
     return _container_node(
         Block("row", lines=lines), [_leaf_node(Block("cell", runs=runs, lines=lines)) for runs in cells]

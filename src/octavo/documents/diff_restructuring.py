@@ -9,12 +9,13 @@ from itertools import groupby
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Run, kinds_with, plain_text
-from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, align, most_similar, similarity, text_similarity
+from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, align, similarity
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, changed_attributes, runs_key
 from octavo.documents.diff_operations import join_rewritten_operations
 from octavo.documents.diff_tables import join_converted_tables
 from octavo.documents.diff_text import diff_runs
+from octavo.documents.similarity import most_similar, text_similarity
 
 CONTAINERS, _SERIES = kinds_with("container"), kinds_with("series")
 _MIN_LENGTH = 15
@@ -330,7 +331,7 @@ def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_container
 
 
 def collapse_container(step: DiffStep) -> None:
-    """If all children of a container were added or removed with it, drop the steps of the children."""
+    """Drop the steps of the children of a container, if all of them were added or removed together with it."""
     if step.status in ("added", "removed") and step.inside is not None:
         for inner in step.inside:
             collapse_container(inner)
@@ -350,7 +351,7 @@ def _finish_container(container: DiffStep) -> None:
     old, new = container.old.block._replace(children=old_children), container.new.block
     container.old = Node(old, [], -1, "")
     # Ignore the spacing of items, which follows from their content.
-    container.settings = tuple(each for each in changed_attributes(old, new) if each.name != "spaced")
+    container.settings = tuple(attribute for attribute in changed_attributes(old, new) if attribute.name != "spaced")
     if runs_key(old.runs) != runs_key(new.runs):
         container.title = diff_runs(old.runs, new.runs)
     if not container.settings and container.title is None and all(inner.status == "same" for inner in container.inside):
@@ -386,7 +387,7 @@ def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
         container.title = diff_runs(old_containers.runs, now.runs)
     else:
         before, after = plain_text(old.node.block.runs), str(now.attrs["title"])
-        container.settings = tuple(each for each in container.settings if each.name != "title")
+        container.settings = tuple(setting for setting in container.settings if setting.name != "title")
         container.settings += (AttributeChange("title", before, after),) if before != after else ()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from octavo.documents.blocks import Block, Run, TableColumn, kinds_with, plain_text
-from octavo.documents.diff_alignment import Pair, align, align_without, best_pairs, text_similarity
+from octavo.documents.diff_alignment import Pair, align, align_without, best_pairs
 from octavo.documents.diff_model import AttributeChange, CellChange, ColumnPair, RowChange
 from octavo.documents.diff_nodes import (
     CompareNodes,
@@ -21,6 +21,7 @@ from octavo.documents.diff_nodes import (
 )
 from octavo.documents.diff_text import diff_runs
 from octavo.documents.sequences import diff_ranges
+from octavo.documents.similarity import text_similarity
 
 _SETTING_NAMES = {"align": "aligned", "max": "maximum stars"}
 _MIN_CELLS_IN_COMMON = 0.5
@@ -94,11 +95,12 @@ def column_changes(columns: Sequence[ColumnPair]) -> tuple[AttributeChange, ...]
         before, after = pair.old._asdict(), pair.new._asdict()
         titles = (before.pop("title"), after.pop("title"))
         found += [
-            replace(each, name=f"{name}, {_SETTING_NAMES.get(each.name, each.name)}")
-            for each in changed_values(before, after)
+            replace(changed_value, name=f"{name}, {_SETTING_NAMES.get(changed_value.name, changed_value.name)}")
+            for changed_value in changed_values(before, after)
         ]
         found += [
-            replace(each, name=f"{name}, {each.name}") for each in changed_run_attributes(diff_runs(*titles).words)
+            replace(attribute, name=f"{name}, {attribute.name}")
+            for attribute in changed_run_attributes(diff_runs(*titles).words)
         ]
     return tuple(found)
 
@@ -233,7 +235,7 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
                     *((Run("\n", kind="break"),) if runs[place] else ()),
                     *part_cell.block.runs,
                 )
-    cell_blocks = [Block("cell", runs=each, lines=many.block.lines) for each in runs]
+    cell_blocks = [Block("cell", runs=run, lines=many.block.lines) for run in runs]
     cells = []
     for block, (_, index) in zip(cell_blocks, indices, strict=True):
         cell = cell_at(one, index)
@@ -242,7 +244,7 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
         changed = diff_runs(was.runs if was else (), now.runs if now else ())
         cells.append(CellChange(was, now, changed if changed.kinds else None))
     joined_block = many.block._replace(children=tuple(cell_blocks))
-    joined_row = Node(joined_block, [], -id(joined_block), " ".join(plain_text(each) for each in runs))
+    joined_row = Node(joined_block, [], -id(joined_block), " ".join(plain_text(run) for run in runs))
     joined = DiffStep(
         "changed", joined_row if is_join else row.old, row.new if is_join else joined_row, RowChange(tuple(cells))
     )

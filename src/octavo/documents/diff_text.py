@@ -12,6 +12,7 @@ from octavo.documents.diff_model import LineChange, Op, TextChange, TextPart
 from octavo.documents.diff_nodes import ATOMIC_KINDS, style
 from octavo.documents.html import file_name
 from octavo.documents.sequences import DiffRange, diff_ranges
+from octavo.documents.similarity import text_similarity
 
 WIDE_LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
 """Characters that each count as a word, even next to Latin letters."""
@@ -267,12 +268,9 @@ def _line_pairs(old: Sequence[str], new: Sequence[str], i: int, j: int) -> list[
 
 def _pair_value(old: str, new: str) -> float:
     """Return how useful it is to show one line as a change of the other. 0 if they are too different."""
-    # lazy: rapidfuzz, not needed to read a page.
-    from rapidfuzz.distance import Indel
-
     if not old.strip() or not new.strip() or max(len(old), len(new)) > _MAX_LINE_LENGTH:
         return 0.0
-    return Indel.normalized_similarity(old, new, score_cutoff=_MIN_LINE_SIMILARITY) ** 2
+    return text_similarity(old, new, _MIN_LINE_SIMILARITY, _MAX_LINE_LENGTH) ** 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,7 +205,7 @@ def _described_names() -> _NameTable:
 @cache
 def _other_names() -> _NameTable:
     others = dict(_part("others"))
-    listed = (each.split(" ")[1] for each in _entries(_editor_names()[0]))
+    listed = (entry.split(" ")[1] for entry in _entries(_editor_names()[0]))
     for code in {code for code in (*listed, *others.values()) if "-" not in code}:
         others.setdefault(_BETWEEN_WORDS.sub("_", unicode_name(chr(int(code, 16)), "").lower()), code)
     return _pack(others.items())
@@ -245,5 +245,5 @@ def _entries(table: _NameTable) -> Iterator[str]:
 def _all_names() -> Iterator[str]:
     """Yield all known names, some of them more than once."""
     for table in (*_editor_names(), _described_names(), _other_names()):
-        for each in _entries(table):
-            yield each.split(" ")[0]
+        for entry in _entries(table):
+            yield entry.split(" ")[0]

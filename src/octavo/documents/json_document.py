@@ -50,7 +50,7 @@ class _Node:
         self.reader = reader
         self.spare: list[dict[str, Any]] = []
         self._nodes: Any = raw.get("nodes")
-        self._fragments = {as_text(each.get("fragment")): each.get("nodes") for each in nodes_in(raw.get("fragments"))}
+        self._fragments = {as_text(node.get("fragment")): node.get("nodes") for node in nodes_in(raw.get("fragments"))}
 
     def nodes(self) -> list[dict[str, Any]]:
         """Return the raw children of the node. A second call returns an empty list."""
@@ -69,8 +69,8 @@ class _Node:
     def inline(self, nodes: list[dict[str, Any]]) -> DraftBlock:
         """Return a paragraph with the text of a title or caption. `nodes` may be inline nodes or a paragraph around
         them."""
-        if any(each.get("object") == "block" for each in nodes):
-            nodes = [inner for each in nodes for inner in nodes_in(each.get("nodes")) or [each]]
+        if any(node.get("object") == "block" for node in nodes):
+            nodes = [inner for node in nodes for inner in nodes_in(node.get("nodes")) or [node]]
         return DraftBlock("paragraph", runs=self.reader.inline.runs(nodes))
 
     def remaining_blocks(self) -> list[DraftBlock]:
@@ -326,7 +326,7 @@ def _updates(node: _Node) -> DraftBlock:
 def _update(node: _Node) -> DraftBlock:
     tags = node.data.get("tags")
     listed = tags if isinstance(tags, list) else ()
-    names = tags.split(",") if isinstance(tags, str) else [all_text(each) for each in listed if all_text(each)]
+    names = tags.split(",") if isinstance(tags, str) else [all_text(item) for item in listed if all_text(item)]
     return DraftBlock(
         "update", {"date": node.text("date"), "tags": tuple(name.strip() for name in names)}, node.blocks()
     )
@@ -350,7 +350,7 @@ def _openapi(node: _Node) -> DraftBlock:
         attrs["spec" if as_object(node.data.get("ref")).get("kind") == "openapi" else "src"] = ref
     attrs |= node.given(src="src", path="path", method="method", name="name")
     schemas = node.data.get("schemas")
-    if names := tuple(all_text(each) for each in schemas if all_text(each)) if isinstance(schemas, list) else ():
+    if names := tuple(all_text(schema) for schema in schemas if all_text(schema)) if isinstance(schemas, list) else ():
         attrs["schemas"] = names
     attrs |= node.flags(grouped="grouped", expanded="expanded", full_width="fullWidth")
     if "method" in attrs:

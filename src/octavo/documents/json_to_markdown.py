@@ -303,7 +303,7 @@ def _list(block: Block, variant_number: int) -> str:
 def _item(item: Block, sign: str, box: str, is_tight: bool) -> str:
     texts = _blocks(item.children)
     body = texts[0] if texts else ""
-    for block, text in zip([each for each in item.children if each.kind][1:], texts[1:], strict=False):
+    for block, text in zip([child for child in item.children if child.kind][1:], texts[1:], strict=False):
         body += ("\n" if is_tight and block.kind in _TIGHT else "\n\n") + text
     if item.children and item.children[0].kind != "paragraph" and box:
         body = f"\n\n{body}"
@@ -415,8 +415,8 @@ def _branch(block: Block) -> str:
 
 
 def _condition(block: Block) -> str:
-    content = "\n\n".join(_blocks([each for each in block.children if each.kind != "else"]))
-    branches = "\n".join(_branch(each) for each in block.children if each.kind == "else")
+    content = "\n\n".join(_blocks([child for child in block.children if child.kind != "else"]))
+    branches = "\n".join(_branch(child) for child in block.children if child.kind == "else")
     return "\n".join(
         filter(None, (f"{{% if {block.attrs.get('expression', '')} %}}", content, branches, "{% endif %}"))
     )

@@ -80,8 +80,8 @@ def sanitize(text: str) -> str:
     parts, copied_to, start = [], 0, 0
     while start < len(text):
         end = text.find("\n", start + _SLICE_LENGTH, start + 2 * _SLICE_LENGTH) + 1 or start + 2 * _SLICE_LENGTH
-        slice_ = text[start:end]
-        if (safe_slice := safe(slice_)) is not slice_:
+        part = text[start:end]
+        if (safe_slice := safe(part)) is not part:
             parts += [text[copied_to:start], safe_slice]
             copied_to = end
         start = end

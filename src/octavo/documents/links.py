@@ -67,7 +67,7 @@ class SpaceIndex:
 
     def _find_folded(self, kind: str, ids: Mapping[str, str], name: str) -> str | None:
         if kind not in self._folded:
-            self._folded[kind] = {fold(each): ids[each] for each in reversed(list(ids))}
+            self._folded[kind] = {fold(item_id): ids[item_id] for item_id in reversed(list(ids))}
         return self._folded[kind].get(fold(name)) if name else None
 
 
@@ -166,7 +166,7 @@ class BrokenLink:
     href: str
     reason: str
     is_outside_tree: bool = False
-    """Whether the link leads out of the page tree, so that the target may exist elsewhere."""
+    """True if the link leads out of the page tree, so that the target may exist elsewhere."""
     path: str = ""
     """Path of the missing page or file from the root. Empty if the link does not have a path."""
 

@@ -369,7 +369,7 @@ class _Writer:
 
 def is_tight(items: Iterable[Block | DraftBlock]) -> bool:
     """Return whether a list without a `tight` attribute is tight: no item has several paragraphs."""
-    return all(sum(each.kind == "paragraph" for each in item.children) < 2 for item in items)
+    return all(sum(child.kind == "paragraph" for child in item.children) < 2 for item in items)
 
 
 def _alignment(attrs: Mapping[str, Any]) -> Json:

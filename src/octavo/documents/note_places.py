@@ -14,10 +14,11 @@ from typing import Literal
 from octavo.documents.block_changes import new_keys
 from octavo.documents.blocks import Block, Document, plain_text
 from octavo.documents.diff import diff
+from octavo.documents.similarity import similar_parts
 from octavo.documents.suggestions import block_source
 
 Placed = Literal["exact", "words", "likely"]
-"""How a block was found: by its key, by the words of the quote, or because it is the most similar block."""
+"""Method by which a block was found: by its key, by the words of the quote, or as the most similar block."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4
@@ -122,17 +123,15 @@ class _Version:
 
     def most_similar(self, quote: str) -> Block | None:
         """Return the block that has a part most similar to the quote. None if none is similar, or two are."""
-        from rapidfuzz import fuzz, process  # lazy: only needed for notes on edited blocks
-
         words = _normalize(quote)
         if len(words) < _MIN_SIMILAR or len(self._leaves) > _MAX_BLOCKS:
             return None
-        long_enough = [each for each in self._leaves if len(each[1]) >= len(words) * _MIN_LENGTH]
+        long_enough = [leave for leave in self._leaves if len(leave[1]) >= len(words) * _MIN_LENGTH]
         texts = [text for _, text in long_enough]
-        found = process.extract(words, texts, scorer=fuzz.partial_ratio, score_cutoff=_MIN_SIMILARITY, limit=2)
-        if not found or (len(found) == 2 and found[0][1] - found[1][1] < _MIN_LEAD):
+        matches = similar_parts(words, texts, _MIN_SIMILARITY, limit=2)
+        if not matches or (len(matches) == 2 and matches[0][0] - matches[1][0] < _MIN_LEAD):
             return None
-        return long_enough[found[0][2]][0]
+        return long_enough[matches[0][1]][0]
 
     @cached_property
     def _leaves(self) -> list[tuple[Block, str]]:

@@ -24,7 +24,7 @@ from octavo.documents.openapi_schemas import (
     example,
     first_items,
 )
-from octavo.documents.yaml_values import MAX_NUMBER_BITS, core_loader
+from octavo.documents.yaml_values import MAX_NUMBER_BITS, YamlError, load_yaml
 from octavo.untrusted_input import LimitExceededError, parse_json
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
@@ -261,9 +261,9 @@ def _bodies(schemas: SchemaReader, raw: Mapping[str, Any]) -> Iterator[Body]:
 
 def _with_curl(operation: Operation, specification: Specification, raw: Mapping[str, Any]) -> Operation:
     query = [
-        f"{quote(each.field.name)}="
-        for each in operation.parameters
-        if each.location == "query" and each.field.required
+        f"{quote(parameter.field.name)}="
+        for parameter in operation.parameters
+        if parameter.location == "query" and parameter.field.required
     ]
     # With a leading hyphen, the URL would be an option of curl.
     server = "https://…" if operation.server.startswith("-") else operation.server or "https://…"
@@ -281,9 +281,9 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
         elif scheme.get("type") in ("oauth2", "openIdConnect"):
             words.append('-H "Authorization: Bearer $TOKEN"')
     words += [
-        f"-H {_shell_quote(f'{each.field.name}: ')}"
-        for each in operation.parameters
-        if each.location == "header" and each.field.required
+        f"-H {_shell_quote(f'{parameter.field.name}: ')}"
+        for parameter in operation.parameters
+        if parameter.location == "header" and parameter.field.required
     ]
     if operation.bodies:
         body = operation.bodies[0]
@@ -343,13 +343,10 @@ def _parse(text: str) -> Any:
     except ValueError as error:
         if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
             raise SpecificationError(f"The file is not valid JSON: {error}.") from None
-    # lazy: yaml, only needed for specifications in YAML.
-    import yaml
-
     try:
-        return yaml.load(text, core_loader())
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise SpecificationError(f"The file is not valid YAML: {' '.join(str(error).split())[:300]}.") from None
+        return load_yaml(text)
+    except YamlError as error:
+        raise SpecificationError(f"The file is not valid YAML: {str(error)[:300]}.") from None
 
 
 class _JsonConverter:

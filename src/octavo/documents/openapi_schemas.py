@@ -34,7 +34,7 @@ class SchemaField:
     deprecated: bool = False
     children: tuple[SchemaField, ...] = ()
     cut_off_reason: str = ""
-    """Why nested fields are not shown. Empty if all are shown."""
+    """Reason why nested fields are not shown. Empty if all are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ class SchemaReader:
     def _kind(self, raw: Mapping[str, Any], schema_name: str) -> str:
         types = raw.get("type")
         names = (
-            [as_line(each) for each in types[:_MAX_VALUES]]
+            [as_line(name) for name in types[:_MAX_VALUES]]
             if isinstance(types, list)
             else [as_line(types)]
             if types

@@ -52,7 +52,7 @@ class IncrementalParse:
         self.blocks: list[Block] = []
         """The blocks parsed so far."""
         self.is_done = False
-        """Whether the whole page is parsed."""
+        """True if the whole page is parsed."""
         self._diagnostics: list[Diagnostic] = []
         self._finalizer = BlockFinalizer()
         self._headings = 0

@@ -144,9 +144,10 @@ def _revision_content(revision: Revision) -> Json:
     variables = revision.variables
     return {
         "pages": _page_nodes(revision.pages, set()),
-        "files": [_file_node(each) for each in revision.files],
+        "files": [_file_node(file) for file in revision.files],
         "reusableContents": [
-            {"id": each.id, "title": each.title, "document": each.document} for each in revision.reusable_contents
+            {"id": content.id, "title": content.title, "document": content.document}
+            for content in revision.reusable_contents
         ],
         "variables": variables if isinstance(variables, dict) else {},
     }

@@ -8,6 +8,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
+from octavo.documents.similarity import longest_common
+
 MAX_PAIRS = 50_000_000
 """Maximum number of pairs for an exact comparison. It needs one bit of memory for each pair, and blocks all other
 threads for about ten milliseconds. Larger ranges are compared by unique items, or split in halves."""
@@ -85,7 +87,8 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
             edges = [(i1, j1), *places, (i2, j2)]
             gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(edges)]
         elif is_small:
-            yield from _longest_common(a, i1, i2, b, j1, j2)
+            common = longest_common(a[i1:i2], b[j1:j2])
+            yield from ((i1 + at_a, j1 + at_b, length) for at_a, at_b, length in common)
         else:
             i, j = (i1 + i2) // 2, (j1 + j2) // 2
             gaps += [(i1, i, j1, j), (i, i2, j, j2)]
@@ -114,12 +117,3 @@ def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         found.append(pairs[index])
         index = predecessors[index]
     return found[::-1]
-
-
-def _longest_common(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> Iterator[tuple[int, int, int]]:
-    # lazy: rapidfuzz, not needed to read a page.
-    from rapidfuzz.distance import LCSseq
-
-    for operation in LCSseq.opcodes(a[i1:i2], b[j1:j2]):
-        if operation.tag == "equal":
-            yield i1 + operation.src_start, j1 + operation.dest_start, operation.src_end - operation.src_start

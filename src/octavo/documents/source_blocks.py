@@ -133,7 +133,7 @@ class Move:
     other: tuple[SourceBlock, ...]
     """The blocks of the other side in place of `base`. Empty if the other side deleted `base`."""
     is_moved_by_both: bool = False
-    """Whether the other side moved the block to a different place."""
+    """True if the other side moved the block to a different place."""
 
 
 class Versions(NamedTuple, Generic[T_co]):

@@ -150,9 +150,15 @@ def revert_blocks(then: str, now: str, keys: set[str]) -> str:
     wanted_then, wanted_now = ([ranges[key] for key in keys if key in ranges] for ranges in ranges_by_key)
     old, lines = then.split("\n"), now.split("\n")
     result: list[str] = []
-    for each in diff_ranges(lines, old, landmarks=True):
-        is_wanted = _touches(each.i1, each.i2, wanted_now) or _touches(each.j1, each.j2, wanted_then)
-        result += old[each.j1 : each.j2] if is_wanted and not each.equal else lines[each.i1 : each.i2]
+    for changed_range in diff_ranges(lines, old, landmarks=True):
+        is_wanted = _touches(changed_range.i1, changed_range.i2, wanted_now) or _touches(
+            changed_range.j1, changed_range.j2, wanted_then
+        )
+        result += (
+            old[changed_range.j1 : changed_range.j2]
+            if is_wanted and not changed_range.equal
+            else lines[changed_range.i1 : changed_range.i2]
+        )
     return "\n".join(result)
 
 

@@ -8,9 +8,7 @@ from typing import Literal
 
 from octavo.api.comments import Comment
 from octavo.documents.blocks import Block, Document
-from octavo.lazy_import import lazy
-
-_most_similar = lazy("octavo.documents.diff_alignment:most_similar")
+from octavo.documents.similarity import most_similar
 
 _MIN_SIMILARITY, _MIN_LENGTH = 0.6, 20
 """The least similarity of two texts, and the least length of a text, to be taken for the same block."""
@@ -97,7 +95,7 @@ class ThreadAnchors:
         old_text = _normalize(text)
         if len(old_text) < _MIN_LENGTH or len(self._leaves) > _MAX_BLOCKS:
             return ""
-        at = _most_similar(old_text, [text[: len(old_text)] for _, text in self._leaves], _MIN_SIMILARITY)
+        at = most_similar(old_text, [text[: len(old_text)] for _, text in self._leaves], _MIN_SIMILARITY)
         return self._leaves[at][0] if at is not None else ""
 
     @cached_property

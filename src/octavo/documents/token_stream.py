@@ -61,9 +61,9 @@ class ClosedTags:
     def add(self, tokens: Sequence[Token]) -> None:
         """Record the tags in the next tokens of the source."""
         for index, token in enumerate(tokens, self._count):
-            for each in token.children or () if token.type == "inline" else (token,):
-                if each.type == "platform_tag":
-                    self._add_tag(each.meta["tag"], index)
+            for child in token.children or () if token.type == "inline" else (token,):
+                if child.type == "platform_tag":
+                    self._add_tag(child.meta["tag"], index)
         self._count += len(tokens)
 
     def _add_tag(self, tag: Tag, index: int) -> None:
@@ -122,7 +122,7 @@ class _Window:
         self.line_visits = line_visits
         """Remaining number of line visits. If it is used up, the page counts as too large."""
         self.is_incomplete = False
-        """Whether a block continues after the window. Its tokens are then wrong."""
+        """True if a block continues after the window. Its tokens are then wrong."""
 
     def count_visit(self) -> None:
         """Count one visit of a line. Raises BlockTooLarge if the limit is reached."""
@@ -320,7 +320,9 @@ class TokenStream:
         else:
             end_line_number = state.lineMax
         diagnostics += [
-            each._replace(line=each.line + first) for each in found_diagnostics if each.line < end_line_number
+            diagnostic._replace(line=diagnostic.line + first)
+            for diagnostic in found_diagnostics
+            if diagnostic.line < end_line_number
         ]
         if end_line_number >= state.lineMax:
             return blocks, len(source), source.count("\n")

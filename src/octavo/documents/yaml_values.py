@@ -52,11 +52,10 @@ class YamlValue:
 
 def parse_yaml(text: str) -> YamlValue | None:
     """Return the value of a YAML or JSON text. None if the text is empty. Raises YamlError."""
-    import yaml  # lazy: only needed for YAML input
-
+    yaml = _yaml()
     if len(text) > MAX_LENGTH:
         raise YamlError(1, f"The text is larger than the limit of {MAX_LENGTH >> 20} MiB.")
-    loader = core_loader(fast=_is_shallow(text))(text)
+    loader = _core_loader(fast=_is_shallow(text))(text)
     try:
         node = loader.get_single_node()
         return _ValueReader(loader).read(node) if node is not None else None
@@ -77,11 +76,18 @@ def parse_yaml(text: str) -> YamlValue | None:
         loader.dispose()
 
 
+def load_yaml(text: str) -> Any:
+    """Return the value of a YAML text without positions. Raises YamlError."""
+    yaml = _yaml()
+    try:
+        return yaml.load(text, _core_loader())
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise YamlError(1, " ".join(str(error).split())) from None
+
+
 def to_yaml(value: Any) -> str:
     """Return a JSON value as YAML, with multi-line texts as blocks. Ends with a line break."""
-    import yaml
-
-    text: str = yaml.dump(value, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=100)
+    text: str = _yaml().dump(value, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=100)
     return text.removesuffix("...\n")
 
 
@@ -92,8 +98,7 @@ class _ValueReader:
         self._loader, self._count = loader, 0
 
     def read(self, node: Any, depth: int = 0) -> YamlValue:
-        import yaml
-
+        yaml = _yaml()
         line, column = node.start_mark.line + 1, node.start_mark.column + 1
         self._count += 1
         if self._count > MAX_VALUES or depth > MAX_DEPTH:
@@ -112,7 +117,7 @@ class _ValueReader:
             return YamlValue(line, {name: part.value for name, part in parts.items()}, column, None, parts)
         if isinstance(node, yaml.SequenceNode):
             items = tuple(self.read(each, depth + 1) for each in node.value)
-            return YamlValue(line, [each.value for each in items], column, items=items)
+            return YamlValue(line, [item.value for item in items], column, items=items)
         value = self._loader.construct_object(node)
         if isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:
             raise YamlError(line, "This number is too large.", column)
@@ -129,10 +134,16 @@ def _is_shallow(text: str) -> bool:
 
 
 @cache
-def core_loader(*, fast: bool = True) -> Any:
-    """Return a loader for YAML 1.2, which OpenAPI uses. `no` and `12:30` are strings, and there are no dates."""
-    import yaml
+def _yaml() -> Any:
+    import yaml  # lazy: most pages and forms contain no YAML
 
+    return yaml
+
+
+@cache
+def _core_loader(*, fast: bool = True) -> Any:
+    """Return a loader for YAML 1.2, which OpenAPI uses. `no` and `12:30` are strings, and there are no dates."""
+    yaml = _yaml()
     safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if fast else yaml.SafeLoader
     loader: Any = type("CoreLoader", (safe,), {"yaml_implicit_resolvers": {}})
     plain = safe.construct_object
@@ -160,9 +171,7 @@ def core_loader(*, fast: bool = True) -> Any:
 @cache
 def _dumper() -> Any:
     """Return a dumper whose output means the same in YAML 1.1 and 1.2, because it quotes ambiguous strings."""
-    import yaml
-
-    dumper: Any = type("CoreDumper", (yaml.SafeDumper,), {"ignore_aliases": lambda self, value: True})
+    dumper: Any = type("CoreDumper", (_yaml().SafeDumper,), {"ignore_aliases": lambda self, value: True})
     for name, pattern, first in _SCALAR_TYPES:
         dumper.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(pattern), list(first) or [""])
 

@@ -32,7 +32,7 @@ from octavo.api import wire
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wrong_values import error_sentence
 from octavo.server import handlers
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.handlers import pdf, uploads
 from octavo.server.handlers.openapi_specs import fail_unfinished
 from octavo.server.handlers.spaces import purge
@@ -107,9 +107,9 @@ class Platform:
 
     async def _operation(self, request: Request) -> Response:
         async with AsyncExitStack() as lock_stack:
-            return await self._answer(request, lock_stack)
+            return await self._respond(request, lock_stack)
 
-    async def _answer(self, request: Request, lock_stack: AsyncExitStack) -> Response:
+    async def _respond(self, request: Request, lock_stack: AsyncExitStack) -> Response:
         world = await self._authenticate(request)
         if request.method == "OPTIONS":
             return Response(status_code=204, headers={"allow": ", ".join(_allowed_methods(request))})
@@ -120,7 +120,7 @@ class Platform:
             raise Refusal(403, self.read_only)
         if refusals := self._refusals[type(op)]:
             raise refusals.popleft()
-        result = await self._in_thread(lambda: answer(op, world))
+        result = await self._in_thread(lambda: run_operation(op, world))
         afterwards = None
         if isinstance(result, BackgroundWork):
             if result.early_response is None:

@@ -1,4 +1,4 @@
-"""Runs handlers: checks that the caller can see the resource of an operation, and runs each write in a transaction."""
+"""Runs handlers. Checks that the caller can see the resource of an operation, and runs each write in a transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.server.world import World
 Op = TypeVar("Op", bound=Operation[Any])
 
 
-def answer(op: Operation[Any], world: World) -> Any:
+def run_operation(op: Operation[Any], world: World) -> Any:
     """Run the handler of an operation, and return its JSON value or None. Raises Refusal and MissingResource.
 
     A failed write changes nothing. Deleting a missing resource is not an error.
@@ -51,8 +51,8 @@ def resolve_place(op: Op, world: World) -> Op:
             _require_space(world, at.space_id, deleted=deleted, visitor=op if isinstance(op, spaces.Get) else None)
         case ChangeRequestRef() as at:
             _require_space(world, at.space_id)
-            found = at.model_copy(update={"change_request_id": _change_request_id(world, at)})
-            return op.model_copy(update={"at": found})
+            place = at.model_copy(update={"change_request_id": _change_request_id(world, at)})
+            return op.model_copy(update={"at": place})
         case RevisionRef() as at:
             _require_space(world, at.space_id)
             world.store.get(f"/spaces/{at.space_id}/revisions/{at.revision_id}")
@@ -79,7 +79,7 @@ def _change_request_id(world: World, at: ChangeRequestRef) -> str:
         number.isascii()
         and number.isdecimal()
         and len(number) < 10
-        and (found := world.store.find_by(collection, "number", int(number)))
+        and (document := world.store.find_by(collection, "number", int(number)))
     ):
-        return str(found["id"])
+        return str(document["id"])
     raise MissingResource(f"{collection}/{number}")

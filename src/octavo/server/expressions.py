@@ -172,7 +172,7 @@ class _ExpressionParser:
             right = self._parse_and()
             known_values = [each for each in (left, right) if not isinstance(each, _Unknown)]
             left = next(
-                (each for each in known_values if each), known_values[-1] if len(known_values) == 2 else UNKNOWN
+                (value for value in known_values if value), known_values[-1] if len(known_values) == 2 else UNKNOWN
             )
         return left
 
@@ -182,7 +182,7 @@ class _ExpressionParser:
             right = self._parse_comparison()
             known_values = [each for each in (left, right) if not isinstance(each, _Unknown)]
             left = next(
-                (each for each in known_values if not each), known_values[-1] if len(known_values) == 2 else UNKNOWN
+                (value for value in known_values if not value), known_values[-1] if len(known_values) == 2 else UNKNOWN
             )
         return left
 

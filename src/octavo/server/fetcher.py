@@ -109,20 +109,20 @@ class Fetcher:
     def _respond(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
         """Yield the response to a single request, and close its connection at the deadline."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        wire = _connect(host, self._allowed_addresses(host, port, deadline), deadline)
+        connected_socket = _connect(host, self._allowed_addresses(host, port, deadline), deadline)
         context = ssl.create_default_context() if parts.scheme == "https" else None
         connection = HTTPSConnection(host, port, context=context) if context else HTTPConnection(host, port)
-        connection.sock = wire
+        connection.sock = connected_socket
         is_late = threading.Event()
         # `connection.sock` is unsuitable: http.client clears it while the response is still being read.
-        timer = threading.Timer(max(deadline - time.monotonic(), 0), lambda: _shut_down(wire, is_late))
+        timer = threading.Timer(max(deadline - time.monotonic(), 0), lambda: _shut_down(connected_socket, is_late))
         timer.daemon = True
         timer.start()
         try:
             if context is not None:
                 # The timer must be able to interrupt the TLS handshake, so the socket is wrapped first.
-                secure = context.wrap_socket(wire, server_hostname=host, do_handshake_on_connect=False)
-                connection.sock = wire = secure
+                secure = context.wrap_socket(connected_socket, server_hostname=host, do_handshake_on_connect=False)
+                connection.sock = connected_socket = secure
                 secure.do_handshake()
             connection.request("GET", request_target(parts), headers=_HEADERS)
             with (
@@ -183,13 +183,13 @@ def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
     """
     outcomes: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-    def look() -> None:
+    def resolve() -> None:
         try:
             outcomes.put(socket.getaddrinfo(host.encode("idna").decode(), port, type=socket.SOCK_STREAM))
         except (OSError, UnicodeError) as failure:
             outcomes.put(failure)
 
-    threading.Thread(target=look, daemon=True).start()
+    threading.Thread(target=resolve, daemon=True).start()
     try:
         outcome = outcomes.get(timeout=max(deadline - time.monotonic(), 0))
     except queue.Empty:
@@ -221,10 +221,10 @@ def _connect(host: str, addresses: list[tuple[int, Any]], deadline: float) -> so
     raise FetchFailure(f"could not connect to {host}: {_reason(failure)}")
 
 
-def _shut_down(wire: socket.socket, is_late: threading.Event) -> None:
+def _shut_down(open_socket: socket.socket, is_late: threading.Event) -> None:
     is_late.set()
     with suppress(OSError):  # The socket may be closed already.
-        wire.shutdown(socket.SHUT_RDWR)
+        open_socket.shutdown(socket.SHUT_RDWR)
 
 
 def _timeout_failure(host: str) -> FetchFailure:

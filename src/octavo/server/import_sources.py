@@ -178,21 +178,21 @@ def _read_archive(data: bytes) -> ImportedFiles:
     try:
         with ZipFile(BytesIO(data)) as archive:
             infos = [each for each in archive.infolist() if not each.is_dir()]
-            if len(infos) > FILE_COUNT_LIMIT or sum(each.file_size for each in infos) > UNPACKED_LIMIT:
+            if len(infos) > FILE_COUNT_LIMIT or sum(info.file_size for info in infos) > UNPACKED_LIMIT:
                 limit = f"{FILE_COUNT_LIMIT} files or {UNPACKED_LIMIT >> 20} MiB"
                 raise ImportFailure(f"The unpacked archive exceeds the limit of {limit}")
-            found: dict[str, bytes] = {}
-            for each in infos:
-                path = _safe_path(each.filename)
+            files: dict[str, bytes] = {}
+            for info in infos:
+                path = _safe_path(info.filename)
                 if path is None:
                     continue
                 try:
-                    found[path] = archive.read(each)
+                    files[path] = archive.read(info)
                 except (BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError):
                     imported.total += _is_page(path)  # The file is damaged or encrypted.
     except BadZipFile:
         raise ImportFailure("The file at this URL is not a ZIP archive") from None
-    for path, content in _without_top_folder(found).items():
+    for path, content in _without_top_folder(files).items():
         imported.total += _is_page(path)
         try:
             _add_archived(imported, path, content)

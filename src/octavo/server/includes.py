@@ -106,8 +106,8 @@ def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | No
     stem = reference.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
     path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")
-    by_file = (each for each in items if (each.get("git") or {}).get("path") == path)
-    by_id = (each for each in items if each["id"] in (reference, stem))
-    alike = (each for each in items if fold((each.get("git") or {}).get("path") or "") == fold(path))
-    by_name = (each for each in items if fold(page_trees.page_slug(each["title"])) == fold(stem))
+    by_file = (item for item in items if (item.get("git") or {}).get("path") == path)
+    by_id = (item for item in items if item["id"] in (reference, stem))
+    alike = (item for item in items if fold((item.get("git") or {}).get("path") or "") == fold(path))
+    by_name = (item for item in items if fold(page_trees.page_slug(item["title"])) == fold(stem))
     return next(by_file, None) or next(by_id, None) or next(alike, None) or next(by_name, None)

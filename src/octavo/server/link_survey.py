@@ -1,4 +1,4 @@
-"""Finds the links in a revision, with their targets and locations, and finds broken links."""
+"""Finds the links in a revision with their targets and locations, and the broken links."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LinkTarget:
 
 
 @dataclass(frozen=True)
-class LinkPlace:
+class LinkLocation:
     """Location of a link. Without `block`, the link is in the page tree: a link page, or the cover of a page."""
 
     page: str
@@ -59,7 +59,7 @@ class LinkedResource:
 
     target: LinkTarget
     relation: str
-    locations: list[LinkPlace] = field(default_factory=list)
+    locations: list[LinkLocation] = field(default_factory=list)
 
     @property
     def sort_key(self) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class LinkSurvey:
                 by_key.setdefault((target, relation), LinkedResource(target, relation)).locations.append(location)
         return sorted(by_key.values(), key=lambda each: each.sort_key)
 
-    def list_locations(self, kind: str, name: str) -> list[LinkPlace]:
+    def list_locations(self, kind: str, name: str) -> list[LinkLocation]:
         """Return the locations of links to a page or file of this space, in the order of the page tree."""
         locations = [
             location
@@ -100,22 +100,22 @@ class LinkSurvey:
         """Return the broken links as pairs of page ID and URL."""
         resources = self.list_resources()
         return {
-            (location.page, each.target.name)
-            for each in resources
-            if each.target.status == "broken"
-            for location in each.locations
+            (location.page, resource.target.name)
+            for resource in resources
+            if resource.target.status == "broken"
+            for location in resource.locations
         }
 
-    def _links_of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkPlace]]:
+    def _links_of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkLocation]]:
         if page["type"] == "link" and isinstance(page.get("target"), dict):
-            yield "reference", self._reference_target(page["target"], page), LinkPlace(page["id"])
+            yield "reference", self._reference_target(page["target"], page), LinkLocation(page["id"])
         cover = page.get("cover") or {}
         for reference in (cover.get("ref"), cover.get("refDark")):
             if isinstance(reference, dict):
-                yield "reference", self._reference_target(reference, page), LinkPlace(page["id"])
+                yield "reference", self._reference_target(reference, page), LinkLocation(page["id"])
         for usage in text_links(self._world, page).usages:
             relation = "reference" if usage.kind == "address" else "dependsOn"
-            yield relation, self._usage_target(usage, page), LinkPlace(page["id"], usage.block)
+            yield relation, self._usage_target(usage, page), LinkLocation(page["id"], usage.block)
 
     def _usage_target(self, usage: PageReference, page: Json) -> LinkTarget:
         if usage.kind == "spec":
@@ -172,7 +172,7 @@ class LinkSurvey:
                     else self._other_space_target(space, name, anchor, "ok")
                 )
             case "file":
-                exists = any(each["id"] == name for each in self._revision["files"])
+                exists = any(file["id"] == name for file in self._revision["files"])
                 target = LinkTarget("ok", "file", name, space_id) if exists else None
             case "space":
                 target = self._other_space_target(name, None, "", "ok")

@@ -85,23 +85,23 @@ def load(
     the pages only after `search_index.finish_reindexing`.
     """
     world = world.for_user(author)
-    found = read_folder(folder)
-    space = _find_space(world, found, space_id)
+    folder_read = read_folder(folder)
+    space = _find_space(world, folder_read, space_id)
     record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
     before = record or {**EMPTY_REVISION, "keys": {}}
     # Loading again writes little, and other threads may write meanwhile, so it reads without a transaction.
     with world.store.transaction() if record is None else nullcontext():
-        after = _FolderReader(world, found, before, on_progress).content()
+        after = _FolderReader(world, folder_read, before, on_progress).content()
     with world.store.transaction():
         if space is None:
-            name = (title or readable_name(found.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
+            name = (title or readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
             space = spaces.create_space(world, organization, title=name)
-        world.store.set_setting(_setting_name(found), space["id"])
+        world.store.set_setting(_setting_name(folder_read), space["id"])
         revision, conflicts = _merge_changes(
             world, space, before, after, was_loaded=record is not None, index_later=on_progress is not None
         )
         world.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", **after})
-    return _summarize(world, space, revision, conflicts, found)
+    return _summarize(world, space, revision, conflicts, folder_read)
 
 
 def content(world: World, folder: Path) -> Json:
@@ -237,7 +237,7 @@ class _FolderReader:
             self._unreadable_pages[path] = page
             return revisions.page_text(self.world, page)
         name = readable_name(str(path))
-        why = next(each.message for each in reversed(self.folder.problems) if each.path == name)
+        why = next(problem.message for problem in reversed(self.folder.problems) if problem.path == name)
         return f'{{% hint style="warning" %}}\n{page_trees.escape(f"{name} {why}")}\n{{% endhint %}}\n'
 
     def _read_included(self) -> None:
@@ -255,9 +255,9 @@ class _FolderReader:
 
     def _includes_of(self, path: Path, body: str) -> Iterator[Path]:
         for target in include_targets(body):
-            found = self.folder.resolve(target, path)
-            if found is not None and found.suffix == ".md" and self.folder.has_file(found):
-                yield found
+            included_path = self.folder.resolve(target, path)
+            if included_path is not None and included_path.suffix == ".md" and self.folder.has_file(included_path):
+                yield included_path
 
     def _reusable(self, path: Path, matter: Json, body: str) -> Json:
         key = f"shared:{path}"

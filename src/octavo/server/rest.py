@@ -131,9 +131,9 @@ def plain_list(op: Listing[Any], world: World) -> Json:
     return paginate(op, world.store.items(path_of(op)), lambda document: PRESENTERS[kind](world, document))
 
 
-def item_of(answer: type[ListPage[Any]]) -> type[Model]:
+def item_of(response_type: type[ListPage[Any]]) -> type[Model]:
     """Return the model of the items in a list."""
-    kind: type[Model] = answer.__pydantic_generic_metadata__["args"][0]
+    kind: type[Model] = response_type.__pydantic_generic_metadata__["args"][0]
     return kind
 
 
@@ -163,13 +163,13 @@ def paginate(
     holds the last sort key, so it stays valid when items are added or deleted. Only the items on the page are converted
     with `show`.
     """
-    found = list(items)
+    all_items = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit
-    rest = found if op.page is None else _items_after(found, _parse_cursor(op.page), descending)
-    answer: Json = {"items": [show(item) for _, item in rest[:size]], "count": len(found)}
+    rest = all_items if op.page is None else _items_after(all_items, _parse_cursor(op.page), descending)
+    response: Json = {"items": [show(item) for _, item in rest[:size]], "count": len(all_items)}
     if size and len(rest) > size:
-        answer["next"] = {"page": _cursor(rest[size - 1][0])}
-    return answer
+        response["next"] = {"page": _cursor(rest[size - 1][0])}
+    return response
 
 
 def _items_after(items: list[tuple[Any, Any]], place: Any, descending: bool) -> list[tuple[Any, Any]]:
@@ -210,7 +210,7 @@ def order_key(place: int, document: Json) -> tuple[int, int]:
     return (document.get("position", _LAST_POSITION), place)
 
 
-def save_order(world: World, row: list[StoredDocument]) -> None:
+def save_order(world: World, siblings: list[StoredDocument]) -> None:
     """Save the order of sibling documents."""
-    for position, (path, document) in enumerate(row):
+    for position, (path, document) in enumerate(siblings):
         world.store.put(path, {**document, "position": position})

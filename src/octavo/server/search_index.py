@@ -1,4 +1,4 @@
-"""The search index: pages are split into sections and stored for full-text search."""
+"""The search index: the sections of all pages, for full-text search."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
     """Return a hash of the text, title and description of each page, by page ID. Search depends on these fields."""
     pages = page_trees.walk(revision["pages"]) if revision else ()
     return {
-        each["id"]: (each.get("text", ""), each["title"], each.get("description") or "")
-        for each in pages
-        if each["type"] == "document"
+        page["id"]: (page.get("text", ""), page["title"], page.get("description") or "")
+        for page in pages
+        if page["type"] == "document"
     }
 
 

@@ -39,7 +39,7 @@ HEAD_SECONDS = 10.0
 """Time limit for request headers, from their first byte or the start of the connection, in seconds."""
 BODY_SECONDS = 30.0
 """Time limit for a request body, from the first read, in seconds."""
-ANSWER_SECONDS = 30.0
+RESPONSE_SECONDS = 30.0
 """Time in seconds for which a client may stop reading a response, or may delay closing the connection."""
 IDLE_SECONDS = 15
 """Time for which a connection may stay idle between requests, in seconds."""
@@ -107,7 +107,7 @@ class _OriginGuard:
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app
         port = origin.rpartition(":")[2]
-        self._under_way = 0
+        self._running_requests = 0
         self._hosts = {f"{LOOPBACK}:{port}".encode(), f"localhost:{port}".encode()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -117,32 +117,32 @@ class _OriginGuard:
             refusal = error_response(421, "This request is addressed to another server.")
         elif b"origin" in headers or headers.get(b"sec-fetch-site", b"none") != b"none":
             refusal = error_response(403, "Web pages are not allowed to use this server.")
-        elif self._under_way >= REQUEST_LIMIT:
+        elif self._running_requests >= REQUEST_LIMIT:
             sentence = f"This server handles at most {REQUEST_LIMIT} requests at once."
             refusal = error_response(503, sentence, {"retry-after": "1"})
         else:
-            return await self._answer(scope, receive, send)
+            return await self._forward(scope, receive, send)
         await refusal(scope, receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._under_way += 1
-        counts = True
+    async def _forward(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._running_requests += 1
+        is_counted = True
 
-        async def passed_on(message: Message) -> None:
-            nonlocal counts
-            if counts and message["type"] == "http.response.body" and not message.get("more_body"):
+        async def send_and_note_end(message: Message) -> None:
+            nonlocal is_counted
+            if is_counted and message["type"] == "http.response.body" and not message.get("more_body"):
                 # The response is complete: a client that reads it slowly must not block other requests.
-                counts = False
-                self._under_way -= 1
+                is_counted = False
+                self._running_requests -= 1
             await send(message)
 
         try:
-            await self._app(scope, receive, passed_on)
+            await self._app(scope, receive, send_and_note_end)
         finally:
-            self._under_way -= counts
+            self._running_requests -= is_counted
 
 
-Phase = Literal["head", "body", "answer", "end", "idle", "handled"]
+Phase = Literal["head", "body", "response", "end", "idle", "handled"]
 
 
 class _Connection(H11Protocol):
@@ -158,10 +158,10 @@ class _Connection(H11Protocol):
         self._watch()
         if len(self.connections) >= CONNECTION_LIMIT:
             # uvicorn's set contains only protocols of this class, because the configuration names no other.
-            others: list[Any] = [each for each in self.connections if each is not self]
-            waited_for = [each for each in others if each.is_waited_for]
-            if waited_for:
-                min(waited_for, key=lambda each: each.since).give_way()
+            others: list[Any] = [connection for connection in self.connections if connection is not self]
+            waiting = [other for other in others if other.waits_for_client]
+            if waiting:
+                min(waiting, key=lambda each: each.since).close_now()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -187,12 +187,12 @@ class _Connection(H11Protocol):
 
     def timeout_keep_alive_handler(self) -> None:
         """Close the connection, even if the client has not read the last response."""
-        self.give_way()
+        self.close_now()
 
     @property
-    def is_waited_for(self) -> bool:
+    def waits_for_client(self) -> bool:
         """Return whether the connection waits for the client."""
-        return self._phase in ("head", "answer", "end", "idle") or (
+        return self._phase in ("head", "response", "end", "idle") or (
             self._phase == "body" and self.cycle.response_complete
         )
 
@@ -201,7 +201,7 @@ class _Connection(H11Protocol):
         """Return the time at which the connection began to wait for the client, in the time of the event loop."""
         return self._since
 
-    def give_way(self) -> None:
+    def close_now(self) -> None:
         """Close the connection immediately."""
         self.transport.abort()
 
@@ -213,33 +213,36 @@ class _Connection(H11Protocol):
         if self._limit is not None:
             self._limit.cancel()
         self._phase, self._since = phase, self.loop.time()
-        seconds = {"head": HEAD_SECONDS, "body": BODY_SECONDS, "answer": ANSWER_SECONDS, "end": ANSWER_SECONDS}.get(
-            phase
-        )
-        self._limit = None if seconds is None else self.loop.call_later(seconds, self._overdue, seconds)
+        seconds = {
+            "head": HEAD_SECONDS,
+            "body": BODY_SECONDS,
+            "response": RESPONSE_SECONDS,
+            "end": RESPONSE_SECONDS,
+        }.get(phase)
+        self._limit = None if seconds is None else self.loop.call_later(seconds, self._close_if_late, seconds)
 
     def _current_phase(self) -> Phase:
         if self.transport.is_closing():
             return "end"
         if self.flow.write_paused:
-            return "answer"
+            return "response"
         if self.conn.their_state is h11.SEND_BODY:
             return "body"
         if self.cycle is None or self.cycle.response_complete:  # type: ignore[redundant-expr]  # None before the first
             return "idle" if self.timeout_keep_alive_task is not None else "head"
         return "handled"
 
-    def _overdue(self, seconds: float) -> None:
-        answered = self._phase in ("answer", "end") or (
+    def _close_if_late(self, seconds: float) -> None:
+        has_responded = self._phase in ("response", "end") or (
             self.cycle is not None  # type: ignore[redundant-expr]  # None before the first request
             and self.cycle.response_started
         )
-        if self._phase == "body" and not answered and self.flow.read_paused:
+        if self._phase == "body" and not has_responded and self.flow.read_paused:
             # The client is not late: the data it sent has not been read yet.
-            self._limit = self.loop.call_later(seconds, self._overdue, seconds)
+            self._limit = self.loop.call_later(seconds, self._close_if_late, seconds)
             return
         has_data = self.conn.their_state is not h11.IDLE or self.conn.trailing_data[0]
-        if has_data and (not answered or self._phase == "head"):
+        if has_data and (not has_responded or self._phase == "head"):
             sentence = f"The {self._phase} of the request did not arrive within {seconds:g} s."
             content = json.dumps({"error": {"code": 408, "message": sentence}}).encode()
             head = f"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncontent-length: {len(content)}"
@@ -247,7 +250,7 @@ class _Connection(H11Protocol):
             self.transport.close()
             self._watch()
         else:
-            self.give_way()
+            self.close_now()
 
 
 def _config(app: ASGIApp) -> uvicorn.Config:

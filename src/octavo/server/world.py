@@ -1,4 +1,4 @@
-"""The environment of a handler: store, clock, IDs and caller, with the errors and background work a handler can return."""
+"""The environment of a handler: store, clock, IDs and caller. Also the errors and the background work of a handler."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class World:
     origin: str = "http://octavo.local"
     """Base of absolute URLs."""
     private_imports: bool = False
-    """Whether imports may fetch from this machine and private networks."""
+    """True if imports may fetch from this machine and private networks."""
 
     def for_user(self, user: str) -> Self:
         """Return this world with another caller."""
@@ -75,7 +75,7 @@ class BackgroundWork(Generic[T]):
     finish: Callable[[T], Any]
     early_response: Any = None
     is_large: bool = False
-    """Whether `run` needs much memory. Such work runs one at a time."""
+    """True if `run` needs much memory. Such work runs one at a time."""
 
 
 PERSON = "me"

@@ -211,7 +211,7 @@ class SelectablePart(Static):
         return super().render_lines(crop)
 
 
-class SlowUnmount(Vertical):
+class SlowContainer(Vertical):
     """A container that unmounts some time after its child."""
 
     def __init__(self) -> None:
@@ -225,7 +225,7 @@ class SlowUnmount(Vertical):
 async def test_removed_child_of_a_mounted_widget_is_not_painted() -> None:
     app = AppWithTeardown()
     async with app.run_test() as pilot:
-        slow = SlowUnmount()
+        slow = SlowContainer()
         await app.mount(slow)
         part = slow.query_one(SelectablePart)
         await pilot.pause()

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-THREADS = """
+THREAD_PROGRAM = """
 import ctypes, sys, threading
 from octavo.tui.app import garbage_collection
 
@@ -25,7 +25,7 @@ for each in threads:
 together.wait()
 ctypes.CDLL(None).malloc_stats()
 """
-HOLES = """
+FRAGMENTATION_PROGRAM = """
 from octavo.tui.app import garbage_collection
 
 def resident():
@@ -49,7 +49,7 @@ def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's")
 def test_all_threads_allocate_from_one_arena() -> None:
     def arenas(which: str) -> int:
-        return run(THREADS, which).stderr.count("\nArena ") + 1
+        return run(THREAD_PROGRAM, which).stderr.count("\nArena ") + 1
 
     if arenas("each") == 1:
         pytest.skip("this C library has no arenas")
@@ -58,7 +58,7 @@ def test_all_threads_allocate_from_one_arena() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's")
 def test_free_memory_below_used_memory_is_returned() -> None:
-    at_most, kept, left = map(int, run(HOLES).stdout.split())
+    at_most, kept, left = map(int, run(FRAGMENTATION_PROGRAM).stdout.split())
     if kept < at_most - 1000:
         pytest.skip("this C library gives it back by itself")
     assert left < at_most - 5000

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from octavo.api.users import User
 from octavo.tui.comments.autocomplete import MentionText, mention_markdown, with_names
 
-ADA, LONG, HARD = (
+ADA, LONG_NAME, NAME_TO_ESCAPE = (
     User(id="u1", display_name="Ada"),
     User(id="u2", display_name="Ada Lo"),
     User(id="a b", display_name="Ö_*[x]"),
 )
 PIECES = [
     mention_markdown(ADA),
-    mention_markdown(LONG),
-    mention_markdown(HARD),
+    mention_markdown(LONG_NAME),
+    mention_markdown(NAME_TO_ESCAPE),
     mention_markdown(User(id="u9", display_name="Ada")),
 ]
 PIECES += ["@Ada", "@Ada Lo", " ", "a", "[", "]", "\\n", "\\", "@", "(/users/u1)", "`", "x@Ada"]
@@ -24,7 +24,7 @@ PIECES += ["@Ada", "@Ada Lo", " ", "a", "[", "]", "\\n", "\\", "@", "(/users/u1)
 
 def test_mention_is_shown_as_a_name() -> None:
     writing = MentionText()
-    text = f"{mention_markdown(ADA)}, {mention_markdown(LONG)} and {mention_markdown(HARD)}: look"
+    text = f"{mention_markdown(ADA)}, {mention_markdown(LONG_NAME)} and {mention_markdown(NAME_TO_ESCAPE)}: look"
     assert writing.to_text(text) == with_names(text) == "@Ada, @Ada Lo and @Ö_*[x]: look"
     assert writing.to_markdown("@Ada, @Ada Lo and @Ö_*[x]: look") == text
     assert writing.to_markdown("(@Ada) @Adam me@Ada") == f"({mention_markdown(ADA)}) @Adam me@Ada"
@@ -44,7 +44,7 @@ def test_typed_name_does_not_become_a_mention() -> None:
     writing = MentionText()
     assert writing.add(mention_markdown(ADA), "") == "@Ada"
     assert writing.add(mention_markdown(ADA), "@Ada and ") == "@Ada"
-    assert writing.add(mention_markdown(LONG), "@Ada Lo and ") == mention_markdown(LONG)
+    assert writing.add(mention_markdown(LONG_NAME), "@Ada Lo and ") == mention_markdown(LONG_NAME)
     assert writing.to_markdown("@Ada Lo") == f"{mention_markdown(ADA)} Lo"
 
 

@@ -17,14 +17,14 @@ from octavo.api.teams import Membership, TeamMember
 from octavo.api.users import User
 from octavo.tui.core.item_info import field_details, item_details
 
-THEN = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+CREATED_AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 
 
 def test_details_of_a_comment_show_all_fields() -> None:
     comment = Comment(
         id="k1",
         posted_by=User(id="u1", display_name="Ada"),
-        posted_at=THEN,
+        posted_at=CREATED_AT,
         status="resolved",
         resolved_by=User(id="u2", display_name="Tom"),
         target=Target(page=TargetPage(id="p1", title="Start"), node=TargetNode(id="n1"), revision="r1"),

@@ -16,14 +16,14 @@ from octavo.tui.render.layout import Layout, lay_out
 from octavo.tui.render.page_parts import source_blocks
 from octavo.tui.render.styled_lines import clickable_spans
 from octavo.tui.render.styles import Styles
-from tests.documents.audit_of_lines import coloured, opened, set_lines
+from tests.documents.audit_of_lines import default_styles, lay_out_all, open_folds
 from tests.tui.reader.panes import PaneApp
 from tests.tui.reader.picture import PAGES
 
 FIXTURES = sorted(PAGES.glob("*.md"))
 
 
-LOOKS = {"plain": Styles.plain(), "ascii": Styles.plain(ascii=True), "coloured": coloured()}
+STYLES_BY_NAME = {"plain": Styles.plain(), "ascii": Styles.plain(ascii=True), "coloured": default_styles()}
 
 
 def read(path: Path) -> Document:
@@ -34,19 +34,19 @@ def too_wide(document: Document, width: int, look: Styles) -> list[str]:
     return [
         line.text
         for room in (width, width + 24)
-        for line in set_lines(document, width, look, room=room)
+        for line in lay_out_all(document, width, look, room=room)
         if line.width > room
     ]
 
 
 def layout_of(document: Document) -> Layout:
-    return lay_out(document.blocks, 76, Styles.plain(), opened(document))
+    return lay_out(document.blocks, 76, Styles.plain(), open_folds(document))
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", STYLES_BY_NAME)
 @pytest.mark.parametrize("width", [16, 20, 34, 47, 60, 76, 100, 160])
 def test_every_construct_fits_its_width(width: int, look: str) -> None:
-    assert {path.stem: lines for path in FIXTURES if (lines := too_wide(read(path), width, LOOKS[look]))} == {}
+    assert {path.stem: lines for path in FIXTURES if (lines := too_wide(read(path), width, STYLES_BY_NAME[look]))} == {}
 
 
 def test_tabs_take_their_displayed_width() -> None:
@@ -54,7 +54,9 @@ def test_tabs_take_their_displayed_width() -> None:
     code = "```\na\tb\n\tc\n```\n"
     document = parse(f'{code}\n{{% prompt description="It" %}}\n{code}{{% endprompt %}}\n\n`a\tb` and\ta tab\n')
     for blocks in (document.blocks, source_blocks(document.source)):
-        assert "\t" not in "".join(line.text for line in lay_out(blocks, 40, Styles.plain(), opened(document)).lines)
+        assert "\t" not in "".join(
+            line.text for line in lay_out(blocks, 40, Styles.plain(), open_folds(document)).lines
+        )
 
 
 async def test_keys_reach_everything_that_opens() -> None:
@@ -63,7 +65,7 @@ async def test_keys_reach_everything_that_opens() -> None:
         for path in FIXTURES:
             document = read(path)
             app.pane.show(document, key=path.stem)
-            app.pane.viewport.folds.opened.update(opened(document).opened)
+            app.pane.viewport.folds.opened.update(open_folds(document).opened)
             app.pane.lay_out_again()
             await pilot.pause()
             expected = {

@@ -40,7 +40,7 @@ MOST_LINES, MOST_PIECES = 400, 4000
 """Maximum numbers of lines and of pieces in a unit. Some lines contain only one letter, or only the bars of blocks."""
 WITHOUT_HUGE_BLOCK = {"tabs", "codes", "front matter", "embeds", "diagrams", "many columns", "unknown tag"}
 """Names of pages that consist of many blocks, or of one block with little text."""
-LOOK = Styles.plain()
+PLAIN_STYLES = Styles.plain()
 _WORD = re.compile(r"\w+")
 
 
@@ -51,7 +51,7 @@ def _pages(size: int) -> list[pytest.ParameterSet]:
 @pytest.mark.parametrize("page", _pages(30))
 def test_no_unit_exceeds_layout_limit(page: str) -> None:
     cut = list(split_into_units(parse(page).blocks))
-    setting = LayoutContext(LOOK, Folds(), render_block, available_width=110)
+    setting = LayoutContext(PLAIN_STYLES, Folds(), render_block, available_width=110)
     for unit in (*cut[:6], *cut[len(cut) // 2 :][:2], *cut[-2:]):
         lines = render_unit(setting, unit, 76)
         assert len(lines) <= MOST_LINES
@@ -76,7 +76,7 @@ SPLIT_BLOCKS = (
 def test_splitting_block_loses_no_words(name: str) -> None:
     blocks = parse(HUGE[name](40)).blocks
     folds = Folds(opened={block.key: True for block in blocks})
-    setting = LayoutContext(LOOK, folds, render_block, available_width=110, never_wraps_code=False)
+    setting = LayoutContext(PLAIN_STYLES, folds, render_block, available_width=110, never_wraps_code=False)
     rendered = "".join(line.text for unit in split_into_units(blocks) for line in render_unit(setting, unit, 76))
     letters = re.sub(r"\W", "", rendered)
     words = [word for block in blocks for word in _WORD.findall(block.plain())]
@@ -116,7 +116,7 @@ def test_search_runs_in_parts_and_finds_each_match_once() -> None:
 
 def test_nested_bars_and_signs_are_measured_once() -> None:
     cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](60)).blocks))
-    setting = LayoutContext(LOOK, Folds(), render_block, available_width=110)
+    setting = LayoutContext(PLAIN_STYLES, Folds(), render_block, available_width=110)
     with Calls(cell_len) as calls:
         pieces = sum(len(line.pieces) for line in render_unit(setting, cut[len(cut) // 2], 76))
     assert pieces > 500
@@ -276,7 +276,7 @@ def test_slices_of_huge_changed_word_show_own_letters() -> None:
     made = build_diff(
         compare(f"{'w' * 60_000}\n", f"{'w' * 30_000}x{'w' * 30_000}\n").diff, ContextSize(), {}
     ).complete()
-    setting, room = LayoutContext(LOOK, Folds(), render_block), SideWidths.for_width(90, split=False)
+    setting, room = LayoutContext(PLAIN_STYLES, Folds(), render_block), SideWidths.for_width(90, split=False)
     heights = [len(render_diff_unit(setting, unit, room)) for unit in made.units]
     assert len(heights) > 5
     assert max(heights) <= MOST_LINES
@@ -303,7 +303,7 @@ def test_long_unchanged_line_next_to_change_is_sliced() -> None:
     long = " ".join("word" for _ in range(20_000))
     compared = compare(f"```\n{long}\na\n```\n", f"```\n{long}\nb\n```\n")
     for made in (build_diff(compared.diff, ContextSize(), {}), build_source_diff(compared.hunks)):
-        setting, room = LayoutContext(LOOK, Folds(), render_block), SideWidths.for_width(90, split=False)
+        setting, room = LayoutContext(PLAIN_STYLES, Folds(), render_block), SideWidths.for_width(90, split=False)
         assert max(len(render_diff_unit(setting, unit, room)) for unit in made.complete().units) <= MOST_LINES
 
 

@@ -54,8 +54,8 @@ MINE = (
     .replace("wait(10)", "wait(15)")
     .replace("Ask us.", "Ask [us/](x)\x1b[31m.")
 )
-EXACT = merge(BASE, MAIN, MINE)
-MARKED = read_marked_page("<<<<<<< main\n\nours\n\n=======\n\ntheirs\n\n>>>>>>> #7\n\nEnd.\n")
+EXACT_CONFLICT = merge(BASE, MAIN, MINE)
+CONFLICT_FROM_MARKERS = read_marked_page("<<<<<<< main\n\nours\n\n=======\n\ntheirs\n\n>>>>>>> #7\n\nEnd.\n")
 
 
 class ConflictApp:
@@ -74,7 +74,7 @@ class ConflictApp:
 
 @pytest.mark.parametrize(("width", "ascii"), [(76, False), (120, False), (120, True)])
 async def test_base_is_beside_or_below_sides_by_width(width: int, ascii: bool) -> None:
-    app = ConflictApp(EXACT, MAIN, ascii=ascii)
+    app = ConflictApp(EXACT_CONFLICT, MAIN, ascii=ascii)
     async with app.app.run_test(size=(width, 110)) as pilot:
         first, second, third, *_ = app.names
         choices = {
@@ -90,7 +90,7 @@ async def test_base_is_beside_or_below_sides_by_width(width: int, ascii: bool) -
 
 
 async def test_unknown_base_is_allowed() -> None:
-    app = ConflictApp(MARKED)
+    app = ConflictApp(CONFLICT_FROM_MARKERS)
     async with app.app.run_test(size=(120, 20)) as pilot:
         app.show()
         await pilot.pause()
@@ -99,7 +99,7 @@ async def test_unknown_base_is_allowed() -> None:
 
 
 async def test_n_goes_through_conflicts_to_next_page() -> None:
-    app = ConflictApp(EXACT, MAIN)
+    app = ConflictApp(EXACT_CONFLICT, MAIN)
     async with app.app.run_test(size=(120, 24)) as pilot:
         app.show()
         await pilot.pause()
@@ -118,7 +118,7 @@ async def test_n_goes_through_conflicts_to_next_page() -> None:
 
 
 async def test_page_opens_at_unresolved_conflict() -> None:
-    app = ConflictApp(EXACT, MAIN)
+    app = ConflictApp(EXACT_CONFLICT, MAIN)
     async with app.app.run_test(size=(120, 24)) as pilot:
         app.show({app.names[0]: MergeChoice("main")})
         await pilot.pause()
@@ -132,7 +132,7 @@ async def test_page_opens_at_unresolved_conflict() -> None:
 
 
 async def test_context_of_conflicts_expands_and_collapses() -> None:
-    app = ConflictApp(EXACT, MAIN)
+    app = ConflictApp(EXACT_CONFLICT, MAIN)
     async with app.app.run_test(size=(120, 60)) as pilot:
         app.show()
         await pilot.pause()

@@ -9,7 +9,7 @@ from octavo.tui.render.layout import lay_out
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
-from tests.tui.reader.test_every_page import LOOKS
+from tests.tui.reader.test_every_page import STYLES_BY_NAME
 
 CARDS = """\
 <table {} data-view="cards"><thead><tr><th>Name of it</th><th>Rank</th><th></th>
@@ -43,7 +43,7 @@ def test_cards_with_hidden_titles_show_only_values() -> None:
 
 
 def test_values_of_a_linked_card_are_its_link() -> None:
-    look = LOOKS["coloured"]
+    look = STYLES_BY_NAME["coloured"]
     underlined = [
         piece.text
         for line in lines(CARDS.format(""), look)
@@ -57,7 +57,7 @@ def button(markdown: str, look: Styles) -> Piece:
     return next(piece for line in lines(markdown, look) for piece in line.pieces if "Go" in piece.text)
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", STYLES_BY_NAME)
 @pytest.mark.parametrize(
     "written",
     [
@@ -72,10 +72,13 @@ def button(markdown: str, look: Styles) -> Piece:
     ],
 )
 def test_inactive_button_looks_different(written: str, look: str) -> None:
-    off = button(written, LOOKS[look])
+    off = button(written, STYLES_BY_NAME[look])
     for style in ("primary", "secondary"):
-        works = button(f'<a class="button {style}" href="https://a.example">Go</a>', LOOKS[look])
+        works = button(f'<a class="button {style}" href="https://a.example">Go</a>', STYLES_BY_NAME[look])
         assert works.clickable is not None
         assert off.style != works.style
-    assert off.style.dim or off.style.color != button('<a class="button" href="x.md">Go</a>', LOOKS[look]).style.color
+    assert (
+        off.style.dim
+        or off.style.color != button('<a class="button" href="x.md">Go</a>', STYLES_BY_NAME[look]).style.color
+    )
     assert off.clickable is None or off.clickable.target == "broken-reference"

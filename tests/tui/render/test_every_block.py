@@ -29,7 +29,7 @@ from octavo.tui.render.text_search import BlockTextFinder
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadSummary
 from tests.documents.block_model import CHILDREN, KINDS, LONG, edited, page_of, pages
-from tests.tui.reader.test_every_page import LOOKS
+from tests.tui.reader.test_every_page import STYLES_BY_NAME
 
 T = TypeVar("T")
 WIDTHS = (1, 16, 20, 34, 60, 76, 100, 200)
@@ -77,7 +77,7 @@ def check_widths(lines: list[Line], most: int) -> None:
 
 
 def lay_out_and_paint(document: Document, data: st.DataObject) -> None:
-    width, look = data.draw(st.sampled_from(WIDTHS)), LOOKS[data.draw(st.sampled_from(sorted(LOOKS)))]
+    width, look = data.draw(st.sampled_from(WIDTHS)), STYLES_BY_NAME[data.draw(st.sampled_from(sorted(STYLES_BY_NAME)))]
     available = data.draw(st.sampled_from((0, width, width + 24)))
     random = data.draw(st.integers(0, 1 << 32).map(Random))
     folds = random_folds(document, random)
@@ -102,7 +102,7 @@ def lay_out_and_paint(document: Document, data: st.DataObject) -> None:
 
 
 def compare_and_paint(document: Document, data: st.DataObject) -> None:
-    width, look = data.draw(st.sampled_from(WIDTHS)), LOOKS[data.draw(st.sampled_from(sorted(LOOKS)))]
+    width, look = data.draw(st.sampled_from(WIDTHS)), STYLES_BY_NAME[data.draw(st.sampled_from(sorted(STYLES_BY_NAME)))]
     random = data.draw(st.integers(0, 1 << 32).map(Random))
     other = edited(document, random)
     found = PageComparison(diff(document, other), document, other)
@@ -159,7 +159,7 @@ def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
     """Return the lines of the units of a change, and of the slices of the new block."""
     before, after = page_of([old]), page_of([new])
     available = SideWidths.for_width(width, split=False)
-    context = LayoutContext(LOOKS["plain"], Folds(), render_block, available_width=width)
+    context = LayoutContext(STYLES_BY_NAME["plain"], Folds(), render_block, available_width=width)
     lines = [
         render_diff_unit_or_threads(context, each, available)
         for each in build_diff(diff(before, after), ContextSize(), {}).complete().units

@@ -7,7 +7,7 @@ from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line, clickable_spans
 from octavo.tui.render.styles import Styles
-from tests.documents.audit_of_lines import coloured
+from tests.documents.audit_of_lines import default_styles
 
 GALLERY = (
     '<div><figure><img src="a.png" alt="One"><figcaption><p>First</p></figcaption></figure>'
@@ -55,7 +55,7 @@ def test_deleted_and_external_images_say_so() -> None:
 
 
 def test_missing_alternative_text_is_shown_dimmed() -> None:
-    look = coloured()
+    look = default_styles()
     setting = LayoutContext(look, Folds(), render_block)
     lines = render_block(setting, parse("![](a.png)").blocks[0], 60)
     (label,) = [piece for line in lines for piece in line.pieces if piece.text == "no alternative text"]

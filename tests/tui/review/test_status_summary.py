@@ -13,7 +13,7 @@ from octavo.api.users import User
 from octavo.tui.review.request_status import RequestStatus, request_status, status_line
 
 ADA, TOM = User(id="ada", display_name="Ada Lovelace"), User(id="tom", display_name="Tom Weaver")
-ABOUT = ChangeRequest(id="c", number=4, status="open", revision="r2", outdated=True)
+OUTDATED_REQUEST = ChangeRequest(id="c", number=4, status="open", revision="r2", outdated=True)
 
 
 def review(by: User, status: str, revision: str = "r2", *, outdated: bool = False) -> Review:
@@ -22,7 +22,7 @@ def review(by: User, status: str, revision: str = "r2", *, outdated: bool = Fals
 
 def test_status_has_reviews_by_revision() -> None:
     given = [review(ADA, "approved"), review(TOM, "approved", "r1"), review(TOM, "changes-requested", outdated=True)]
-    status = request_status(ABOUT, 2, given, [RequestedReviewer(user=ADA)], ["Start"], "ada")
+    status = request_status(OUTDATED_REQUEST, 2, given, [RequestedReviewer(user=ADA)], ["Start"], "ada")
     assert (status.approved, status.outdated_approvals, status.changes_requested) == (
         ("Ada Lovelace",),
         ("Tom Weaver",),
@@ -37,14 +37,14 @@ def test_status_has_reviews_by_revision() -> None:
 
 
 def test_facts_that_are_not_loaded_are_unknown() -> None:
-    assert request_status(ABOUT, 0, None, [], None, "ada").known == {"requested"}
+    assert request_status(OUTDATED_REQUEST, 0, None, [], None, "ada").known == {"requested"}
 
 
 def test_merged_change_request_is_not_outdated() -> None:
-    assert not request_status(ABOUT.model_copy(update={"status": "merged"}), 0, (), (), (), "ada").outdated
+    assert not request_status(OUTDATED_REQUEST.model_copy(update={"status": "merged"}), 0, (), (), (), "ada").outdated
 
 
-FULL = RequestStatus(
+FULL_STATUS = RequestStatus(
     approved=("Ada Lovelace",),
     outdated_approvals=("Tom Weaver",),
     is_requested_from_me=True,
@@ -72,7 +72,7 @@ FULL = RequestStatus(
     ],
 )
 def test_narrow_line_shortens_the_facts(width: int, expected: str) -> None:
-    assert status_line(FULL, ("Guide", "Ada"), width).plain == expected
+    assert status_line(FULL_STATUS, ("Guide", "Ada"), width).plain == expected
 
 
 @given(

@@ -56,7 +56,7 @@ def overrides(module: str) -> set[str]:
         f"{name}.{each}"
         for name, kind in kinds.items()
         for each in kind.defines
-        & {it for base in base_classes(name) for it in textual_classes().get(base, NOTHING).defines}
+        & {it for base in base_classes(name) for it in textual_classes().get(base, NO_FACTS).defines}
     }
 
 
@@ -66,8 +66,8 @@ def uses(module: str) -> set[str]:
     source = tree(module)
     found = {each for each in imports(module) if each.startswith("textual._")}
     for name, kind in classes_of_module(module).items():
-        own = {each for base in (name, *base_classes(name)) for each in our_classes().get(base, NOTHING).defines}
-        theirs = {each for base in base_classes(name) for each in textual_classes().get(base, NOTHING).defines}
+        own = {each for base in (name, *base_classes(name)) for each in our_classes().get(base, NO_FACTS).defines}
+        theirs = {each for base in base_classes(name) for each in textual_classes().get(base, NO_FACTS).defines}
         found |= {f"{name}.{each}" for each in kind.uses & theirs - own}
     # The class of an object other than `self` is not known here. A name that none of our classes defines counts as a
     # name of Textual.
@@ -76,7 +76,7 @@ def uses(module: str) -> set[str]:
     return found | (elsewhere & {it for kind in textual_classes().values() for it in kind.defines} - own)
 
 
-NOTHING = ClassFacts(set(), set(), set())
+NO_FACTS = ClassFacts(set(), set(), set())
 
 
 @cache
@@ -89,7 +89,7 @@ def base_classes(name: str) -> frozenset[str]:
             base
             for each in new
             for table in (our_classes(), textual_classes())
-            for base in table.get(each, NOTHING).bases
+            for base in table.get(each, NO_FACTS).bases
         } - found
         found |= new
     return frozenset(found)

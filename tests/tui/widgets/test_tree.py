@@ -42,7 +42,7 @@ SPACE = (
 )
 
 
-class MessageRecorder(Scratch):
+class TreeMessageRecorder(Scratch):
     def on_line_list_highlighted(self, message: LineList.Highlighted) -> None:
         self.keep(message)
 
@@ -52,7 +52,7 @@ class MessageRecorder(Scratch):
 
 async def test_tree_of_a_space_matches_the_picture() -> None:
     tree = Tree()
-    app = MessageRecorder(tree)
+    app = TreeMessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         tree.go_to("retry")
@@ -69,7 +69,7 @@ async def test_tree_of_many_nodes_draws_visible_nodes_only() -> None:
             return super().draw_item(index, width)
 
     tree = CountingTree()
-    app = MessageRecorder(tree)
+    app = TreeMessageRecorder(tree)
     async with app.run_test(size=(40, 20)) as pilot:
         tree.show([TreeNode(a, f"group {a}", [TreeNode((a, b), f"page {b}") for b in range(99)]) for a in range(1000)])
         await pilot.pause()
@@ -82,7 +82,7 @@ async def test_tree_of_many_nodes_draws_visible_nodes_only() -> None:
 
 async def test_keys_collapse_and_expand_nodes() -> None:
     tree = Tree()
-    app = MessageRecorder(tree)
+    app = TreeMessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         tree.go_to("retry")
@@ -102,12 +102,12 @@ async def test_keys_collapse_and_expand_nodes() -> None:
         assert "▸ Webhooks" in shown(app), "nodes below a collapsed node must be collapsed too"
         await pilot.press("k", "k", "=")
         assert "Retries  " in shown(app)
-        assert not any(tree.folds.folded_by_user.values())
+        assert not any(tree.collapsed.collapsed_by_user.values())
 
 
 async def test_collapsed_nodes_and_cursor_are_kept_after_a_reload() -> None:
     tree = Tree()
-    app = MessageRecorder(tree)
+    app = TreeMessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         tree.go_to("hooks")
@@ -117,16 +117,16 @@ async def test_collapsed_nodes_and_cursor_are_kept_after_a_reload() -> None:
         await pilot.pause()
         assert selected_key(tree) == "refunds"
         assert "▸ Webhooks" in shown(app)
-        kept = tree.folds.folded_by_user
+        kept = tree.collapsed.collapsed_by_user
         again = Tree()
         await app.mount(again)
-        again.show(SPACE, folded=kept)
+        again.show(SPACE, collapsed=kept)
         assert "retry" not in again.keys
 
 
 async def test_tree_begins_collapsed_at_a_depth_and_expands_to_a_node() -> None:
-    tree = Tree(fold_depth=1)
-    app = MessageRecorder(tree)
+    tree = Tree(collapse_depth=1)
+    app = TreeMessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         await pilot.pause()
@@ -141,7 +141,7 @@ async def test_tree_begins_collapsed_at_a_depth_and_expands_to_a_node() -> None:
 
 async def test_enter_collapses_a_group_and_opens_a_page() -> None:
     tree = Tree()
-    app = MessageRecorder(tree)
+    app = TreeMessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         await pilot.press("enter")
@@ -171,7 +171,7 @@ async def test_tree_scrolls_to_the_cursor() -> None:
 
 async def test_cursor_skips_sections() -> None:
     tree = Tree()
-    app = MessageRecorder(tree)
+    app = TreeMessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         tree.go_to("glossary")
@@ -182,8 +182,8 @@ async def test_cursor_skips_sections() -> None:
 
 
 async def test_filter_keeps_ancestors_and_selects_the_first_match() -> None:
-    tree = Tree(fold_depth=1)
-    app = MessageRecorder(tree)
+    tree = Tree(collapse_depth=1)
+    app = TreeMessageRecorder(tree)
     async with app.run_test(size=(40, 24)) as pilot:
         tree.show(SPACE)
         await pilot.press("/", *"retri")
@@ -203,7 +203,7 @@ async def test_filter_keeps_ancestors_and_selects_the_first_match() -> None:
 
 async def test_click_on_the_arrow_collapses_the_node() -> None:
     tree = Tree()
-    app = MessageRecorder(tree)
+    app = TreeMessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         await pilot.pause()
@@ -220,7 +220,7 @@ async def test_deeply_nested_tree_causes_no_recursion_error() -> None:
     for depth in range(3000):
         node = TreeNode(depth, f"level {depth}", (node,))
     tree = Tree()
-    app = MessageRecorder(tree)
+    app = TreeMessageRecorder(tree)
     async with app.run_test(size=(32, 8)) as pilot:
         tree.show([node])
         assert tree.select_hidden("leaf")
@@ -230,7 +230,7 @@ async def test_deeply_nested_tree_causes_no_recursion_error() -> None:
 
 async def test_hostile_titles_are_shown_as_text() -> None:
     tree = Tree()
-    app = MessageRecorder(tree)
+    app = TreeMessageRecorder(tree)
     async with app.run_test(size=(90, 30)) as pilot:
         tree.show([TreeNode(text, text, kind=text, sign="[b]", right=text) for text in HOSTILE])
         await pilot.pause()
@@ -240,7 +240,7 @@ async def test_hostile_titles_are_shown_as_text() -> None:
 
 async def test_typed_filter_is_visible_in_a_narrow_tree() -> None:
     tree = Tree()
-    app = MessageRecorder(tree)
+    app = TreeMessageRecorder(tree)
     async with app.run_test(size=(27, 12)) as pilot:
         tree.show(SPACE)
         await pilot.press("/", *"retri")

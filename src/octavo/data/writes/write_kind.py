@@ -149,7 +149,7 @@ def _path(op: Operation[Any], basis: Basis) -> str:
 
 @dataclass(frozen=True)
 class WriteKind(Generic[W]):
-    """How to find, check and undo one kind of write."""
+    """Functions that find, check and undo one kind of write."""
 
     find: Callable[[Send, Attempt[W]], Awaitable[AlreadyDone | None]]
     """Searches the server for the result of the write after its response was lost. Returns None if it is not there.

@@ -44,7 +44,7 @@ class CheckedPage:
     anchors: tuple[str, ...]
     """The anchors of headings, and of other parts that can have one."""
     has_unknown_anchors: bool
-    """Whether the page has headings that are not known here, from an API specification."""
+    """True if the page has headings that are not known here, from an API specification."""
     cover_urls: tuple[str, ...]
     """The URLs of files in the front matter."""
     findings: tuple[Finding, ...]
@@ -54,8 +54,8 @@ class CheckedPage:
 
     @property
     def has_includes(self) -> bool:
-        """Whether the page includes reusable content."""
-        return any(each.kind == "include" for each in self.references)
+        """True if the page includes reusable content."""
+        return any(reference.kind == "include" for reference in self.references)
 
     def places(self) -> SourcePlaces:
         """Return the places in the source of the page."""
@@ -119,10 +119,10 @@ class _PageCheck:
         return finding(rule, message, self._path, self._places.place(*found), block=block, words=words)
 
     def _tags(self) -> Iterator[Finding]:
-        for each in self._document.diagnostics:
-            if each.tag:
-                found = self._places.find_tag(each.tag, each.line)
-                yield self._finding("unclosed-tag", each.message.removesuffix("."), found, words=each.tag)
+        for diagnostic in self._document.diagnostics:
+            if diagnostic.tag:
+                found = self._places.find_tag(diagnostic.tag, diagnostic.line)
+                yield self._finding("unclosed-tag", diagnostic.message.removesuffix("."), found, words=diagnostic.tag)
 
     def _unknown_block(self, block: Block) -> Finding:
         name = str(block.attrs.get("name", ""))

@@ -77,7 +77,7 @@ class Rule(NamedTuple):
     about: str
     """The problem that the rule finds, as a phrase without full stop."""
     is_default: bool = True
-    """Whether the rule is checked unless other rules are chosen."""
+    """True if the rule is checked unless other rules are chosen."""
 
 
 RULES = {

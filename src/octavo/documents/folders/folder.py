@@ -179,21 +179,21 @@ def fingerprint(folder: Path) -> bytes:
         place, depth = pending.pop()
         try:
             with os.scandir(place) as listed:
-                names = sorted(listed, key=lambda each: each.name)
+                entries = sorted(listed, key=lambda entry: entry.name)
         except OSError:
             continue
-        for each in names:
-            if each.name in IGNORED_FOLDERS or (each.name.startswith(".") and not each.name.startswith(".gitbook")):
+        for entry in entries:
+            if entry.name in IGNORED_FOLDERS or (entry.name.startswith(".") and not entry.name.startswith(".gitbook")):
                 continue
             try:
-                if each.is_dir(follow_symlinks=False):
+                if entry.is_dir(follow_symlinks=False):
                     if depth < DEPTH_LIMIT:
-                        pending.append((each.path, depth + 1))
+                        pending.append((entry.path, depth + 1))
                     continue
-                status = each.stat()
+                status = entry.stat()
             except OSError:
                 continue
-            digest.update(f"{each.path}\0{status.st_mtime_ns}\0{status.st_size}\0".encode("utf-8", "surrogateescape"))
+            digest.update(f"{entry.path}\0{status.st_mtime_ns}\0{status.st_size}\0".encode("utf-8", "surrogateescape"))
     return digest.digest()
 
 

@@ -62,7 +62,7 @@ class LintedPage:
     text: str
     """The Markdown of the page."""
     added: AddedRanges | None = None
-    """What the change request added. None to report the findings of the whole page."""
+    """Ranges that the change request added. None to report the findings of the whole page."""
 
 
 def place_reports(
@@ -89,8 +89,8 @@ def place_reports(
 def by_block(found: Iterable[Finding]) -> dict[str, tuple[Finding, ...]]:
     """Return findings by the key of their block, in the order of their places."""
     grouped: dict[str, list[Finding]] = {}
-    for each in sorted_findings(list(found)):
-        grouped.setdefault(each.block, []).append(each)
+    for finding in sorted_findings(list(found)):
+        grouped.setdefault(finding.block, []).append(finding)
     return {block: tuple(group) for block, group in grouped.items()}
 
 
@@ -98,7 +98,7 @@ def innermost_block(document: Document, line: int) -> Block | None:
     """Return the smallest block that contains a line, counted from 0. None if the line is in no block."""
     found = None
     blocks: Sequence[Block] = document.blocks
-    while inner := next((each for each in blocks if each.lines[0] <= line < each.lines[1]), None):
+    while inner := next((block for block in blocks if block.lines[0] <= line < block.lines[1]), None):
         found, blocks = inner, inner.children
     return found
 

@@ -44,9 +44,11 @@ class Hunk(NamedTuple):
 def hunks(old: Blocks, new: Blocks) -> list[Hunk]:
     """Return the differences between siblings. Blocks with many common words are in one hunk."""
     found: list[Hunk] = []
-    for each in diff_ranges([block.key for block in old], [block.key for block in new], landmarks=True):
-        if not each.equal:
-            found += _split_difference(old, new, Hunk(each.i1, each.i2, each.j1, each.j2))
+    for changed_range in diff_ranges([block.key for block in old], [block.key for block in new], landmarks=True):
+        if not changed_range.equal:
+            found += _split_difference(
+                old, new, Hunk(changed_range.i1, changed_range.i2, changed_range.j1, changed_range.j2)
+            )
     for number, hunk in enumerate(found):
         before = hunk.i1 - (found[number - 1].i2 if number else 0)
         after = (found[number + 1].i1 if number + 1 < len(found) else len(old)) - hunk.i2

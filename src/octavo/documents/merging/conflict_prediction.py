@@ -45,7 +45,7 @@ class MergePrediction:
     pages: Pages
     """The merged page tree."""
     is_on_main: bool
-    """Whether main already has every change of the change request, so that the merge changes nothing."""
+    """True if main already has every change of the change request, so that the merge changes nothing."""
 
 
 def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:
@@ -54,14 +54,14 @@ def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) ->
     Pages with equal document ids are left out. If there are no document ids, only the pages in `touched` are needed.
     These are the pages that the change request changed, or None if they are unknown.
     """
-    base, main, request = ({page.id: page for page in each.walk()} for each in revisions)
+    base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
     found = []
     for page_id in dict.fromkeys([*request, *main]):
         sides = [side[page_id] for side in (base, main, request) if page_id in side]
         if len(sides) < 2 or any(page.type != "document" for page in sides):
             continue
         documents = [page.document_id for page in sides]
-        are_known = all(each is not None for each in documents)
+        are_known = all(document is not None for document in documents)
         are_same = [one == other and one is not None for one, other in combinations(documents, 2)]
         is_on_both = page_id in main and page_id in request
         is_settled = any(are_same) if is_on_both else are_known
@@ -98,10 +98,10 @@ def shows_all_changes(
     that Octavo does not know. Main then seems to have them already. `texts` are the texts given to `predict_merge`.
     """
     base, _, request = revisions
-    shown = {_change_key(each) for each in changes_between(base, request)}
+    shown = {_change_key(change) for change in changes_between(base, request)}
     shown |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}
     # Page moves are always visible in the page tree, and servers may report different pages as moved.
-    return all(each.type == "page_moved" or _change_key(each) in shown for each in changes)
+    return all(change.type == "page_moved" or _change_key(change) in shown for change in changes)
 
 
 def _change_key(change: Change) -> tuple[str, str]:
@@ -131,8 +131,8 @@ def _revision_content(revision: Revision, texts: Mapping[str, str]) -> Json:
     variables = revision.variables
     return {
         "pages": _pages(revision.pages, texts, set()),
-        "files": [_file(each) for each in revision.files],
-        "reusableContents": [_reusable(each) for each in revision.reusable_contents],
+        "files": [_file(file) for file in revision.files],
+        "reusableContents": [_reusable(content) for content in revision.reusable_contents],
         "variables": variables if isinstance(variables, dict) else {},
     }
 

@@ -55,7 +55,7 @@ def _merge_heading(texts: Versions[str]) -> str | None:
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
     words = [WORD.findall(fold(title)) for title in titles]
-    is_same = all(2 * len(set(words[0]) & set(each)) >= len(set(words[0])) for each in words[1:])
+    is_same = all(2 * len(set(words[0]) & set(word)) >= len(set(words[0])) for word in words[1:])
     if is_same and levels.is_conflict_free and titles.is_conflict_free and all("#" in level for level in levels):
         return levels.preferred + titles.preferred
     return None

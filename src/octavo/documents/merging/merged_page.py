@@ -46,7 +46,7 @@ class Conflict:
     merged_text: str | None = None
     """The text merged word by word. None if both sides changed the same or adjacent words."""
     is_suggested: bool = False
-    """Whether `merged_text` is used until the user resolves the conflict."""
+    """True if `merged_text` is used until the user resolves the conflict."""
     context: tuple[str, str] = ("", "")
     """Text before and after the conflict without which it cannot be read alone, such as the head of its table."""
     base_text_page: str | None = None
@@ -100,7 +100,7 @@ class MergedBlock:
     space_after_children: str
     tail: str
     is_numbered: bool = False
-    """Whether the items are numbered consecutively in all versions. If so, the merged items are renumbered."""
+    """True if the items are numbered consecutively in all versions. If so, the merged items are renumbered."""
 
     @property
     def may_hold_markers(self) -> bool:
@@ -258,7 +258,7 @@ class _Assembler:
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
             return False  # both sides moved the text away from here
-        return any(self._choice(each) is None for each in conflicts_in(content))
+        return any(self._choice(conflict) is None for conflict in conflicts_in(content))
 
 
 def _renumber(items: list[list[Fragment]]) -> None:
@@ -332,7 +332,7 @@ def read_marked_page(text: str, known: MergedPage | None = None) -> MergedPage:
             pieces.append(MergedChild(found.content, found.after if gap == "\n\n" else gap))
         else:
             sides = [each or None for each in (_strip_blank_lines(main), _strip_blank_lines(request))]
-            both = "\n\n".join(each for each in sides if each is not None)
+            both = "\n\n".join(side for side in sides if side is not None)
             pieces.append(MergedChild(Conflict("blocks", None, sides[0], sides[1], both=both), gap))
     _add_text(pieces, "\n".join(lines[end:]), None)
     ends_with_gap = pieces and pieces[-1].gap.startswith("\n") and text.endswith("\n")

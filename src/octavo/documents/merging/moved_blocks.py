@@ -65,7 +65,7 @@ class _Counterparts:
         """Return the base versions of the parent and of the previous sibling of a block. None if missing."""
         parent = self._parents[block]
         siblings = parent.children or ()
-        before = [self._base_of[each] for each in siblings[: siblings.index(block)] if each in self._base_of]
+        before = [self._base_of[sibling] for sibling in siblings[: siblings.index(block)] if sibling in self._base_of]
         return self._base_of.get(parent), before[-1] if before else None
 
     def _pair(self, old: SourceBlock, new: SourceBlock) -> None:
@@ -118,7 +118,7 @@ class _Counterparts:
         if len(unpaired) * len(candidates) > _PAIR_LIMIT:
             return
         for old in unpaired:
-            free = (each for each in candidates if each.name == old.name and each not in arrived)
+            free = (candidate for candidate in candidates if candidate.name == old.name and candidate not in arrived)
             possible = (each for each in free if self._may_move(old, each))
             best = max(possible, key=lambda each: word_similarity(old, each), default=None)
             if best is not None and word_similarity(old, best) >= _MIN_MOVED_LIKENESS:
@@ -180,9 +180,9 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:
     """Return whether an addition is between two moved blocks, or in a section whose heading was moved."""
     siblings, place, blocks = addition
-    heading = next((each for each in reversed(siblings[:place]) if each.level), None)
+    heading = next((sibling for sibling in reversed(siblings[:place]) if sibling.level), None)
     if heading is not None and heading in moved:
-        return not any(0 < each.level <= heading.level for each in blocks)
+        return not any(0 < block.level <= heading.level for block in blocks)
     return place < len(siblings) and siblings[place] in moved and not siblings[place].level
 
 

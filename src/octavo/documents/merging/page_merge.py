@@ -246,7 +246,7 @@ class _PageMerge:
     def _make_conflict(self, region: Versions[Blocks], context: Context) -> MergedChild:
         """Return one conflict for a region, with the whole text of each side."""
         texts = Versions(join(region.base), self._text_of_side(region.main, 0), self._text_of_side(region.request, 1))
-        kind = _kind_of([each for blocks in region for each in blocks])
+        kind = _kind_of([block for blocks in region for block in blocks])
         moved, both = self._moved_base_blocks(region), self._text_of_both_sides(region)
         conflict = Conflict(kind, *texts, both=both, context=context, moved_blocks=moved)
         if kind == "paragraph" and all(texts):
@@ -280,7 +280,7 @@ class _PageMerge:
 
     def _text_of_side(self, blocks: Blocks, side: int) -> str | None:
         """Return the text of blocks of one side, with that side of every conflict in them. None if no text is left."""
-        pieces = [MergedChild(self._merge_moves_in(each, side), gap_after(each)) for each in blocks]
+        pieces = [MergedChild(self._merge_moves_in(block, side), gap_after(block)) for block in blocks]
         return side_of(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
 
     def _merge_block(self, block: Versions[SourceBlock], context: Context = NO_CONTEXT) -> str | Conflict | MergedBlock:
@@ -385,10 +385,12 @@ class _PageMerge:
             return self._conflict_of_two_places(base, moved_block, others[0], side)
         if not others:
             return _conflict_of_deletion([block], side)
-        other_keys = [each.key for each in others]
+        other_keys = [other.key for other in others]
         if other_keys in ([base.key], [moved_block.key]):  # the other side changed nothing, or made the same change
             return moved_block.source
-        if moved_block.kind == "row" and any(len(cells(each.head)) != len(cells(moved_block.head)) for each in others):
+        if moved_block.kind == "row" and any(
+            len(cells(other.head)) != len(cells(moved_block.head)) for other in others
+        ):
             # The tables have different columns, so the whole tables are in conflict. Keep the row as it is.
             return moved_block.source
         if moved_block.key == base.key:  # only the other side changed the block
@@ -450,12 +452,12 @@ def _group_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
 
 def _conflict_of_deletion(blocks: Blocks, side: int) -> Conflict:
     """Return a conflict about blocks that one side moved here and the other side deleted."""
-    base, text = join([each.move.base for each in blocks if each.move]), join(blocks)
+    base, text = join([block.move.base for block in blocks if block.move]), join(blocks)
     return Conflict(_kind_of(blocks), base, *_in_order(text, None, side), both=text)
 
 
 def _kind_of(blocks: Blocks) -> str:
-    kinds = {each.kind for each in blocks}
+    kinds = {block.kind for block in blocks}
     return kinds.pop() if len(kinds) == 1 else "blocks"
 
 
@@ -473,14 +475,14 @@ def _in_order(own: T, other: T, side: int) -> tuple[T, T]:
 
 
 def _is_numbered(items: SourceBlock) -> bool:
-    numbers = [each.number for each in items.children or ()]
+    numbers = [child.number for child in items.children or ()]
     return numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers and numbers[0] >= 0 else False
 
 
 def _is_one_block(region: Versions[Blocks]) -> bool:
     """Return whether each version has exactly one block, all with the same name and none of them moved."""
     blocks = [each[0] for each in region if len(each) == 1]
-    return len(blocks) == 3 and not any(each.move for each in blocks) and len({each.name for each in blocks}) == 1
+    return len(blocks) == 3 and not any(block.move for block in blocks) and len({block.name for block in blocks}) == 1
 
 
 def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
@@ -488,9 +490,9 @@ def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
     if not len(region.base) == len(region.main) == len(region.request):
         return False
     return all(
-        len({each.name for each in blocks}) == 1
+        len({block.name for block in blocks}) == 1
         and not any(each.move for top in blocks for each in top.walk())
-        and Versions(*(each.key for each in blocks)).is_conflict_free
+        and Versions(*(block.key for block in blocks)).is_conflict_free
         for blocks in zip(*region, strict=True)
     )
 

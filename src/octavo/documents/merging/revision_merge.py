@@ -76,7 +76,7 @@ def _pages_to_keep(
     result_order: PageOrder,
 ) -> dict[str, TreeVersion]:
     result: dict[str, TreeVersion] = {}
-    for page in [*main.nodes, *(each for each in proposed.nodes if each not in main.nodes)]:
+    for page in [*main.nodes, *(node for node in proposed.nodes if node not in main.nodes)]:
         here, in_proposed = page in main.nodes, page in proposed.nodes
         side = main if here else proposed
         if page in base.nodes and not (here and in_proposed):
@@ -327,9 +327,9 @@ class _RevisionMerger:
     def items(self, base: list[Json], main: list[Json], proposed: list[Json]) -> list[Json]:
         """Merge files or reusable content. The result has main's order, with the new items of the change request at the
         end."""
-        old, ours, theirs = ({each["id"]: each for each in items} for items in (base, main, proposed))
+        old, ours, theirs = ({item["id"]: item for item in items} for items in (base, main, proposed))
         result = []
-        for item_id in [*ours, *(each for each in theirs if each not in ours)]:
+        for item_id in [*ours, *(item_id for item_id in theirs if item_id not in ours)]:
             before, here, in_proposed = (each.get(item_id) for each in (old, ours, theirs))
             if before is not None and (here is None or in_proposed is None):
                 if (here or in_proposed) == before:

@@ -80,7 +80,8 @@ def _columns(base: SourceBlock, table: SourceBlock) -> list[Column] | None:
 
 def _shared(columns: list[list[Column]]) -> list[list[Column]]:
     return [
-        [each for each in version_columns if all(each in other for other in columns)] for version_columns in columns
+        [version_column for version_column in version_columns if all(version_column in other for other in columns)]
+        for version_columns in columns
     ]
 
 
@@ -92,7 +93,7 @@ def _has_uneven_versions(tables: Versions[SourceBlock], columns: list[list[Colum
         rows += [(line, version) for line in _head_lines(table)]
         for row in table.children or ():
             rows.append((row.head, 0 if row.replaced_blocks else version))
-            rows += [(each.head, version) for each in row.replaced_blocks or ()]
+            rows += [(replaced_block.head, version) for replaced_block in row.replaced_blocks or ()]
             if row.move is not None:
                 rows += [(row.move.base.head, 0), *((each.head, 3 - version) for each in row.move.other)]
     return any(len(cells(row)) != len(columns[version_number]) for row, version_number in rows)
@@ -105,7 +106,7 @@ def _is_edited(column: Column, tables: Versions[SourceBlock], columns: list[list
 
 def _values(table: SourceBlock, place: int) -> Counter[str]:
     """Return the texts of the cells of a column and its name, with their counts."""
-    rows = [each for row in table.children or () for each in row.replaced_blocks or (row,)]
+    rows = [replaced_block for row in table.children or () for replaced_block in row.replaced_blocks or (row,)]
     found = Counter([_names(table)[place], *(" ".join(cells(row.head)[place].split()) for row in rows)])
     del found[""]
     return found

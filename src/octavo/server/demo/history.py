@@ -310,5 +310,5 @@ def _parse_age(text: str) -> timedelta:
     actions = _AGE.fullmatch(text)
     if not text or not actions:
         raise ValueError(f"“{text}” is no age such as “3d 4h”.")
-    days, hours, minutes = (int(each or 0) for each in actions.groups())
+    days, hours, minutes = (int(group or 0) for group in actions.groups())
     return timedelta(days=days, hours=hours, minutes=minutes)

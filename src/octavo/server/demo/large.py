@@ -24,7 +24,7 @@ from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.parse import parse
 from octavo.server.demo import people, register
 from octavo.server.demo.history import DemoClock, DemoIds
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.handlers import revisions, spaces
 from octavo.server.handlers.comments import post
 from octavo.server.handlers.permissions import RANKS
@@ -84,9 +84,9 @@ def _write_book(world: World, names: DemoIds, place: str, kind: str, chance: Ran
     if world.store.find(f"/collections/{_COLLECTION}") is None:
         names.name = _COLLECTION
         at = OrganizationRef(organization_id=people.ORGANIZATION)
-        answer(collections.Create(at=at, title="Harbours"), world.for_user(people.PEOPLE[0].id))
+        run_operation(collections.Create(at=at, title="Harbours"), world.for_user(people.PEOPLE[0].id))
         parts = collections.Update(at=CollectionRef(collection_id=_COLLECTION), description="A book for each place")
-        answer(parts, world.for_user(people.PEOPLE[0].id))
+        run_operation(parts, world.for_user(people.PEOPLE[0].id))
     names.name = page_trees.page_slug(f"{place} {kind}")
     space = spaces.create_space(
         writer, people.ORGANIZATION, title=f"{place}: {kind.lower()}", parent=_COLLECTION, emoji="🧭"
@@ -175,7 +175,7 @@ class _ThreadAction:
         self.names.name = f"{self.name}-r"
         for _ in range(chance.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
             reply = Markdown(markdown=_sentence(chance, "answer", book.place, month))
-            answer(
+            run_operation(
                 comments.CreateReply(at=self.at, comment_id=self.name, body=reply),
                 world.for_user(chance.choice(_people_with_role("comment"))),
             )
@@ -217,9 +217,9 @@ class _Proposal:
         world, self.names.name = self.world.for_user(author), self.id
         month = chance.choice(list(_months()))
         subject = _sentence(chance, "subject", book.place, month)
-        answer(change_requests.Create(at=SpaceRef(space_id=book.id), subject=subject), world)
+        run_operation(change_requests.Create(at=SpaceRef(space_id=book.id), subject=subject), world)
         if why := _sentence(chance, "why", book.place, month):
-            answer(change_requests.Update(at=self.at, description=to_json_document(why)), world)
+            run_operation(change_requests.Update(at=self.at, description=to_json_document(why)), world)
         page_ids = set(chance.sample(book.months, chance.choice((1, 1, 2, 4))))
         self.names.name = f"{self.id}-edit"
         edits = tuple(
@@ -229,7 +229,7 @@ class _Proposal:
             for page in page_trees.walk(revisions.get_at(world, self.at)["pages"])
             if page["id"] in page_ids
         )
-        answer(content.Edit(at=self.at, changes=edits, compat=False), world)
+        run_operation(content.Edit(at=self.at, changes=edits, compat=False), world)
 
     def _new_text(self, text: str, month: str) -> str:
         """Return a page with an added paragraph and another last sentence."""
@@ -244,15 +244,15 @@ class _Proposal:
         world = self.world.for_user(author)
         if chance.random() < 0.2:
             return  # The change request stays a draft.
-        answer(change_requests.Update(at=self.at, status="open"), world)
+        run_operation(change_requests.Update(at=self.at, status="open"), world)
         reviewers = sorted(
             {chance.choice(_people_with_role("review")) for _ in range(chance.choice((0, 1, 1, 2)))} - {author}
         )
         if reviewers:
-            answer(reviews.Request(at=self.at, users=tuple(reviewers)), world)
-        for each in reviewers:
+            run_operation(reviews.Request(at=self.at, users=tuple(reviewers)), world)
+        for reviewer in reviewers:
             if chance.random() < 0.4:
-                self._review(each)
+                self._review(reviewer)
         if reviewers and chance.random() < 0.2:
             self.names.name = f"{self.id}-again"
             page = next(
@@ -262,7 +262,7 @@ class _Proposal:
             )
             text = revisions.page_text(world, page) + "\nSeen again since.\n"
             edit = content.UpdatePage(page=page["id"], document=DocumentBody(markdown=text))
-            answer(content.Edit(at=self.at, changes=(edit,), compat=False), world)
+            run_operation(content.Edit(at=self.at, changes=(edit,), compat=False), world)
         for number in range(chance.choices((0, 1, 3), (55, 30, 15))[0]):
             _ThreadAction(self.world, self.names, self.at, self.book, f"{self.id}-t{number}", chance)()
 
@@ -272,12 +272,12 @@ class _Proposal:
         )
         self.names.name = f"{self.id}-review"
         words = Markdown(markdown=self.chance.choice(_word_lists()["verdict"]))
-        answer(reviews.Submit(at=self.at, status=status, comment=words), self.world.for_user(author))
+        run_operation(reviews.Submit(at=self.at, status=status, comment=words), self.world.for_user(author))
 
     def merge(self) -> None:
         self._create(people.PEOPLE[0].id)
         self.names.name = f"{self.id}-merge"
-        answer(change_requests.Merge(at=self.at), self.world.for_user(people.PEOPLE[0].id))
+        run_operation(change_requests.Merge(at=self.at), self.world.for_user(people.PEOPLE[0].id))
 
 
 @cache

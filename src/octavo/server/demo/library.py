@@ -17,7 +17,7 @@ from octavo.server import handlers
 from octavo.server.demo import large as large_demo
 from octavo.server.demo import people, register
 from octavo.server.demo.history import DemoClock, DemoIds, list_actions
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.handlers import spaces
 from octavo.server.loader import load
 from octavo.server.world import World, iso
@@ -116,11 +116,11 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
             names.name = path.stem
             _upload_specification(past.for_user(people.PEOPLE[0].id), path)
         for names.name, op in site_operations():
-            answer(op, past.for_user(people.PEOPLE[0].id))
+            run_operation(op, past.for_user(people.PEOPLE[0].id))
         for action in list_actions():
             clock.moment, names.name = today - action.age, action.name
             for op in action.operations(past.for_user(action.person)):
-                answer(op, past.for_user(action.person))
+                run_operation(op, past.for_user(action.person))
         if large:
             large_demo.fill(past, clock, names, today, large)
 
@@ -150,8 +150,10 @@ def _create_places(world: World, names: DemoIds) -> None:
     for shelf in COLLECTIONS:
         names.name = shelf.id
         placed = {"parent": shelf.parent} if shelf.parent else {}
-        answer(collections.Create(at=at, title=shelf.title, **placed), world)
-        answer(collections.Update(at=CollectionRef(collection_id=shelf.id), description=shelf.description), world)
+        run_operation(collections.Create(at=at, title=shelf.title, **placed), world)
+        run_operation(
+            collections.Update(at=CollectionRef(collection_id=shelf.id), description=shelf.description), world
+        )
     for manual in SPACES:
         names.name = manual.id
         placed = {"emoji": manual.emoji, "parent": manual.parent, "defaultLevel": manual.level}
@@ -181,5 +183,5 @@ def _upload_specification(world: World, path: Path) -> None:
     """Upload an OpenAPI specification that pages refer to, and process it immediately."""
     source = openapi.Source(text=path.read_text(encoding="utf-8"))
     at = OrganizationRef(organization_id=people.ORGANIZATION)
-    work = answer(openapi.Create(at=at, slug=path.stem, source=source), world)
+    work = run_operation(openapi.Create(at=at, slug=path.stem, source=source), world)
     work.finish(work.run())

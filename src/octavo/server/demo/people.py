@@ -15,7 +15,7 @@ from random import Random
 from octavo.api import permissions, teams
 from octavo.api.places import CollectionRef, OrganizationRef
 from octavo.api.roles import Role
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.store import Json
 from octavo.server.world import World, iso
 
@@ -159,7 +159,7 @@ def create_team(world: World, crew: DemoTeam) -> None:
     at = OrganizationRef(organization_id=ORGANIZATION)
     readers = [person.id for person in members() if person.role == "read"][::_READER_STEP]
     crew_members = (*crew.members, *(readers if crew.role == "read" else ()))
-    answer(teams.Create(at=at, title=crew.title, members=crew_members), world)
-    answer(teams.AddMember(at=at, team_id=crew.id, user_id=crew.owner, role="owner"), world)
+    run_operation(teams.Create(at=at, title=crew.title, members=crew_members), world)
+    run_operation(teams.AddMember(at=at, team_id=crew.id, user_id=crew.owner, role="owner"), world)
     shared = CollectionRef(collection_id=crew.collection)
-    answer(permissions.Grant(at=shared, role=crew.role, teams=(crew.id,)), world)
+    run_operation(permissions.Grant(at=shared, role=crew.role, teams=(crew.id,)), world)

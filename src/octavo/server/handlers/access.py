@@ -65,12 +65,12 @@ def _update(op: permissions.UpdateUser | permissions.UpdateTeam, world: World) -
     _save_role(world, path_of(op), current_role, op.role if "role" in op.model_fields_set else current_role["role"])
 
 
-def _save_role(world: World, path: str, whom: Json, new_role: str | None) -> None:
+def _save_role(world: World, path: str, grantee: Json, new_role: str | None) -> None:
     """Save a role on a space or collection, or remove the role if `new_role` is None."""
     if new_role is None:
         world.store.delete(path)
     else:
-        world.store.put(path, {**whom, "role": new_role})
+        world.store.put(path, {**grantee, "role": new_role})
 
 
 @handle.register
@@ -99,15 +99,15 @@ def _list_of_member(op: permissions.ListOfMember, world: World) -> Json:
         refuse_guests(world, organization, "see the spaces of other members")
     world.store.get(f"/orgs/{organization}/members/{user}")
     current_role = [(space, role(world, space, user)) for _, space in visible_spaces(world, organization)]
-    found = [((space["createdAt"], space["id"]), (space, role)) for space, role in current_role if role]
+    items = [((space["createdAt"], space["id"]), (space, role)) for space, role in current_role if role]
     descending = op.order == "desc"
-    found.sort(key=lambda pair: pair[0], reverse=descending)
+    items.sort(key=lambda pair: pair[0], reverse=descending)
     show = lambda pair: {"permission": pair[1], "space": present_space(world, pair[0])}  # noqa: E731  # it is said once
-    return paginate(op, found, show, descending=descending)
+    return paginate(op, items, show, descending=descending)
 
 
 _PLACE_KINDS = ("space", "collection")
-"""Kinds of places that an invite link can grant access to."""
+"""Kinds of resources that an invite link can grant access to."""
 
 
 @handle.register
@@ -162,7 +162,7 @@ def _is_redundant(world: World, link: Json) -> bool:
     if _place_kind(link) and _shared_place(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
-    alike = [each for each in others if all(each.get(kind) == link.get(kind) for kind in _PLACE_KINDS)]
+    alike = [other for other in others if all(other.get(kind) == link.get(kind) for kind in _PLACE_KINDS)]
     best = max(alike, key=_rank)  # For equal roles, max returns the oldest link.
     return bool(best["id"] != link["id"])
 

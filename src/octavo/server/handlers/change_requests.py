@@ -92,27 +92,27 @@ def refuse_closed(change_request: Json, action: str) -> None:
 
 @handle.register
 def _list(op: change_requests.List, world: World) -> Json:
-    found = _list_matching(op, world, [op.at.space_id])
-    return paginate(op, found, lambda each: present_change_request(world, each), descending=True)
+    matching = _list_matching(op, world, [op.at.space_id])
+    return paginate(op, matching, lambda document: present_change_request(world, document), descending=True)
 
 
 @handle.register
 def _list_of_organization(op: change_requests.ListOfOrganization, world: World) -> Json:
     spaces = [space["id"] for _, space in visible_spaces(world, op.at.organization_id)]
-    found = _list_matching(op, world, spaces)
-    return paginate(op, found, lambda each: present_change_request(world, each), descending=True)
+    matching = _list_matching(op, world, spaces)
+    return paginate(op, matching, lambda document: present_change_request(world, document), descending=True)
 
 
 def _list_matching(op: change_requests.Filters, world: World, spaces: Iterable[str]) -> list[tuple[Any, Json]]:
     """Return the change requests that match the filters, last updated first, with their sort keys."""
-    found = [
-        ((each["updatedAt"], space, each["number"]), each)
+    matching = [
+        ((document["updatedAt"], space, document["number"]), document)
         for space in spaces
-        for each in world.store.all(f"/spaces/{space}/change-requests", status=op.status)
-        if op.creator in (None, each["createdBy"])
-        and (op.contributor is None or op.contributor in {user for user, _ in _contributions(world, each)})
+        for document in world.store.all(f"/spaces/{space}/change-requests", status=op.status)
+        if op.creator in (None, document["createdBy"])
+        and (op.contributor is None or op.contributor in {user for user, _ in _contributions(world, document)})
     ]
-    return sorted(found, key=lambda pair: pair[0], reverse=True)
+    return sorted(matching, key=lambda pair: pair[0], reverse=True)
 
 
 @handle.register
@@ -145,15 +145,15 @@ def update_fields(world: World, document: Json, **fields: Any) -> Json:
 @handle.register
 def _list_contributors(op: change_requests.ListContributors, world: World) -> Json:
     document = world.store.get(change_request_path(op.at))
-    found: dict[str, Json] = {}
+    contributors: dict[str, Json] = {}
     for user, each in _contributions(world, document):
-        before = found.get(user, {**each, "count": 0})
-        found[user] = {
+        before = contributors.get(user, {**each, "count": 0})
+        contributors[user] = {
             "count": before["count"] + each["count"],
             "actionType": before["actionType"],
             "updatedAt": max(before["updatedAt"], each["updatedAt"]),
         }
-    newest = sorted(found.items(), key=lambda pair: (pair[1]["updatedAt"], pair[0]), reverse=True)
+    newest = sorted(contributors.items(), key=lambda pair: (pair[1]["updatedAt"], pair[0]), reverse=True)
     return {"items": [{"user": present_user(world, user), **each} for user, each in newest], "count": len(newest)}
 
 

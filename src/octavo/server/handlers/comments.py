@@ -56,7 +56,7 @@ class Threads:
     @cached_property
     def pages(self) -> dict[str, Json]:
         """Pages of the current revision by ID."""
-        return {each["id"]: each for each in page_trees.walk(self.revision["pages"])}
+        return {page["id"]: page for page in page_trees.walk(self.revision["pages"])}
 
     @cached_property
     def base(self) -> Json | None:
@@ -100,7 +100,7 @@ class Threads:
             **document,
             "body": content_body(document["body"]["markdown"], format),
             "postedBy": present_user(self.world, document["postedBy"]),
-            "reactions": [self._reaction(each) for each in document.get("reactions", ())],
+            "reactions": [self._reaction(reaction) for reaction in document.get("reactions", ())],
             "urls": {"location": self.world.url(f"/v1{path}")},
             "permissions": {
                 "view": True,
@@ -111,7 +111,7 @@ class Threads:
         }
 
     def _reaction(self, reaction: Json) -> Json:
-        users = [{**each, "user": present_user(self.world, each["user"])} for each in reaction["users"]]
+        users = [{**user, "user": present_user(self.world, user["user"])} for user in reaction["users"]]
         return {"emoji": reaction["emoji"], "count": len(users), "users": users}
 
     def _target(self, target: Json) -> Json:
@@ -216,7 +216,7 @@ def _list(op: comments.List, world: World) -> Json:
     newest_first = op.order == "desc"
     every = world.store.items(threads.path, newest_first=newest_first)
     blocks = [pair for pair in every if _matches_filters(op, pair[1])]
-    return paginate(op, blocks, lambda each: threads.comment(each, op.format), descending=newest_first)
+    return paginate(op, blocks, lambda block: threads.comment(block, op.format), descending=newest_first)
 
 
 def _matches_filters(op: comments.List, comment: Json) -> bool:
@@ -266,7 +266,7 @@ def _list_replies(op: comments.ListReplies, world: World) -> Json:
     threads = Threads(world, op.at)
     world.store.get(f"{threads.path}/{op.comment_id}")
     replies = world.store.items(path_of(op))
-    return paginate(op, replies, lambda each: threads.reply(op.comment_id, each, op.format))
+    return paginate(op, replies, lambda reply: threads.reply(op.comment_id, reply, op.format))
 
 
 @handle.register
@@ -296,10 +296,10 @@ def _list_commenters(op: comments.ListCommenters, world: World) -> Json:
     path = Threads(world, op.at).path
     authors = set()
     for comment in world.store.all(path):
-        authors |= {each["postedBy"] for each in (comment, *world.store.all(f"{path}/{comment['id']}/replies"))}
+        authors |= {document["postedBy"] for document in (comment, *world.store.all(f"{path}/{comment['id']}/replies"))}
     organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]
     return paginate(
-        op, [(each, each) for each in sorted(authors)], lambda user: _present_commenter(world, organization, user)
+        op, [(author, author) for author in sorted(authors)], lambda user: _present_commenter(world, organization, user)
     )
 
 
@@ -352,6 +352,6 @@ def _apply_reactions(op: comments.Update | comments.UpdateReply, world: World, b
         reactions[emoji] = [each for each in reactions.get(emoji, ()) if each["user"] != world.caller]
     for emoji in added:
         users = reactions.setdefault(emoji, [])
-        if all(each["user"] != world.caller for each in users):
+        if all(user["user"] != world.caller for user in users):
             users.append({"user": world.caller, "reactedAt": world.timestamp()})
     return [{"emoji": emoji, "users": users} for emoji, users in reactions.items() if users]

@@ -73,8 +73,8 @@ def present_revision(world: World, revision: Json, at: ContentRef, *, metadata: 
         "type": revision["type"],
         "parents": revision["parents"],
         "createdAt": revision["createdAt"],
-        "pages": [present_page(each, app, metadata=metadata) for each in revision["pages"]],
-        "files": [present_file(world, each, metadata=metadata) for each in revision["files"]],
+        "pages": [present_page(page, app, metadata=metadata) for page in revision["pages"]],
+        "files": [present_file(world, file, metadata=metadata) for file in revision["files"]],
         "reusableContents": [present_reusable(each) for each in revision["reusableContents"]],
         "variables": revision["variables"],
         "urls": {"app": world.url(f"/o/{_organization(world, at)}/s/{at.space_id}/~/revisions/{revision['id']}")},
@@ -131,7 +131,7 @@ def _get(op: content.Get, world: World) -> Json:
 def _list_pages(op: content.ListPages, world: World) -> Json:
     app = app_url(world, op.at)
     return {
-        "pages": [present_page(each, app, metadata=op.metadata) for each in revisions.get_at(world, op.at)["pages"]]
+        "pages": [present_page(page, app, metadata=op.metadata) for page in revisions.get_at(world, op.at)["pages"]]
     }
 
 
@@ -171,7 +171,7 @@ def _get_file(op: content.GetFile, world: World) -> Json:
 @handle.register
 def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
     items = revisions.get_at(world, op.at)["reusableContents"]
-    page = next((each for each in items if each["id"] == op.reusable_content_id), None)
+    page = next((item for item in items if item["id"] == op.reusable_content_id), None)
     if page is None:
         raise Refusal(404, f"This space has no reusable content “{op.reusable_content_id}”.")
     return present_reusable(page)
@@ -188,12 +188,12 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
         before = revisions.get(world, op.at.space_id, parents[0]) if parents else EMPTY_REVISION
     every = revision_differences(before, after, lambda file: file_url(world, file))
     limit = CHANGES_LIMIT if op.limit is None else op.limit
-    answer: Json = {"changes": every[:limit]}
+    response: Json = {"changes": every[:limit]}
     if len(every) > limit:
-        answer["more"] = len(every) - limit
+        response["more"] = len(every) - limit
     if isinstance(op.at, RevisionRef) and (merged := _present_merged_change_request(world, after)):
-        answer["mergedFrom"] = merged
-    return answer
+        response["mergedFrom"] = merged
+    return response
 
 
 def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:

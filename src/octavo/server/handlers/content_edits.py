@@ -237,10 +237,10 @@ class ContentEditor:
 
     def _insert_into(self, page: Json, into: str | None, at: int | None) -> None:
         if into is not None:
-            holder = self._page(into)
-            if holder["type"] not in ("document", "group"):
+            parent = self._page(into)
+            if parent["type"] not in ("document", "group"):
                 raise self._refusal(
-                    400, f"pages cannot be placed below “{holder['title']}”, which is a {holder['type']}"
+                    400, f"pages cannot be placed below “{parent['title']}”, which is a {parent['type']}"
                 )
             if page["type"] == "group":
                 raise self._refusal(400, f"“{page['title']}” is a group, and groups can only be at the top level")

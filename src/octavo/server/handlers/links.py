@@ -1,4 +1,4 @@
-"""Links in pages, their targets and broken links, and the resources that pasted URLs of the app name."""
+"""Links in pages, their targets, broken links, and the resources that app URLs refer to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.server.handlers.openapi_specs import present_spec
 from octavo.server.handlers.organizations import present_organization
 from octavo.server.handlers.permissions import can_see_collection, role
 from octavo.server.handlers.spaces import present_collection, present_space
-from octavo.server.link_survey import ID_PATTERN, LinkedResource, LinkPlace, LinkSurvey, LinkTarget
+from octavo.server.link_survey import ID_PATTERN, LinkedResource, LinkLocation, LinkSurvey, LinkTarget
 from octavo.server.rest import handle, paginate
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
@@ -46,25 +46,27 @@ def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json
     base = base_of(world.store.get(change_request_path(op.at)))
     before = LinkSurvey(world, revisions.get(world, op.at.space_id, base)).list_broken()
     resources = LinkSurvey(world, revisions.get_at(world, op.at)).list_resources()
-    ours = [each for each in resources if each.target.status == "broken" and not _was_broken(each, before)]
+    ours = [
+        resource for resource in resources if resource.target.status == "broken" and not _was_broken(resource, before)
+    ]
     if op.broken_context == "change-request":
         resources = ours
     elif op.broken_context == "space":
-        resources = [each for each in resources if each.target.status == "broken" and each not in ours]
-    answer = _present_list(op, LinkPresenter(world, op.at), _filter_status(op, resources))
-    answer["stats"]["broken"]["changeRequest"] = len([each for each in ours if each in resources])
-    return answer
+        resources = [resource for resource in resources if resource.target.status == "broken" and resource not in ours]
+    response = _present_list(op, LinkPresenter(world, op.at), _filter_status(op, resources))
+    response["stats"]["broken"]["changeRequest"] = len([link for link in ours if link in resources])
+    return response
 
 
 def _was_broken(resources: LinkedResource, before: set[tuple[str, str]]) -> bool:
     """Return whether a broken link was broken before the change request, at every location."""
-    return all((spot.page, resources.target.name) in before for spot in resources.locations)
+    return all((location.page, resources.target.name) in before for location in resources.locations)
 
 
 def _filter_status(
     op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest, resources: list[LinkedResource]
 ) -> list[LinkedResource]:
-    return [each for each in resources if op.status in (None, each.target.status)]
+    return [resource for resource in resources if op.status in (None, resource.target.status)]
 
 
 def _present_list(
@@ -72,9 +74,9 @@ def _present_list(
     showing: LinkPresenter,
     resources: list[LinkedResource],
 ) -> Json:
-    answer = paginate(op, ((each.sort_key, each) for each in resources), showing.link)
-    broken = sum(each.target.status == "broken" for each in resources)
-    return {**answer, "stats": {"total": len(resources), "broken": {"total": broken}}}
+    response = paginate(op, ((resource.sort_key, resource) for resource in resources), showing.link)
+    broken = sum(resource.target.status == "broken" for resource in resources)
+    return {**response, "stats": {"total": len(resources), "broken": {"total": broken}}}
 
 
 @handle.register
@@ -91,10 +93,10 @@ def _list_to_file(op: links.ListToFile, world: World) -> Json:
     return _present_places(op, world, LinkSurvey(world, revision).list_locations("file", file["id"]))
 
 
-def _present_places(op: links.ListToPage | links.ListToFile, world: World, spots: list[LinkPlace]) -> Json:
-    resources = sorted((spot.page, spot.block) for spot in spots)
+def _present_places(op: links.ListToPage | links.ListToFile, world: World, locations: list[LinkLocation]) -> Json:
+    resources = sorted((location.page, location.block) for location in locations)
     showing = LinkPresenter(world, op.at)
-    return paginate(op, ((key, LinkPlace(*key)) for key in resources), showing.location)
+    return paginate(op, ((key, LinkLocation(*key)) for key in resources), showing.location)
 
 
 class LinkPresenter:
@@ -111,16 +113,16 @@ class LinkPresenter:
             "status": resources.target.status,
             "relation": resources.relation,
             "targetReference": self.target(resources.target),
-            "locationReferences": [self.location(spot) for spot in resources.locations],
+            "locationReferences": [self.location(location) for location in resources.locations],
         }
 
-    def location(self, spot: LinkPlace) -> Json:
+    def location(self, location: LinkLocation) -> Json:
         """Return the location of a link."""
-        inside: Json = {"internalLocation": {"type": "node", "node": spot.block}} if spot.block else {}
+        inside: Json = {"internalLocation": {"type": "node", "node": location.block}} if location.block else {}
         return {
             "kind": "page",
             **self._space_fields(self._at.space_id),
-            "page": self._page(spot.page),
+            "page": self._page(location.page),
             **self._context,
             **inside,
         }
@@ -177,7 +179,7 @@ class LinkPresenter:
 
     @cached_property
     def _pages(self) -> dict[str, Json]:
-        return {each["id"]: each for each in page_trees.walk(self._revision["pages"])}
+        return {page["id"]: page for page in page_trees.walk(self._revision["pages"])}
 
     @cached_property
     def _app(self) -> str:

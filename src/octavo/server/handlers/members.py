@@ -87,12 +87,12 @@ def require_admin(world: World, organization: str) -> None:
 @handle.register
 def _list_members(op: organizations.ListMembers, world: World) -> Json:
     refuse_guests(world, op.at.organization_id, "list the members")
-    found = (
+    members = (
         ((member.get(op.sort, ""), member["id"]), member)
         for member in world.store.all(path_of(op))
         if _is_listed(op, member, world)
     )
-    ordered = sorted(found, key=lambda pair: pair[0], reverse=op.order == "desc")
+    ordered = sorted(members, key=lambda pair: pair[0], reverse=op.order == "desc")
     show = lambda member: present_member(world, op.at.organization_id, member)  # noqa: E731  # it is said once
     return paginate(op, ordered, show, descending=op.order == "desc")
 
@@ -157,8 +157,8 @@ def _delete_member(op: organizations.DeleteMember, world: World) -> None:
 def _refuse_last_administrator(world: World, op: organizations.UpdateMember | organizations.DeleteMember) -> None:
     """Raise Refusal if the operation would leave the organization without an active admin."""
     everybody = list(world.store.all(f"/orgs/{op.at.organization_id}/members"))
-    able = {member["id"] for member in everybody if member["role"] == "admin" and not member.get("disabled")}
-    if able == {op.user_id}:
+    active_admins = {member["id"] for member in everybody if member["role"] == "admin" and not member.get("disabled")}
+    if active_admins == {op.user_id}:
         name = present_user(world, op.user_id)["displayName"]
         raise Refusal(409, f"{name} is the only admin of the organization. Give another member the Admin role first.")
 
@@ -242,17 +242,17 @@ def _add_to_team(world: World, team: Json, user: str, role: str | None = None) -
     """Add a member of the organization to a team. Without `role`, the earlier role stays, or becomes “member”."""
     world.store.get(f"/orgs/{team['organization']}/members/{user}")
     path = f"{team_path(team)}/members/{user}"
-    held = world.store.find(path) or {"role": "member"}
-    world.store.put(path, {"id": user, "organization": team["organization"], "role": role or held["role"]})
+    membership = world.store.find(path) or {"role": "member"}
+    world.store.put(path, {"id": user, "organization": team["organization"], "role": role or membership["role"]})
 
 
 @handle.register
 def _list_teams(op: teams.List, world: World) -> Json:
     _require_team_access(op, world)
     every = world.store.items(path_of(op))
-    wanted = ((place, team) for place, team in every if _has_title(team, op.title))
-    found = [pair for pair in wanted if op.owner is None or can_manage_team(world, pair[1], op.owner)]
-    return paginate(op, found, lambda team: present_team(world, team))
+    with_title = ((place, team) for place, team in every if _has_title(team, op.title))
+    matching = [pair for pair in with_title if op.owner is None or can_manage_team(world, pair[1], op.owner)]
+    return paginate(op, matching, lambda team: present_team(world, team))
 
 
 def _has_title(team: Json, words: str | None) -> bool:
@@ -292,8 +292,8 @@ def _list_of_member(op: teams.ListOfMember, world: World) -> Json:
     if op.user_id != world.caller:
         refuse_guests(world, organization, "see the teams of other members")
     world.store.get(f"/orgs/{organization}/members/{op.user_id}")
-    found = [pair for pair in teams_of(world, organization, op.user_id) if _has_title(pair[1], op.title)]
-    return paginate(op, found, lambda team: _present_membership(world, team, op.user_id))
+    matching = [pair for pair in teams_of(world, organization, op.user_id) if _has_title(pair[1], op.title)]
+    return paginate(op, matching, lambda team: _present_membership(world, team, op.user_id))
 
 
 def _present_membership(world: World, team: Json, user: str) -> Json:

@@ -60,14 +60,14 @@ class _MergeAttempt:
     def missing(self, rule: Json) -> Iterator[str]:
         """Yield the reasons why a rule is not met, with the next step. Yields nothing if the rule is met."""
         reviews, users = self._reviews(), rule.get("users", [])
-        approving = [each["reviewer"] for each in reviews if each["status"] == "approved"]
+        approving = [review["reviewer"] for review in reviews if review["status"] == "approved"]
         match rule.get("rule"):
             case "require_at_least_one_review" if not reviews:
                 yield "the change request has no review. Request a review."
             case "require_at_least_one_approved_review" if not approving:
                 yield "the change request has no approval. Request a review."
             case "require_all_reviews_approved" if len(approving) < len(reviews):
-                rejecting = [each["reviewer"] for each in reviews if each["status"] != "approved"]
+                rejecting = [review["reviewer"] for review in reviews if review["status"] != "approved"]
                 yield f"{self._names(rejecting)} requested changes. Make the changes, then request a review again."
             case "require_specific_reviewers" if absent := [user for user in users if user not in approving]:
                 yield f"{self._names(absent)} must approve the change request. Request their review."
@@ -86,7 +86,7 @@ class _MergeAttempt:
 
     def _reviews(self) -> list[Json]:
         path = f"/spaces/{self.change_request['space']}/change-requests/{self.change_request['id']}/reviews"
-        return [each for each in self.world.store.all(path) if not each["outdated"]]
+        return [document for document in self.world.store.all(path) if not document["outdated"]]
 
     def _names(self, users: list[str]) -> str:
         return " and ".join(present_user(self.world, user)["displayName"] for user in users)

@@ -82,9 +82,11 @@ def _refuse_taken_hostname(world: World, organization: Json, hostname: str) -> N
 def _list_by_email_domain(op: organizations.ListByEmailDomain, world: World) -> Json:
     domain = fold(op.email_domain)
     mine = fold(world.store.get(f"/users/{world.caller}").get("email", "")).endswith(f"@{domain}")
-    found = (each for each in world.store.all("/orgs") if domain in map(fold, each.get("emailDomains", ())))
-    shown = [present_organization(world, each) for each in found if mine or membership(world, each["id"])]
-    return {"organizations": shown}
+    matching = (
+        document for document in world.store.all("/orgs") if domain in map(fold, document.get("emailDomains", ()))
+    )
+    presented = [present_organization(world, each) for each in matching if mine or membership(world, each["id"])]
+    return {"organizations": presented}
 
 
 @handle.register
@@ -109,13 +111,13 @@ def present_provider(world: World, document: Json) -> Json:
     """Return a SAML provider, with the URLs to configure at the provider and its default team."""
     organization, identifier = document["organization"], document["id"]
     entity = world.url(f"/~/saml/{identifier}")
-    shown = omit(document, "organization", "defaultTeam")
+    provider = omit(document, "organization", "defaultTeam")
     team = world.store.find(f"/orgs/{organization}/teams/{document.get('defaultTeam')}")
     return {
         "object": "saml-provider",
-        **shown,
+        **provider,
         # The API requires a valid URL here. For a pending provider, it is a placeholder.
-        "ssoURL": shown["ssoURL"] or NO_ADDRESS,
+        "ssoURL": provider["ssoURL"] or NO_ADDRESS,
         **({"defaultTeam": PRESENTERS[Team](world, team)} if team else {}),
         "service": {"entityID": entity, "acsURL": f"{entity}/acs", "startURL": f"{entity}/start"},
         "urls": {"location": world.url(f"/v1/orgs/{organization}/saml/{identifier}")},
@@ -136,9 +138,11 @@ def _complete_provider(op: sso.CreateProvider | sso.UpdateProvider, world: World
 @handle.register
 def _list_logins(op: sso.ListLogins, world: World) -> Json:
     providers = world.store.all(f"/orgs/{op.at.organization_id}/saml")
-    shown = [present_provider(world, each) for each in providers if each["status"] == "active"]
+    presented = [present_provider(world, provider) for provider in providers if provider["status"] == "active"]
     return {
-        "items": [{**{n: each[n] for n in ("id", "label")}, "startURL": each["service"]["startURL"]} for each in shown]
+        "items": [
+            {**{n: each[n] for n in ("id", "label")}, "startURL": each["service"]["startURL"]} for each in presented
+        ]
     }
 
 

@@ -35,9 +35,9 @@ def _get(op: pdf.Get, world: World) -> Json:
         raise Refusal(400, "page is required if only is set.")
     page = revisions.page_of(revision, op.page) if op.page else None
     space = world.store.get(f"/spaces/{op.at.space_id}")
-    wanted = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
-    wanted["until"] = (world.now() + LINK_LIFETIME).timestamp()
-    payload = urlsafe_b64encode(json.dumps(wanted).encode()).decode().rstrip("=")
+    export = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
+    export["until"] = (world.now() + LINK_LIFETIME).timestamp()
+    payload = urlsafe_b64encode(json.dumps(export).encode()).decode().rstrip("=")
     name = page_trees.page_slug((page or space)["title"])
     return {"url": world.url(f"/~/pdf/{payload}/{_signature(world, payload)}/{name}.pdf")}
 
@@ -46,17 +46,17 @@ def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]
     """Return a function that makes the PDF for a signed URL. Raises Refusal and MissingResource."""
     if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
         raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
-    wanted = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-    if wanted["until"] < world.now().timestamp():
+    export = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    if export["until"] < world.now().timestamp():
         raise Refusal(404, "The link to this PDF has expired. Export the PDF again.")
-    space = world.store.get(f"/spaces/{wanted['space']}")
+    space = world.store.get(f"/spaces/{export['space']}")
     if space.get("deletedAt"):
         raise MissingResource(f"/spaces/{space['id']}")
-    revision = revisions.get(world, space["id"], wanted["revision"])
+    revision = revisions.get(world, space["id"], export["revision"])
     pages: Pages = revision["pages"]
-    if wanted["page"] is not None:
-        page = page_trees.find(pages, wanted["page"]) or {}
-        pages = [{**page, "pages": []} if wanted["only"] else page]
+    if export["page"] is not None:
+        page = page_trees.find(pages, export["page"]) or {}
+        pages = [{**page, "pages": []} if export["only"] else page]
     documents = (page for page in page_trees.walk(pages) if page["type"] == "document")
     texts = {
         page["id"]: expand_includes(world.store, revisions.page_text(world, page), page, revision) for page in documents

@@ -53,16 +53,16 @@ def membership(world: World, organization: str, user: str | None = None) -> Json
     return None if member is None or member.get("disabled") else member
 
 
-def role(world: World, holder: Json, user: str | None = None) -> str | None:
+def role(world: World, shared: Json, user: str | None = None) -> str | None:
     """Return the role of `user`, by default the caller, in a space or collection. None if the user has no access."""
-    member = membership(world, holder["organization"], user)
+    member = membership(world, shared["organization"], user)
     if member is None:
         return None
-    chain = list(containers(world, holder))
+    chain = list(containers(world, shared))
     roles: list[str | None] = [
         current_role
         for path, _ in chain
-        for current_role in _granted_roles(world, path, holder["organization"], member["id"])
+        for current_role in _granted_roles(world, path, shared["organization"], member["id"])
     ]
     if own := member["role"]:
         levels = (document.get("defaultLevel", "inherit") for _, document in chain)
@@ -80,11 +80,11 @@ def can_see_collection(world: World, collection: Json) -> bool:
     return any(role(world, space) for space in inside)
 
 
-def can_see(world: World, holder: Json) -> bool:
+def can_see(world: World, shared: Json) -> bool:
     """Return whether the caller may know that a space or collection exists."""
-    if "revision" not in holder:
-        return can_see_collection(world, holder)
-    return not holder.get("deletedAt") and role(world, holder) is not None
+    if "revision" not in shared:
+        return can_see_collection(world, shared)
+    return not shared.get("deletedAt") and role(world, shared) is not None
 
 
 def allows(role: str | None, action: str) -> bool:
@@ -92,11 +92,11 @@ def allows(role: str | None, action: str) -> bool:
     return role is not None and RANKS.index(role) >= RANKS.index(_LEAST_ROLES[action])
 
 
-def require(world: World, holder: Json, action: str) -> None:
+def require(world: World, shared: Json, action: str) -> None:
     """Raise Refusal unless the caller's role in a space or collection allows an action."""
-    current_role = role(world, holder)
+    current_role = role(world, shared)
     if not allows(current_role, action):
-        raise _role_refusal(current_role, f"“{holder['title']}”", action)
+        raise _role_refusal(current_role, f"“{shared['title']}”", action)
 
 
 def require_in_organization(world: World, organization: Json, action: str) -> None:
@@ -172,12 +172,12 @@ def refuse_guests(world: World, organization: str, action: str) -> None:
         raise Refusal(403, f"Guests cannot {action}. Ask an admin for a role in the organization.")
 
 
-def containers(world: World, holder: Json) -> Iterator[tuple[str, Json]]:
+def containers(world: World, shared: Json) -> Iterator[tuple[str, Json]]:
     """Yield a space or collection and the collections that contain it, innermost first, with their paths."""
-    yield f"/{'spaces' if 'revision' in holder else 'collections'}/{holder['id']}", holder
-    while parent := holder.get("parent"):
-        holder = world.store.get(f"/collections/{parent}")
-        yield f"/collections/{parent}", holder
+    yield f"/{'spaces' if 'revision' in shared else 'collections'}/{shared['id']}", shared
+    while parent := shared.get("parent"):
+        shared = world.store.get(f"/collections/{parent}")
+        yield f"/collections/{parent}", shared
 
 
 def _granted_roles(world: World, path: str, organization: str, user: str) -> Iterator[str]:

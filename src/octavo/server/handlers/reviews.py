@@ -22,12 +22,12 @@ from octavo.server.world import Refusal, World
 
 def present_review(world: World, at: ChangeRequestRef, document: Json, format: Format | None = None) -> Json:
     """Return a review with its comment, if the comment still exists."""
-    shown = {"object": "change-request-review", **document, "reviewer": present_user(world, document["reviewer"])}
+    review = {"object": "change-request-review", **document, "reviewer": present_user(world, document["reviewer"])}
     if "requestedBy" in document:
-        shown["requestedBy"] = present_user(world, document["requestedBy"])
-    if comment := world.store.find(f"{change_request_path(at)}/comments/{shown.pop('comment', '')}"):
-        shown["comment"] = Threads(world, at).comment(comment, format)
-    return shown
+        review["requestedBy"] = present_user(world, document["requestedBy"])
+    if comment := world.store.find(f"{change_request_path(at)}/comments/{review.pop('comment', '')}"):
+        review["comment"] = Threads(world, at).comment(comment, format)
+    return review
 
 
 def present_requested(world: World, document: Json) -> Json:
@@ -45,8 +45,8 @@ def present_requested(world: World, document: Json) -> Json:
 @handle.register
 def _list(op: reviews.List, world: World) -> Json:
     stored = world.store.items(f"{change_request_path(op.at)}/reviews", newest_first=True)
-    found = [pair for pair in stored if op.outdated in (None, pair[1]["outdated"])]
-    return paginate(op, found, lambda each: present_review(world, op.at, each, op.format), descending=True)
+    matching = [pair for pair in stored if op.outdated in (None, pair[1]["outdated"])]
+    return paginate(op, matching, lambda document: present_review(world, op.at, document, op.format), descending=True)
 
 
 @handle.register
@@ -86,7 +86,7 @@ def _mark_outdated(world: World, path: str, user: str) -> None:
 @handle.register
 def _list_requested(op: reviews.ListRequested, world: World) -> Json:
     stored = world.store.items(f"{change_request_path(op.at)}/requested-reviewers")
-    return paginate(op, stored, lambda each: present_requested(world, each))
+    return paginate(op, stored, lambda document: present_requested(world, document))
 
 
 @handle.register

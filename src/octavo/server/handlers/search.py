@@ -1,7 +1,7 @@
 """Full-text search in the main content of spaces and sites.
 
-A page is found through its sections: the text before its first heading, found by the page title too, and the text after
-each heading. A query is plain text, not a query language: all words must match, the last one as a prefix.
+Each section of a page is searched: the text before the first heading, together with the page title, and the text after
+each heading. A query is plain text, not a query language: all words must match, the last word as a prefix.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _present_space(world: World, space: Json, sections: Iterable[SearchHit], que
 def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
     """Return the matching pages of a space, ordered by their best section."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
-    tree = {each["id"]: each for each in page_trees.walk(revision["pages"])}
+    tree = {page["id"]: page for page in page_trees.walk(revision["pages"])}
     places: links.SpaceIndex | None = None
     app = world.url(f"/o/{space['organization']}/s/{space['id']}")
     hits: dict[str, Json] = {}

@@ -149,9 +149,9 @@ def _complete_redirect(op: redirects.Create | redirects.Update, world: World, do
 @handle.register
 def _list_redirects(op: redirects.List, world: World) -> Json:
     words = fold(op.search or "")
-    found = world.store.items(path_of(op))
-    wanted = ((place, each) for place, each in found if words in fold(each["source"]))
-    return paginate(op, wanted, lambda each: present_redirect(world, each))
+    items = world.store.items(path_of(op))
+    matching = ((place, each) for place, each in items if words in fold(each["source"]))
+    return paginate(op, matching, lambda each: present_redirect(world, each))
 
 
 @handle.register

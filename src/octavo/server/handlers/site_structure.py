@@ -12,7 +12,7 @@ from octavo.api.places import InSite
 from octavo.documents import page_trees
 from octavo.server.handlers import site_tree, site_view
 from octavo.server.handlers.permissions import organization_guard, require, role
-from octavo.server.handlers.site_tree import FOLDERS, HOLDER_FIELDS, SiteTree
+from octavo.server.handlers.site_tree import FOLDERS, PARENT_FIELDS, SiteTree
 from octavo.server.rest import completes, guards, handle, paginate, path_of, save_order
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
@@ -47,11 +47,13 @@ def _get(op: structure.Get, world: World) -> Json:
 @handle.register
 def _list_site_spaces(op: structure.ListSiteSpaces, world: World) -> Json:
     view = site_view.site_view(world, op.at, op.share_key)
-    found = [(part.key, part.document) for part in view.site_spaces()]
+    site_spaces = [(part.key, part.document) for part in view.site_spaces()]
     if op.default is not None:
         tree = view.tree
-        found = [pair for pair in found if op.default == (pair[1]["id"] == tree.default_space(pair[1].get("section")))]
-    return paginate(op, found, view.site_space)
+        site_spaces = [
+            pair for pair in site_spaces if op.default == (pair[1]["id"] == tree.default_space(pair[1].get("section")))
+        ]
+    return paginate(op, site_spaces, view.site_space)
 
 
 @handle.register
@@ -63,8 +65,8 @@ def _list_sections(op: structure.ListSections, world: World) -> Json:
 @handle.register
 def _list_groups(op: structure.ListGroups, world: World) -> Json:
     view = site_view.site_view(world, op.at)
-    found = [(part.key, part.document) for part in view.tree.walk() if part.document["object"] == "site-section-group"]
-    return paginate(op, found, view.group)
+    groups = [(part.key, part.document) for part in view.tree.walk() if part.document["object"] == "site-section-group"]
+    return paginate(op, groups, view.group)
 
 
 # Site spaces
@@ -118,7 +120,7 @@ def _update_site_space(op: structure.UpdateSiteSpace, world: World, tree: SiteTr
 
 def _require_space_not_on_site(world: World, tree: SiteTree, space_id: str) -> Json:
     space = require_addable_space(world, tree.site["organization"], space_id)
-    if tree.holds(space_id):
+    if tree.has_space(space_id):
         raise Refusal(409, f"“{space['title']}” is already on “{tree.site['title']}”. Choose another space.")
     return space
 
@@ -132,7 +134,7 @@ def _complete_section(op: structure.CreateSection | structure.UpdateSection, wor
     if isinstance(op, structure.UpdateSection):
         return _update_section(op, tree, document)
     space = _require_space_not_on_site(world, tree, op.space_id)
-    if tree.row("site-space", None):
+    if tree.parts_in("site-space", None):
         tree = _move_root_into_section(world, tree, document["id"])
     title = op.title or space["title"]
     part = {**_part_fields(tree, "site-section", document["id"]), "title": title}
@@ -148,7 +150,11 @@ def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteT
     """
     chosen = tree.default_space(None)
     if chosen:
-        space = next(tree.spaces[part.document["space"]] for part in tree.live(None) if part.document["id"] == chosen)
+        space = next(
+            tree.spaces[part.document["space"]]
+            for part in tree.existing_site_spaces_in(None)
+            if part.document["id"] == chosen
+        )
         part = {
             **_part_fields(tree, "site-section", world.new_id()),
             "title": space["title"],
@@ -156,7 +162,7 @@ def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteT
         }
         world.store.put(_part_path(tree, part), {**part, "path": page_trees.page_slug(space["title"])})
         section = part["id"]
-    for each in tree.row("site-space", None):
+    for each in tree.parts_in("site-space", None):
         world.store.update(each.path, section=section)
     return site_tree.load_site(world, tree.path)
 
@@ -167,7 +173,9 @@ def _update_section(op: structure.UpdateSection, tree: SiteTree, document: Json)
     if op.path is not None:
         _refuse_taken_path(tree, document, None)
     chosen = op.default_site_space
-    if chosen is not None and chosen not in {part.document["id"] for part in tree.live(document["id"])}:
+    if chosen is not None and chosen not in {
+        part.document["id"] for part in tree.existing_site_spaces_in(document["id"])
+    }:
         raise Refusal(400, f"defaultSiteSpace must be a space in the section “{document['title']}”.")
     return _without_null(document, "condition", "icon", "description")
 
@@ -175,7 +183,7 @@ def _update_section(op: structure.UpdateSection, tree: SiteTree, document: Json)
 @handle.register
 def _delete_section(op: structure.DeleteSection, world: World) -> None:
     _require_editor(op, world)
-    for part in _load_tree(world, op).row("site-space", op.site_section_id):
+    for part in _load_tree(world, op).parts_in("site-space", op.site_section_id):
         world.store.delete(part.path)
     world.store.delete(path_of(op))
 
@@ -202,14 +210,15 @@ def _complete_group(op: structure.CreateGroup | structure.UpdateGroup, world: Wo
 def _delete_group(op: structure.DeleteGroup, world: World) -> None:
     _require_editor(op, world)
     tree, path = _load_tree(world, op), path_of(op)
-    holder = world.store.get(path).get("sectionGroup")
+    parent = world.store.get(path).get("sectionGroup")
     inside = [
-        (part.path, _with_holder(part.document, holder)) for part in tree.row("site-section", op.site_section_group_id)
+        (part.path, _with_parent(part.document, parent))
+        for part in tree.parts_in("site-section", op.site_section_group_id)
     ]
-    row = [(part.path, part.document) for part in tree.row("site-section", holder)]
-    start = next(index for index, (each, _) in enumerate(row) if each == path)
-    row[start : start + 1] = inside
-    save_order(world, row)
+    siblings = [(part.path, part.document) for part in tree.parts_in("site-section", parent)]
+    start = next(index for index, (each, _) in enumerate(siblings) if each == path)
+    siblings[start : start + 1] = inside
+    save_order(world, siblings)
     world.store.delete(path)
 
 
@@ -242,24 +251,24 @@ def _move(world: World, tree: SiteTree, item: structure.Pointer, position: struc
     sibling = position and (position.before or position.after)
     next_to = _find_part(world, tree, sibling) if sibling else None
     if next_to:
-        if HOLDER_FIELDS[item.type] != HOLDER_FIELDS[next_to[1]["object"]]:
+        if PARENT_FIELDS[item.type] != PARENT_FIELDS[next_to[1]["object"]]:
             raise Refusal(
                 400,
                 "A space can only be moved next to spaces. A section or group can only be moved next to sections and groups.",
             )
         if next_to[0] == path:
             raise Refusal(400, "position must name another part of the site.")
-    holder = (next_to[1] if next_to else document).get(HOLDER_FIELDS[item.type])
+    parent = (next_to[1] if next_to else document).get(PARENT_FIELDS[item.type])
     if item.type == "site-space":
-        _refuse_taken_path(tree, document, holder)
+        _refuse_taken_path(tree, document, parent)
     else:
-        _refuse_cycle(world, tree, document, holder)
-    row = [(part.path, part.document) for part in tree.row(item.type, holder) if part.path != path]
-    start = len(row)
+        _refuse_cycle(world, tree, document, parent)
+    siblings = [(part.path, part.document) for part in tree.parts_in(item.type, parent) if part.path != path]
+    start = len(siblings)
     if next_to:
-        start = [each for each, _ in row].index(next_to[0]) + (0 if position and position.before else 1)
-    row.insert(start, (path, _with_holder(document, holder)))
-    save_order(world, row)
+        start = [each for each, _ in siblings].index(next_to[0]) + (0 if position and position.before else 1)
+    siblings.insert(start, (path, _with_parent(document, parent)))
+    save_order(world, siblings)
     return site_view.present_part(world, world.store.get(path))
 
 
@@ -271,8 +280,8 @@ def _find_part(world: World, tree: SiteTree, pointer: structure.Pointer) -> tupl
     return path, document
 
 
-def _refuse_cycle(world: World, tree: SiteTree, document: Json, holder: str | None) -> None:
-    group = holder
+def _refuse_cycle(world: World, tree: SiteTree, document: Json, parent: str | None) -> None:
+    group = parent
     while group:
         if group == document["id"]:
             raise Refusal(400, f"“{document['title']}” cannot be moved into itself. Choose another location.")
@@ -295,31 +304,31 @@ def _part_path(tree: SiteTree, document: Json) -> str:
     return f"{tree.path}/{FOLDERS[document['object']]}/{document['id']}"
 
 
-def _with_holder(document: Json, holder: str | None) -> Json:
+def _with_parent(document: Json, parent: str | None) -> Json:
     """Return a part inside another section or group, or at the root."""
-    field = HOLDER_FIELDS[document["object"]]
+    field = PARENT_FIELDS[document["object"]]
     fields = {name: value for name, value in document.items() if name != field}
-    return {**fields, field: holder} if holder else fields
+    return {**fields, field: parent} if parent else fields
 
 
 def _without_null(document: Json, *fields: str) -> Json:
     return {name: value for name, value in document.items() if value is not None or name not in fields}
 
 
-def _parts_with_same_prefix(tree: SiteTree, kind: str, holder: str | None) -> list[Json]:
+def _parts_with_same_prefix(tree: SiteTree, kind: str, parent: str | None) -> list[Json]:
     """Return the parts whose URLs share a prefix: all sections of a site, or the site spaces of a section."""
-    row = tree.sections() if kind == "site-section" else tree.row(kind, holder)
-    return [part.document for part in row]
+    parts = tree.sections() if kind == "site-section" else tree.parts_in(kind, parent)
+    return [part.document for part in parts]
 
 
-def _free_path(tree: SiteTree, kind: str, holder: str | None, title: str) -> str:
+def _free_path(tree: SiteTree, kind: str, parent: str | None, title: str) -> str:
     return page_trees.free_slug(
-        page_trees.page_slug(title), {each["path"] for each in _parts_with_same_prefix(tree, kind, holder)}
+        page_trees.page_slug(title), {part["path"] for part in _parts_with_same_prefix(tree, kind, parent)}
     )
 
 
-def _refuse_taken_path(tree: SiteTree, document: Json, holder: str | None) -> None:
+def _refuse_taken_path(tree: SiteTree, document: Json, parent: str | None) -> None:
     refuse_invalid_step(document["path"], "path")
-    for rival in _parts_with_same_prefix(tree, document["object"], holder):
+    for rival in _parts_with_same_prefix(tree, document["object"], parent):
         if rival["id"] != document["id"] and rival["path"] == document["path"]:
             raise Refusal(409, f"The path “{document['path']}” is already taken there. Choose another path.")

@@ -25,7 +25,7 @@ from octavo.server.world import World
 
 FOLDERS = {"site-space": "site-spaces", "site-section": "sections", "site-section-group": "section-groups"}
 """Collections in which the parts of a site are stored, by type."""
-HOLDER_FIELDS = {"site-space": "section", "site-section": "sectionGroup", "site-section-group": "sectionGroup"}
+PARENT_FIELDS = {"site-space": "section", "site-section": "sectionGroup", "site-section-group": "sectionGroup"}
 """Field with the parent of a part, by type."""
 
 
@@ -37,7 +37,7 @@ class SitePart(NamedTuple):
     document: Json
 
 
-SiteRow = list[SitePart]
+SiteParts = list[SitePart]
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class SiteTree:
 
     path: str
     site: Json
-    site_spaces: dict[str | None, SiteRow]
+    site_spaces: dict[str | None, SiteParts]
     """Site spaces in order, by section. The key None is the root."""
-    parts: dict[str | None, SiteRow]
+    parts: dict[str | None, SiteParts]
     """Sections and groups in order, by parent group. The key None is the root."""
     spaces: dict[str, Json]
     """Spaces of the site that are not deleted, by ID."""
@@ -61,47 +61,47 @@ class SiteTree:
             if part.document["object"] == "site-section-group":
                 yield from self.walk(part.document["id"], key)
 
-    def sections(self) -> SiteRow:
+    def sections(self) -> SiteParts:
         """Return all sections in the order of the site."""
         return [part for part in self.walk() if part.document["object"] == "site-section"]
 
-    def row(self, kind: str, holder: str | None) -> SiteRow:
-        """Return all parts of this type in a section or group, or at the root if `holder` is None."""
+    def parts_in(self, kind: str, parent: str | None) -> SiteParts:
+        """Return the parts of this type in a section or group, or at the root if `parent` is None."""
         rows = self.site_spaces if kind == "site-space" else self.parts
-        return rows.get(holder, [])
+        return rows.get(parent, [])
 
-    def live(self, section: str | None) -> SiteRow:
+    def existing_site_spaces_in(self, section: str | None) -> SiteParts:
         """Return the site spaces of a section, or of the root, without deleted spaces."""
-        return [part for part in self.row("site-space", section) if part.document["space"] in self.spaces]
+        return [part for part in self.parts_in("site-space", section) if part.document["space"] in self.spaces]
 
-    def all_live(self) -> SiteRow:
+    def existing_site_spaces(self) -> SiteParts:
         """Return all site spaces in the order of the site, without deleted spaces."""
         below = (
             part._replace(key=section.key + part.key)
             for section in self.sections()
-            for part in self.live(section.document["id"])
+            for part in self.existing_site_spaces_in(section.document["id"])
         )
-        return [*self.live(None), *below]
+        return [*self.existing_site_spaces_in(None), *below]
 
     def default_section(self) -> str | None:
         """Return the ID of the section where visitors start. None if the site has no sections."""
         sections = [part.document["id"] for part in self.sections()]
-        able = [section for section in sections if self.live(section)] or sections
+        candidates = [section for section in sections if self.existing_site_spaces_in(section)] or sections
         chosen = self.site.get("defaultSiteSection")
-        return chosen if chosen in able else next(iter(able), None)
+        return chosen if chosen in candidates else next(iter(candidates), None)
 
     def default_space(self, section: str | None) -> str | None:
         """Return the ID of the site space where visitors start in a section, or at the root. None if it is empty."""
-        holder = self.section(section) if section else self.site
-        able = [part.document["id"] for part in self.live(section)]
-        chosen = holder.get("defaultSiteSpace")
-        return chosen if chosen in able else next(iter(able), None)
+        parent = self.section(section) if section else self.site
+        candidates = [part.document["id"] for part in self.existing_site_spaces_in(section)]
+        chosen = parent.get("defaultSiteSpace")
+        return chosen if chosen in candidates else next(iter(candidates), None)
 
     def section(self, section: str) -> Json:
         """Return a section by ID."""
         return next(part.document for part in self.sections() if part.document["id"] == section)
 
-    def holds(self, space_id: str) -> bool:
+    def has_space(self, space_id: str) -> bool:
         """Return whether a space is on the site."""
         return any(part.document["space"] == space_id for row in self.site_spaces.values() for part in row)
 
@@ -109,17 +109,19 @@ class SiteTree:
 def load_site(world: World, path: str) -> SiteTree:
     """Return the site stored at `path`. Raises MissingResource."""
     site = world.store.get(path)
-    site_spaces: dict[str | None, SiteRow] = defaultdict(list)
-    parts: dict[str | None, SiteRow] = defaultdict(list)
+    site_spaces: dict[str | None, SiteParts] = defaultdict(list)
+    parts: dict[str | None, SiteParts] = defaultdict(list)
     for kind, folder in FOLDERS.items():
         rows = site_spaces if kind == "site-space" else parts
         for place, document in world.store.items(f"{path}/{folder}"):
             part = SitePart(order_key(place, document), f"{path}/{folder}/{document['id']}", document)
-            rows[document.get(HOLDER_FIELDS[kind])].append(part)
+            rows[document.get(PARENT_FIELDS[kind])].append(part)
     for row in (*site_spaces.values(), *parts.values()):
         row.sort(key=lambda part: part.key)
-    found = (world.store.find(f"/spaces/{part.document['space']}") for row in site_spaces.values() for part in row)
-    spaces = {space["id"]: space for space in found if space and not space.get("deletedAt")}
+    spaces_of_parts = (
+        world.store.find(f"/spaces/{part.document['space']}") for row in site_spaces.values() for part in row
+    )
+    spaces = {space["id"]: space for space in spaces_of_parts if space and not space.get("deletedAt")}
     return SiteTree(path, site, dict(site_spaces), dict(parts), spaces)
 
 
@@ -142,8 +144,10 @@ def remove_space(world: World, space: Json) -> None:
 
 
 def _site_space_paths(world: World, site: str, space: Json) -> list[str]:
-    found = world.store.all(f"{site}/site-spaces")
-    return [f"{site}/site-spaces/{each['id']}" for each in found if each["space"] == space["id"]]
+    site_spaces = world.store.all(f"{site}/site-spaces")
+    return [
+        f"{site}/site-spaces/{site_space['id']}" for site_space in site_spaces if site_space["space"] == space["id"]
+    ]
 
 
 def can_see_site(world: World, tree: SiteTree) -> bool:
@@ -152,7 +156,7 @@ def can_see_site(world: World, tree: SiteTree) -> bool:
     if organization_role(world, organization):
         return True
     guest = membership(world, organization) is not None
-    return guest and any(role(world, tree.spaces[part.document["space"]]) for part in tree.all_live())
+    return guest and any(role(world, tree.spaces[part.document["space"]]) for part in tree.existing_site_spaces())
 
 
 def is_in_audience(world: World, tree: SiteTree, share_key: str | None) -> bool:

@@ -10,7 +10,7 @@ from octavo.api import site_structure
 from octavo.api.places import SiteRef
 from octavo.server.handlers import site_tree
 from octavo.server.handlers.permissions import allows, organization_role, role
-from octavo.server.handlers.site_tree import SitePart, SiteRow, SiteTree
+from octavo.server.handlers.site_tree import SitePart, SiteParts, SiteTree
 from octavo.server.handlers.spaces import present_space
 from octavo.server.rest import omit, presents
 from octavo.server.store import Json
@@ -29,7 +29,7 @@ class SiteView:
     tree: SiteTree
     share_key: str | None = None
     as_visitor: bool = False
-    """Whether a member sees only what the audience of the site sees."""
+    """True if a member sees only what the audience of the site sees."""
 
     @cached_property
     def _is_public(self) -> bool:
@@ -44,17 +44,17 @@ class SiteView:
         """Return whether a site space is visible."""
         return self._is_public or role(self.world, self.tree.spaces[part.document["space"]]) is not None
 
-    def site_spaces(self) -> SiteRow:
+    def site_spaces(self) -> SiteParts:
         """Return the visible site spaces in the order of the site."""
-        return [part for part in self.tree.all_live() if self.sees(part)]
+        return [part for part in self.tree.existing_site_spaces() if self.sees(part)]
 
-    def sections(self) -> SiteRow:
+    def sections(self) -> SiteParts:
         """Return the visible sections in the order of the site."""
         return [part for part in self.tree.sections() if self._shows_empty or self._inside(part.document)]
 
     def structure(self) -> Json:
         """Return the structure of the site."""
-        root = self.tree.live(None)
+        root = self.tree.existing_site_spaces_in(None)
         if self.tree.parts and not root:
             return {"type": "sections", "structure": self._children(None)}
         return {"type": "siteSpaces", "structure": [self.site_space(part.document) for part in root if self.sees(part)]}
@@ -92,15 +92,19 @@ class SiteView:
     def group(self, document: Json) -> Json:
         """Return a group with its sections and groups."""
         children = self._children(document["id"])
-        sections = [each for each in children if each["object"] == "site-section"]
+        sections = [child for child in children if child["object"] == "site-section"]
         return {**_public_fields(document), "sections": sections, "children": children}
 
     def _children(self, group: str | None) -> list[Json]:
-        shown = (self.part(part.document) for part in self.tree.row("site-section", group))
-        return [each for each in shown if self._shows_empty or each.get("siteSpaces") or each.get("children")]
+        children = (self.part(part.document) for part in self.tree.parts_in("site-section", group))
+        return [child for child in children if self._shows_empty or child.get("siteSpaces") or child.get("children")]
 
     def _inside(self, section: Json) -> list[Json]:
-        return [self.site_space(part.document) for part in self.tree.live(section["id"]) if self.sees(part)]
+        return [
+            self.site_space(part.document)
+            for part in self.tree.existing_site_spaces_in(section["id"])
+            if self.sees(part)
+        ]
 
     def _urls(self, address: Any, document: Json) -> Json:
         return site_tree.published_urls(self.tree, address(self.world, self.tree, document, self.share_key))

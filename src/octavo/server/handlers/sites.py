@@ -44,12 +44,12 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
     visible = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
     organization = world.store.get(f"/orgs/{op.at.organization_id}")
     members = world.store.items(f"/orgs/{op.at.organization_id}/members")
-    found = [
+    permissions = [
         (place, row) for place, member in members if (row := _highest_role(world, organization, member["id"], visible))
     ]
     return paginate(
         op,
-        found,
+        permissions,
         lambda row: {"permission": row[0], "user": present_user(world, row[1]), "origin": _origin(row[2])},
     )
 
@@ -83,7 +83,7 @@ def present_site(world: World, document: Json) -> Json:
         "object": "site",
         **omit(document, "organization", "proxy", "defaultSiteSpace", "defaultSiteSection"),
         **({"proxy": proxy} if proxy["origin"] else {}),
-        "siteSpaces": len(tree.all_live()),
+        "siteSpaces": len(tree.existing_site_spaces()),
         "features": [],
         "urls": {**urls, **site_tree.published_urls(tree, site_tree.site_url(world, tree))},
         "permissions": site_permissions(world, organization),
@@ -92,8 +92,8 @@ def present_site(world: World, document: Json) -> Json:
 
 @handle.register
 def _list(op: sites.List, world: World) -> Json:
-    found = [(place, site) for place, site in world.store.items(path_of(op)) if _is_wanted(op, world, site)]
-    return paginate(op, found, lambda site: present_site(world, site))
+    matching = [(place, site) for place, site in world.store.items(path_of(op)) if _is_wanted(op, world, site)]
+    return paginate(op, matching, lambda site: present_site(world, site))
 
 
 def _is_wanted(op: sites.List, world: World, site: Json) -> bool:
@@ -102,7 +102,7 @@ def _is_wanted(op: sites.List, world: World, site: Json) -> bool:
         op.published in (None, site["published"])
         and (not op.type or site["type"] in op.type)
         and fold(op.title or "") in fold(site["title"])
-        and (op.space is None or any(part.document["space"] == op.space for part in tree.all_live()))
+        and (op.space is None or any(part.document["space"] == op.space for part in tree.existing_site_spaces()))
         and site_tree.can_see_site(world, tree)
     )
 
@@ -125,7 +125,7 @@ def _create_site(op: sites.Create, world: World, site: Json) -> Json:
     chosen = (
         []
         if isinstance(wanted_spaces, str)
-        else [require_addable_space(world, op.at.organization_id, each) for each in wanted_spaces]
+        else [require_addable_space(world, op.at.organization_id, wanted_space) for wanted_space in wanted_spaces]
     )
     site.setdefault("title", chosen[0]["title"] if chosen else "Untitled")
     if isinstance(wanted_spaces, str):
@@ -166,7 +166,7 @@ def _refuse_taken_basename(world: World, site: Json) -> None:
 def _set_default_site_space(world: World, tree: SiteTree, site_space: str) -> Json:
     """Set the site space where visitors start at the root, or in the default section. Return the changed site."""
     section = tree.default_section()
-    if site_space not in {part.document["id"] for part in tree.live(section)}:
+    if site_space not in {part.document["id"] for part in tree.existing_site_spaces_in(section)}:
         where = (
             f"in the default section “{tree.section(section)['title']}”" if section else "at the top level of the site"
         )
@@ -185,7 +185,7 @@ def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
     _require_admin(op, world)
     publishes = isinstance(op, sites.Publish)
     tree = site_view.site_view(world, op.at).tree
-    if publishes and not tree.all_live():
+    if publishes and not tree.existing_site_spaces():
         raise Refusal(409, f"“{tree.site['title']}” has no space to show. Add a space first.")
     return present_site(world, world.store.update(tree.path, published=publishes))
 

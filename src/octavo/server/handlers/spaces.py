@@ -40,15 +40,15 @@ RETENTION = timedelta(days=7)
 
 def list_ordered(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
     """Return the spaces or collections of an organization in order, including deleted ones, with their sort keys."""
-    found = world.store.items(collection)
-    matching = [(order_key(place, each), each) for place, each in found if each["organization"] == organization]
+    documents = world.store.items(collection)
+    matching = [(order_key(place, each), each) for place, each in documents if each["organization"] == organization]
     return sorted(matching, key=lambda pair: pair[0])
 
 
 def visible_spaces(world: World, organization: str) -> list[tuple[tuple[int, int], Json]]:
     """Return the spaces of an organization that the caller has a role in, in order, with their sort keys."""
-    found = list_ordered(world, "/spaces", organization)
-    return [(key, space) for key, space in found if not space.get("deletedAt") and role(world, space)]
+    spaces = list_ordered(world, "/spaces", organization)
+    return [(key, space) for key, space in spaces if not space.get("deletedAt") and role(world, space)]
 
 
 def is_expired(world: World, space: Json) -> bool:
@@ -88,36 +88,36 @@ def require_place_for_new(world: World, organization: str, parent: str | None) -
 @handle.register(collections.Move)
 def _move(op: spaces.Move | collections.Move, world: World) -> Json:
     path = path_of(op).removesuffix("/move")
-    holder = world.store.get(path)
-    require(world, holder, "admin")
+    document = world.store.get(path)
+    require(world, document, "admin")
     if not request_fields(op):
         raise Refusal(400, "parent or position is required: say where to move this.")
     next_to = _neighbour(op.position, world) if op.position else None
-    if next_to and (next_to[1]["organization"] != holder["organization"] or next_to[0] == path):
+    if next_to and (next_to[1]["organization"] != document["organization"] or next_to[0] == path):
         raise Refusal(400, "position must name another space or collection in this organization.")
     named = "parent" in op.model_fields_set or next_to is None
-    parent = op.parent if "parent" in op.model_fields_set else (next_to[1] if next_to else holder).get("parent")
+    parent = op.parent if "parent" in op.model_fields_set else (next_to[1] if next_to else document).get("parent")
     if named and next_to and next_to[1].get("parent") != parent:
         raise Refusal(
             409, f"“{next_to[1]['title']}” is not at the new location. position must name an item at the new location."
         )
-    if parent != holder.get("parent"):
-        require_place_for_new(world, holder["organization"], parent)
-    _refuse_cycle(world, path, holder, parent)
-    set_parent(holder, parent)
-    row = [filed for filed in list_contents(world, holder["organization"], parent) if filed[0] != path]
-    row.insert(_index(row, next_to, before=bool(op.position and op.position.before)), (path, holder))
-    save_order(world, row)
+    if parent != document.get("parent"):
+        require_place_for_new(world, document["organization"], parent)
+    _refuse_cycle(world, path, document, parent)
+    set_parent(document, parent)
+    siblings = [sibling for sibling in list_contents(world, document["organization"], parent) if sibling[0] != path]
+    siblings.insert(_index(siblings, next_to, before=bool(op.position and op.position.before)), (path, document))
+    save_order(world, siblings)
     return present(op, world, world.store.get(path))
 
 
-def set_parent(holder: Json, parent: str | None) -> None:
+def set_parent(document: Json, parent: str | None) -> None:
     """Set the collection that contains a space or collection. None means the root."""
-    holder.pop("parent", None)
+    document.pop("parent", None)
     if parent:
-        holder["parent"] = parent
-    elif holder.get("visibility") == "in-collection":
-        holder["visibility"] = "private"
+        document["parent"] = parent
+    elif document.get("visibility") == "in-collection":
+        document["visibility"] = "private"
 
 
 @handle.register(spaces.Transfer)
@@ -125,28 +125,26 @@ def set_parent(holder: Json, parent: str | None) -> None:
 def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
     """Move a space, or a collection with its contents, to the root of another organization."""
     path = path_of(op).removesuffix("/transfer")
-    holder = world.store.get(path)
-    require(world, holder, "admin")
+    transferred = world.store.get(path)
+    require(world, transferred, "admin")
     if membership(world, op.organization) is None:
         raise MissingResource(f"/orgs/{op.organization}")
-    if op.organization == holder["organization"]:
-        raise Refusal(409, f"“{holder['title']}” is already in this organization.")
+    if op.organization == transferred["organization"]:
+        raise Refusal(409, f"“{transferred['title']}” is already in this organization.")
     require_place_for_new(world, op.organization, None)
-    moved = [(path, holder), *(list_descendants(world, holder) if path.startswith("/collections/") else ())]
+    moved = [(path, transferred), *(list_descendants(world, transferred) if path.startswith("/collections/") else ())]
     for each, document in moved:
         if each.startswith("/spaces/") and (on := site_tree.sites_with(world, document)):
             sentence = f"“{document['title']}” is on the site “{on[0]['title']}” in this organization."
             raise Refusal(412, f"{sentence} Remove the space from the site first.")
         for grant in world.store.all(f"{each}/permissions/users"):
             if membership(world, op.organization, grant["id"]) is None:
-                sentence = (
-                    f"“{holder['title']}” is shared with people who are not members of that organization. Invite them"
-                )
+                sentence = f"“{transferred['title']}” is shared with people who are not members of that organization. Invite them"
                 raise Refusal(412, f"{sentence} there, or remove their roles first.")
         if world.store.count(f"{each}/permissions/teams"):
-            raise Refusal(412, f"“{holder['title']}” is shared with teams. Remove the roles of the teams first.")
-    set_parent(holder, None)
-    holder.pop("position", None)
+            raise Refusal(412, f"“{transferred['title']}” is shared with teams. Remove the roles of the teams first.")
+    set_parent(transferred, None)
+    transferred.pop("position", None)
     for each, document in moved:
         world.store.put(each, {**document, "organization": op.organization})
     return present(op, world, world.store.get(path))
@@ -163,18 +161,18 @@ def _neighbour(position: spaces.Position, world: World) -> StoredDocument:
     return path, document
 
 
-def _refuse_cycle(world: World, path: str, holder: Json, parent: str | None) -> None:
+def _refuse_cycle(world: World, path: str, document: Json, parent: str | None) -> None:
     if path.startswith("/collections/"):
-        inside = {each for each, _ in list_descendants(world, holder)}
+        inside = {each for each, _ in list_descendants(world, document)}
         if f"/collections/{parent}" in {path, *inside}:
-            raise Refusal(409, f"“{holder['title']}” cannot be moved into itself. Choose another collection.")
+            raise Refusal(409, f"“{document['title']}” cannot be moved into itself. Choose another collection.")
 
 
-def _index(row: list[StoredDocument], next_to: StoredDocument | None, *, before: bool) -> int:
+def _index(siblings: list[StoredDocument], next_to: StoredDocument | None, *, before: bool) -> int:
     if next_to is None:
-        return len(row)
-    found = next(index for index, (path, _) in enumerate(row) if path == next_to[0])
-    return found if before else found + 1
+        return len(siblings)
+    position = next(index for index, (path, _) in enumerate(siblings) if path == next_to[0])
+    return position if before else position + 1
 
 
 EMOJI = "📘"
@@ -313,9 +311,11 @@ def present_collection(world: World, document: Json) -> Json:
 
 @handle.register
 def _list_collections(op: collections.List, world: World) -> Json:
-    found = list_ordered(world, "/collections", op.at.organization_id)
-    shown = [pair for pair in found if (op.nested or not pair[1].get("parent")) and can_see_collection(world, pair[1])]
-    return paginate(op, shown, lambda each: present_collection(world, each))
+    items = list_ordered(world, "/collections", op.at.organization_id)
+    visible = [
+        pair for pair in items if (op.nested or not pair[1].get("parent")) and can_see_collection(world, pair[1])
+    ]
+    return paginate(op, visible, lambda document: present_collection(world, document))
 
 
 @handle.register
@@ -339,15 +339,15 @@ def _delete_collection(op: collections.Delete, world: World) -> None:
     collection = world.store.get(path)
     require(world, collection, "admin")
     inside = list_contents(world, collection["organization"], collection["id"])
-    row = list_contents(world, collection["organization"], collection.get("parent"))
-    position = next(index for index, filed in enumerate(row) if filed[0] == path)
+    siblings = list_contents(world, collection["organization"], collection.get("parent"))
+    position = next(index for index, sibling in enumerate(siblings) if sibling[0] == path)
     level = collection.get("defaultLevel", "inherit")
     for _, document in inside:
         set_parent(document, collection.get("parent"))
         if level != "inherit" and document.get("defaultLevel", "inherit") == "inherit":
             document["defaultLevel"] = level  # Spaces keep the access restrictions of the deleted collection.
-    row[position : position + 1] = inside
-    save_order(world, row)
+    siblings[position : position + 1] = inside
+    save_order(world, siblings)
     world.store.delete(path)
 
 

@@ -51,8 +51,8 @@ def _request_upload(op: storage.Upload, world: World) -> Json:
 def find_pending(world: World, organization: str, key: str, secret: str) -> Json:
     """Return the description of a pending upload, with its `size` and `kind`. Raises Refusal if the URL does not work."""
     document = world.store.find(_upload_path(organization, key))
-    known = document is not None and compare_digest(document["secret"].encode(), secret.encode())
-    if document is None or not known:
+    is_authorized = document is not None and compare_digest(document["secret"].encode(), secret.encode())
+    if document is None or not is_authorized:
         raise Refusal(404, "This upload URL is not valid. Request a new upload URL.")
     if "blob" in document:
         raise Refusal(410, "This upload URL was already used. Request a new upload URL.")
@@ -115,7 +115,7 @@ def present_font(world: World, document: Json) -> Json:
         "custom": True,
         "fontFamily": document["fontFamily"],
         "fontFaces": [
-            {"weight": int(weight), "sources": [_present_source(world, each) for each in sources]}
+            {"weight": int(weight), "sources": [_present_source(world, source) for source in sources]}
             for weight, sources in faces
         ],
         "permissions": {"edit": allows(organization_role(world, document["organization"]), "create")},

@@ -1,4 +1,4 @@
-"""Autocompletion while writing: members after `@`, emoji after `:`. Closing the list keeps the typed text."""
+"""Autocompletion in the composer: members after `@`, emoji after `:`. Closing the list keeps the typed text."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
 def emoji_prefix(text_before: str) -> str:
     """Return the `:` and the letters of an emoji name at the end of `text_before`, the text before the cursor. Empty if
     no emoji name starts there, or if it is in code."""
-    found = _EMOJI.search(text_before)
-    return found[1] if found is not None and not ends_in_code(text_before[: found.start()]) else ""
+    match = _EMOJI.search(text_before)
+    return match[1] if match is not None and not ends_in_code(text_before[: match.start()]) else ""
 
 
 def ends_in_code(text_before: str) -> bool:
@@ -77,7 +77,7 @@ class SuggestionSource(Protocol[T]):
 
     title: str
     typed_prefix: str
-    """The text that is typed when the list opens."""
+    """The text that was typed before the list opened."""
     empty: str
     """The text that is shown if there are no suggestions."""
 
@@ -156,8 +156,8 @@ class MemberSuggestions:
         members = [Choice(user, user.name, right=user.email or "") for user in self._members.loaded()]
         if not query.strip():
             return [(each, None) for each in members]
-        found = [(each, matched) for each in members if (matched := match_choice(query, each)) is not None]
-        return [(each, matched) for each, matched in sorted(found, key=lambda each: -round(each[1].score))]
+        matches = [(each, matched) for each in members if (matched := match_choice(query, each)) is not None]
+        return [(each, matched) for each, matched in sorted(matches, key=lambda each: -round(each[1].score))]
 
     def final_value(self, typed: str) -> User | str | None:
         """Return the typed text once a space ends a word that matches no member. None before that."""
@@ -212,7 +212,7 @@ class MentionCandidates:
         self._app, self._at = app, at
         self._commenters = comments.ListCommenters(at=at, limit=1000)
         self.load_error = ""
-        """Why the members could not be loaded. Empty if they were."""
+        """Reason why the members could not be loaded. Empty if they are loaded."""
 
     def loaded(self) -> list[User]:
         """Return the people in the cache: first those who started threads here, then other commenters, then members by

@@ -1,4 +1,4 @@
-"""Comments: all threads of the organization in one list, and the selected thread beside the list."""
+"""The view of all threads of the organization, with the selected thread beside the list."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class CommentsScreen(ListView[Thread]):
         self._bulk_changed_ids: set[str] = set()
         """Ids of threads changed by bulk actions, as long as their writes have not failed."""
         self._failed_writes: Mapping[str, str] = {}
-        """Why the last write to a thread failed, by the id of the thread."""
+        """Reasons why the last writes to threads failed, by the id of the thread."""
         self._initial_row: Hashable = None
         """Row that was selected automatically while threads were loading. While the cursor is on this row, the user has
         not moved it."""
@@ -147,22 +147,22 @@ class CommentsScreen(ListView[Thread]):
         """Return your unsent drafts in the current thread, or in the selected threads."""
         threads = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
         index = self.shell.workspace.unsent.index
-        return [text for each in threads for text in index.of_thread(each.at, each.comment.id)]
+        return [text for thread in threads for text in index.of_thread(thread.at, thread.comment.id)]
 
     def _clear_selection(self) -> None:
         """Clear the selection after a bulk action. Threads whose write fails are selected again."""
-        self._bulk_changed_ids |= {each.comment.id for each in self.selected_rows}
+        self._bulk_changed_ids |= {row.comment.id for row in self.selected_rows}
         self.rows.selection.clear()
 
     def _redraw_discarded(self) -> None:
-        """Redraw after failed writes were discarded: no response of the server reports that."""
+        """Redraw after failed writes were discarded, because no response of the server reports this."""
         if self._failed_writes.keys() - self.shell.workspace.failure_reasons.keys():
             self.redraw_list()
 
     def _select_failed(self, failed: Mapping[str, str]) -> None:
         failed_again = self._bulk_changed_ids & failed.keys()
         self._bulk_changed_ids -= failed_again
-        self.rows.selection.add(each.key for each in self.rows.items if each.comment.id in failed_again)
+        self.rows.selection.add(item.key for item in self.rows.items if item.comment.id in failed_again)
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
@@ -214,20 +214,24 @@ class CommentsScreen(ListView[Thread]):
         pending_ids = {entry.created_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
         posted = [thread for thread in threads if thread.comment.id not in pending_ids]
         sections.sections = tuple(
-            Section(each.key, each.name, sum(thread_filters.is_in_section(thread, each.key, me) for thread in posted))
-            for each in sections.sections
+            Section(
+                section.key,
+                section.name,
+                sum(thread_filters.is_in_section(thread, section.key, me) for thread in posted),
+            )
+            for section in sections.sections
         )
         section_threads = [each for each in threads if thread_filters.is_in_section(each, sections.current, me)]
         self.section_count = len(section_threads)
-        shown = thread_filters.filter_threads(section_threads, self.narrowing.filters)
+        visible_threads = thread_filters.filter_threads(section_threads, self.narrowing.filters)
         self._places = {
             place: RowHeading(place, status_parts)
-            for place, status_parts in thread_filters.place_summaries(shown).items()
+            for place, status_parts in thread_filters.place_summaries(visible_threads).items()
         }
         self._set_empty_text()
         self._failed_writes = self.shell.workspace.failure_reasons
         is_moved = self.rows.key != self._initial_row
-        self.rows.show(shown, partial_note=f"{self._loaded_label} loaded" if self.threads.has_more else "")
+        self.rows.show(visible_threads, partial_note=f"{self._loaded_label} loaded" if self.threads.has_more else "")
         if not self._is_complete:
             # Threads arrive source by source: until all are loaded the cursor stays at the top, unless the user moves
             # it.
@@ -310,21 +314,21 @@ class CommentsScreen(ListView[Thread]):
         """Select a thread, and show the tab that has it. Filters are cleared if they hide it. Return False if it is not
         loaded."""
         self.threads.show_new()
-        found = next(
+        thread = next(
             (each for each in self.threads.loaded() if comment is not None and each.comment.id == comment.id), None
         )
-        if found is None:
+        if thread is None:
             return False
-        if not self.rows.go_to(found.key):
+        if not self.rows.go_to(thread.key):
             self.narrowing.filters = ()
             self.rows.set_filter("")
             sections = ("open", "resolved", "reviews")
             self.sections.choose(
-                next(each for each in sections if thread_filters.is_in_section(found, each, self.user_id))
+                next(section for section in sections if thread_filters.is_in_section(thread, section, self.user_id))
             )
             self.redraw_list()
         self.rows.focus()
-        return self.rows.go_to(found.key)
+        return self.rows.go_to(thread.key)
 
     # The thread
 

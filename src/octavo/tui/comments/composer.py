@@ -136,12 +136,12 @@ class Composer(Dialog[str | None]):
         self._file_note = file_note
         self.can_add_to_review: bool = can_add_to_review
         self.suggestion: str = suggestion
-        self.replies: Sequence[str] = [safe_text(each) for each in replies]
+        self.replies: Sequence[str] = [safe_text(reply) for reply in replies]
         self._length = len(self._mentions.to_text(draft))
         self._declined_at: tuple[int, int] | None = None
         """Position of a `:` after which the user closed the emoji list without a choice."""
         self.is_pending = False
-        """Whether the comment was added to the pending review instead of sent."""
+        """True if the comment was added to the pending review instead of sent."""
         self._saving_text: str | None = None
         """Newest text that is being saved. None if no save is running."""
         self._clock = DraftClock()
@@ -333,8 +333,8 @@ class Composer(Dialog[str | None]):
         self.start_saving()
 
     def _show_status(self, text: str, style: str = "") -> None:
-        for each in self.query(".composer--draft").results(Static):
-            each.update(safe(text).stylize(style))
+        for result in self.query(".composer--draft").results(Static):
+            result.update(safe(text).stylize(style))
 
     def _show_count(self, count: int) -> None:
         limit = f" of {self._limit}" if self._limit is not None and count > self._limit * 0.8 else ""
@@ -368,7 +368,7 @@ class Composer(Dialog[str | None]):
             if text is not None and not self.text_area.read_only:
                 self.text_area.insert(text)
 
-        choices = [Choice(each, " ".join(each.split())) for each in self.replies]
+        choices = [Choice(reply, " ".join(reply.split())) for reply in self.replies]
         self.app.push_screen(Picker("Quick replies", choices), on_chosen)
 
     def add_to_review(self) -> None:

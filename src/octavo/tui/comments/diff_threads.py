@@ -1,4 +1,4 @@
-"""Threads of a space or change request as a diff shows them below their blocks, and suggested changes as word diffs."""
+"""Threads that a diff shows below their blocks, and suggested changes as word diffs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from octavo.documents.suggestions import apply_suggestion, find_block_source, fi
 from octavo.tui.core.unsent_texts import unsent_mark
 from octavo.tui.core.view import View
 from octavo.tui.core.workspace import PENDING
-from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.thread_layout import suggestion_lines
 from octavo.tui.render.threads import DRAFT, ThreadReply, ThreadSummary
 from octavo.tui.widgets.short_texts import short_age
 
@@ -69,15 +70,15 @@ class SuggestionDiffs:
     def diffs(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
         """Return the comparisons of a message's suggestions with their block, in order. Empty if the message suggests
         nothing, or while a comparison is not loaded."""
-        found = find_suggestions(message.body.text)
-        if not found or (block := _block_id(thread)) is None:
+        suggestions = find_suggestions(message.body.text)
+        if not suggestions or (block := _block_id(thread)) is None:
             return ()
-        if missing := [each.text for each in found if (block, each.text) not in self._diffs]:
+        if missing := [suggestion.text for suggestion in suggestions if (block, suggestion.text) not in self._diffs]:
             self._diffs |= {(block, text): None for text in missing}
             self._shell().background(self._compare(at, block, missing))
-        diffs = [self._diffs[block, each.text] for each in found]
-        known = tuple(each for each in diffs if each is not None)
-        return known if len(known) == len(diffs) else ()
+        diffs = [self._diffs[block, suggestion.text] for suggestion in suggestions]
+        loaded_diffs = tuple(diff for diff in diffs if diff is not None)
+        return loaded_diffs if len(loaded_diffs) == len(diffs) else ()
 
     def lines(
         self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, styles: Styles
@@ -86,24 +87,23 @@ class SuggestionDiffs:
         diffs, block = self.diffs(at, thread, message), _block_id(thread)
         if not diffs or block is None:
             return None
-        from octavo.tui.render.thread_layout import suggestion_lines  # lazy: the layout of diffs, rarely needed
-
         # The result is above the diff: the end of a long suggestion is not visible.
-        notes = [_result_note(self._result(block, each.text), styles) for each in find_suggestions(message.body.text)]
+        notes = [
+            _result_note(self._result(block, suggestion.text), styles)
+            for suggestion in find_suggestions(message.body.text)
+        ]
         return suggestion_lines(message.body.text, diffs, width, styles, notes)
 
     async def _compare(self, at: Discussion, block: BlockId, texts: list[str]) -> None:
-        from octavo.tui.render.comparison import compare
-
         page, revision, key = block
         live = self._shell().session.live
         ref = RevisionRef(space_id=at.space_id, revision_id=revision) if revision else at
         op = content.GetPage(at=ref, page_id=page, format="markdown")
         try:
-            found = await (live.cached_or_fetch(op) if revision else live.fetch(op))
+            loaded_page = await (live.cached_or_fetch(op) if revision else live.fetch(op))
         except ApiError:
             return  # The view then shows the suggestion as plain Markdown.
-        source = await asyncio.to_thread(find_block_source, found.markdown or "", key)
+        source = await asyncio.to_thread(find_block_source, loaded_page.markdown or "", key)
         if source is None:
             return
         self._sources[block] = source
@@ -151,7 +151,9 @@ class DiffThreads:
     def on_page(self, page_id: str | None) -> tuple[Comment, ...]:
         """Return the threads on a page. If `page_id` is None, return the threads on no page."""
         return tuple(
-            each for each in self.comments if (each.target.page.id if each.target.page is not None else None) == page_id
+            comment
+            for comment in self.comments
+            if (comment.target.page.id if comment.target.page is not None else None) == page_id
         )
 
     def summaries(
@@ -183,12 +185,12 @@ class DiffThreads:
             ThreadSummary(
                 me,
                 "draft",
-                stored.get(each.draft_key) or "",
+                stored.get(draft.draft_key) or "",
                 is_open=False,
-                key=f"{DRAFT}{each.draft_key}",
+                key=f"{DRAFT}{draft.draft_key}",
                 is_draft=True,
             )
-            for each in drafts
+            for draft in drafts
         ]
 
     def follow_replies(self, keys: Iterable[str]) -> None:
@@ -234,8 +236,13 @@ def thread_summaries(
             is_review=thread.is_open and thread.is_review,
             is_pending=sending_status(thread.id) == PENDING,
             shown_replies=tuple(
-                ThreadReply(each.posted_by.name, age(each), each.body.text, suggestion_diffs(thread, each))
-                for each in thread_replies[-MAX_REPLIES:]
+                ThreadReply(
+                    thread_reply.posted_by.name,
+                    age(thread_reply),
+                    thread_reply.body.text,
+                    suggestion_diffs(thread, thread_reply),
+                )
+                for thread_reply in thread_replies[-MAX_REPLIES:]
             ),
             key=thread.id,
             is_outdated=is_block_missing or is_outdated(thread),

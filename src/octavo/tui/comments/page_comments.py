@@ -58,13 +58,13 @@ class DiscussionView(Protocol):
         thread."""
 
     def outdated_note(self, thread: Comment) -> str:
-        """Return what happened to the block of an outdated thread, in a sentence. Empty if the block is unchanged."""
+        """Return a sentence about the changed or deleted block of an outdated thread. Empty if the block is unchanged."""
 
     def source_of(self, block: Block) -> str:
         """Return the Markdown of a block, for a suggested change. Empty if no change can be suggested."""
 
     def why_no_block(self) -> str | None:
-        """Return why keys do not act on the selected block: the focus is elsewhere. None if they do."""
+        """Return why keys do not act on the selected block, such as a focus in another pane. None if they do."""
 
     def why_not_commentable(self, *, is_whole_page: bool) -> str | None:
         """Return why you cannot comment on the selected block. With `is_whole_page`, return why you cannot comment on
@@ -79,8 +79,8 @@ class PageDiscussion:
 
     def thread_on(self, block: Block) -> Comment | None:
         """Return the thread on a block, an open thread first. None if there is none."""
-        found = self._pages.threads_on(block)
-        return next((thread for thread in found if thread.is_open), found[0] if found else None)
+        threads = self._pages.threads_on(block)
+        return next((thread for thread in threads if thread.is_open), threads[0] if threads else None)
 
     @property
     def _why_no_block(self) -> str | None:
@@ -158,7 +158,7 @@ class PageDiscussion:
 
     def open_thread(self, comment_id: str) -> None:
         """Show a thread in a dialog beside or below its block."""
-        pages, threads = self._pages, {each.id: each for each in self._pages.known_threads}
+        pages, threads = self._pages, {thread.id: thread for thread in self._pages.known_threads}
         if pages.discussion is not None and comment_id in threads:
             dialog = _thread_dialog(
                 pages.discussion,

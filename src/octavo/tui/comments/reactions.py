@@ -61,11 +61,14 @@ class ReactionPicker(Chooser[str | None, str]):
         self.dismiss(choice.value)
 
     def find_matches(self, query: str) -> list[MatchedChoice[str]]:
-        found = super().find_matches(query)
+        common_matches = super().find_matches(query)
         existing = {each.value for each in self._choices}
         matches = (each for each in self._emoji.matching(query) if each.code not in existing)
-        more = (Choice(each.code, emoji_label(each.character, each.name)) for each in matches)
-        return [*found, *(MatchedChoice(number, choice) for number, choice in enumerate(more, len(self._choices)))]
+        more = (Choice(match.code, emoji_label(match.character, match.name)) for match in matches)
+        return [
+            *common_matches,
+            *(MatchedChoice(number, choice) for number, choice in enumerate(more, len(self._choices))),
+        ]
 
 
 def choose_emoji(

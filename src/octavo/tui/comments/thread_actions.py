@@ -34,13 +34,13 @@ _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 
 _QUOTE_LENGTH = 28
-"""The most characters of a comment in the name of its thread."""
+"""Maximum number of characters of a comment in the name of its thread."""
 
 
 def _check_allowed(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
-    """Return whether `action` is allowed, and show the reason if it is not: no text is written that cannot be sent."""
+    """Return whether `action` is allowed. If not, show the reason before the user writes a text that cannot be sent."""
     why = why_not_in_discussion(app, at, action, thread, message)
     if why is not None:
         app.explain(why)
@@ -81,7 +81,7 @@ def start_thread(
         title_text,
         excerpt,
         make_operation,
-        doing="comment",
+        action="comment",
         message="Sending comment…",
         label=title,
         source=source,
@@ -108,7 +108,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
         f"Reply to {comment.posted_by.name}" + (" and resolve the thread" if resolve else ""),
         comment.body.text,
         make_operation,
-        doing="reply",
+        action="reply",
         message="Sending reply and resolving thread…" if resolves else "Sending reply…",
         label=label,
         later_writes=(resolution,) if resolves else (),
@@ -120,8 +120,8 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
     if not _check_allowed(app, at, "resolve", comment):
         return
     op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
-    doing, said = ("resolve", "Resolving thread…") if comment.is_open else ("reopen", "Reopening thread…")
-    app.writes.queue(NewWrite(op, f"{doing} the thread", context=thread_label(comment)), message=said)
+    action, message = ("resolve", "Resolving thread…") if comment.is_open else ("reopen", "Reopening thread…")
+    app.writes.queue(NewWrite(op, f"{action} the thread", context=thread_label(comment)), message=message)
 
 
 def react(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply, emoji: str) -> None:
@@ -133,9 +133,9 @@ def react(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply
         op = comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=message.id, **change)
     else:
         op = comments.Update(at=at, comment_id=comment.id, **change)
-    doing = "remove the reaction" if is_mine else "react"
-    said = f"Removing {to_emoji(emoji)}…" if is_mine else f"Reacting with {to_emoji(emoji)}…"
-    app.writes.queue(NewWrite(op, doing, context=thread_label(comment)), message=said)
+    action = "remove the reaction" if is_mine else "react"
+    notice = f"Removing {to_emoji(emoji)}…" if is_mine else f"Reacting with {to_emoji(emoji)}…"
+    app.writes.queue(NewWrite(op, action, context=thread_label(comment)), message=notice)
 
 
 def choose_reaction(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
@@ -147,7 +147,7 @@ def choose_reaction(app: Shell, at: Discussion, comment: Comment, message: Comme
         app,
         "React",
         my_reactions(app, message),
-        [each.emoji for each in message.reactions],
+        [reaction.emoji for reaction in message.reactions],
         partial(react, app, at, comment, message),
     )
 
@@ -155,7 +155,7 @@ def choose_reaction(app: Shell, at: Discussion, comment: Comment, message: Comme
 def my_reactions(app: Shell, message: Comment | Reply) -> set[str]:
     """Return the emoji you reacted with."""
     me = app.workspace.me.id if app.workspace.me else None
-    return {each.emoji for each in message.reactions if any(user.user.id == me for user in each.users)}
+    return {reaction.emoji for reaction in message.reactions if any(user.user.id == me for user in reaction.users)}
 
 
 def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
@@ -181,7 +181,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply)
         f"Edit your {kind}",
         "",
         make_operation,
-        doing=f"edit the {kind}",
+        action=f"edit the {kind}",
         message=f"Saving {kind}…",
         label=thread_label(comment),
         start=message.body.text,
@@ -213,13 +213,13 @@ def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Repl
                 NewWrite(op, f"delete the {kind}", context=thread_label(comment)), message=f"Deleting {kind}…"
             )
 
-    said = f"“{quote_excerpt(plain_text(message.body.text))}”"
+    quote = f"“{quote_excerpt(plain_text(message.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
     undo = f"You will have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
     dialog = _confirm_dialog(
         f"Delete {object_name}?",
         verb="Delete",
-        intro=said,
+        intro=quote,
         after=f"{object_name[:1].upper()}{object_name[1:]} will be deleted for everyone. {undo}",
     )
     app.push_screen(dialog, on_decided)
@@ -233,7 +233,7 @@ def _compose(
     excerpt: str,
     make_operation: Callable[[str], DurableWrite],
     *,
-    doing: str,
+    action: str,
     message: str,
     label: str,
     start: str = "",
@@ -242,12 +242,14 @@ def _compose(
     source: str = "",
 ) -> None:
     def send(text: str) -> None:
-        app.writes.queue(NewWrite(make_operation(text), doing, draft_key, basis, label), *later_writes, message=message)
+        app.writes.queue(
+            NewWrite(make_operation(text), action, draft_key, basis, label), *later_writes, message=message
+        )
 
     def add_to_review(text: str) -> None:
-        app.writes.queue(NewWrite(make_operation(text), doing, draft_key, basis, label), in_review=True)
+        app.writes.queue(NewWrite(make_operation(text), action, draft_key, basis, label), in_review=True)
 
-    can_add_to_review = isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not later_writes
+    can_add_to_review = isinstance(at, ChangeRequestRef) and action in ("comment", "reply") and not later_writes
     _open_composer(
         app,
         at,
@@ -263,9 +265,9 @@ def _compose(
 
 def thread_label(comment: Comment) -> str:
     """Return a short name of a thread: its first words and its page."""
-    said, page = short_quote(comment.body.text), comment.target.page
+    quote, page = short_quote(comment.body.text), comment.target.page
     title = (page.title or page.path) if page is not None else ""
-    return f"{said} on {title}" if title else said
+    return f"{quote} on {title}" if title else quote
 
 
 def short_quote(text: str) -> str:
@@ -284,11 +286,11 @@ def _location_key(at: Discussion) -> str:
 
 
 MAX_LISTED = 8
-"""The most pending comments that a dialog lists. It shows the number of the others."""
+"""Maximum number of pending comments that a dialog lists. It shows the number of the others."""
 
 
 def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
-    """Return what a pending comment is on: the title of the page, or the thread it replies to."""
+    """Return the title of the page of a pending comment, or the label of the thread it replies to."""
     if entry.facts.thread:
         return f"Reply: {entry.context}" if entry.context else "Reply"
     page = entry.facts.page

@@ -1,4 +1,4 @@
-"""Commands for threads: for one thread, for all selected threads, which are undone together, and for unsent drafts."""
+"""Commands for threads and for unsent drafts. An action on several selected threads is undone as a whole."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EDITOR_DRAFT_LEFT = (
 
 def why_not_discard(app: Shell, drafts: Sequence[UnsentText]) -> str | None:
     """Return why there is nothing to discard. None if there is a draft or a pending comment."""
-    if any(each.draft_key or each.entry_id for each in drafts):
+    if any(draft.draft_key or draft.entry_id for draft in drafts):
         return None
     return EDITOR_DRAFT_LEFT if drafts else NO_DRAFTS
 
@@ -49,9 +49,9 @@ def why_not_discard(app: Shell, drafts: Sequence[UnsentText]) -> str | None:
 def discard(app: Shell, drafts: Sequence[UnsentText]) -> None:
     """Discard drafts and pending comments without a confirmation: `u` restores them."""
     outbox = app.session.outbox
-    drafts = [each for each in drafts if each.draft_key or each.entry_id]
-    draft_keys = [each.draft_key for each in drafts if each.draft_key]
-    pending_ids = [each.entry_id for each in drafts if each.entry_id]
+    drafts = [draft for draft in drafts if draft.draft_key or draft.entry_id]
+    draft_keys = [draft.draft_key for draft in drafts if draft.draft_key]
+    pending_ids = [draft.entry_id for draft in drafts if draft.entry_id]
     discarded = Discarded()
 
     async def discard_all() -> None:
@@ -125,14 +125,14 @@ def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str
 def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
     """Resolve the open threads or reopen the resolved threads. Call `on_queued` once the writes are queued."""
     opens = not selection.threads[0].comment.is_open
-    doing = "reopen the thread" if opens else "resolve the thread"
+    action = "reopen the thread" if opens else "resolve the thread"
     writes = [
         NewWrite(
-            comments.Update(at=each.at, comment_id=each.comment.id, resolved=not opens),
-            doing,
-            context=thread_actions.thread_label(each.comment),
+            comments.Update(at=thread.at, comment_id=thread.comment.id, resolved=not opens),
+            action,
+            context=thread_actions.thread_label(thread.comment),
         )
-        for each in selection.threads
+        for thread in selection.threads
     ]
     status = f"{'Reopening' if opens else 'Resolving'} {plural(len(selection.threads), 'thread')}…"
     app.writes.queue(*writes, message=f"{status}{selection.skipped_note}")
@@ -163,8 +163,8 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
             if resolves and each.comment.is_open:
                 writes.append(NewWrite(comments.Update(**ids, resolved=True), "resolve the thread", context=label))
         resolving = f" and resolving {pronoun}" if resolves else ""
-        sending = f"Sending reply to {plural(len(threads), 'thread')}{resolving}…"
-        app.writes.queue(*writes, message=f"{sending}{selection.skipped_note}")
+        notice = f"Sending reply to {plural(len(threads), 'thread')}{resolving}…"
+        app.writes.queue(*writes, message=f"{notice}{selection.skipped_note}")
         on_queued()
 
     title = f"Reply to {plural(len(threads), 'thread')}" + (f" and resolve {pronoun}" if resolves else "")
@@ -202,7 +202,7 @@ def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
 def copy(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
     """Copy the text of all threads. The threads stay selected."""
-    text = "\n\n".join(each.comment.body.text for each in selection.threads)
+    text = "\n\n".join(thread.comment.body.text for thread in selection.threads)
     copy_text(app, text, f"Copied the text of {plural(len(selection.threads), 'thread')}.")
 
 
@@ -291,7 +291,7 @@ def _single_command(
 def _resolve_label(app: Shell, target: ThreadTarget) -> str | None:
     """Return “Reopen” if all threads the key acts on are resolved, else None."""
     threads = [each.comment for each in target.selected] or [target.thread]
-    return None if any(each.is_open for each in threads) else "Reopen"
+    return None if any(thread.is_open for thread in threads) else "Reopen"
 
 
 def is_own_comment(app: Shell, target: ThreadTarget) -> bool:

@@ -1,4 +1,4 @@
-"""A dialog with one thread, beside or below its block, in the view it was opened from."""
+"""A dialog that shows a thread beside or below its block."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ THREAD_DIALOG: Commands[ThreadDialog] = Commands(
 
 
 MIN_COLUMN, MAX_WIDTH = 40, 76
-"""The least width of a column beside the text, and the most width of a thread, in cells."""
+"""Minimum width of a column beside the text, and maximum width of a thread, in cells."""
 BELOW_PANES = 3
 """Number of screen rows below the panes: a line, the status and the keys."""
 RESIZE_DELAY = 0.1
@@ -174,7 +174,7 @@ class ThreadDialog(Dialog[None]):
         self._order.remove(key)
         if key.startswith("pending-"):
             replacements = [
-                each for each in items if each.body.text == removed.body.text and each.id not in self._threads
+                item for item in items if item.body.text == removed.body.text and item.id not in self._threads
             ]
             if replacements:
                 self._threads[replacements[0].id] = replacements[0]

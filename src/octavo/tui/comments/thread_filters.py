@@ -14,8 +14,8 @@ from octavo.api.comments import Comment
 from octavo.api.folding import FoldedText, fold
 from octavo.api.places import Discussion
 from octavo.data.comment_text import mentions, plain_text
-from octavo.tui.core.list_view import ListFilter
 from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.widgets.filtering import ListFilter
 from octavo.tui.widgets.short_texts import long_age, plural
 
 if TYPE_CHECKING:
@@ -92,11 +92,11 @@ def available_filters(
     """Return the filters that can be added to the `active` filters, each with the number of threads it would leave. A
     new filter replaces the active filter of its kind. Filters that would leave no thread, or all, are not returned."""
     filters = []
-    for each in _all_filters(threads, now, me):
-        others_applied = filter_threads(threads, [other for other in active if other.kind != each.kind])
-        remaining = sum(map(each.matches, others_applied))
-        if each not in active and 0 < remaining < len(others_applied):
-            filters.append((each, remaining))
+    for candidate in _all_filters(threads, now, me):
+        others_applied = filter_threads(threads, [other for other in active if other.kind != candidate.kind])
+        remaining = sum(map(candidate.matches, others_applied))
+        if candidate not in active and 0 < remaining < len(others_applied):
+            filters.append((candidate, remaining))
     return filters
 
 
@@ -134,7 +134,7 @@ def _is_in(place: str, thread: Thread) -> bool:
 
 def filter_threads(threads: Iterable[Thread], filters: Collection[ThreadFilter]) -> list[Thread]:
     """Return the threads that match all `filters`."""
-    return [thread for thread in threads if all(each.matches(thread) for each in filters)]
+    return [thread for thread in threads if all(active.matches(thread) for active in filters)]
 
 
 def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
@@ -159,7 +159,7 @@ ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
 
 
 _CONTEXT = 20
-"""Characters shown before the word that was found."""
+"""Number of characters shown before a matching word."""
 
 
 class ThreadSearchText:
@@ -176,8 +176,8 @@ class ThreadSearchText:
         return " ".join((_own_text(thread), _quoted_text(thread), *self._replies_to(thread)))
 
     def match_outside(self, thread: Thread, words: Sequence[str]) -> str:
-        """Return where the filter finds `words` (case-folded) outside of the visible text of a thread, such as `in a
-        reply: …`. Empty if the visible text has all of them."""
+        """Return the location and the text of a match outside of the visible text, such as `in a reply: …`. `words` are
+        case-folded. Empty if the visible text contains all words."""
         own_text = fold(_own_text(thread))
         missing = [word for word in words if word not in own_text]
         candidates = [("in a reply", each) for each in self._replies_to(thread)] + [

@@ -23,7 +23,7 @@ BATCH = 100
 """Number of spaces, and of change requests per status, whose threads are loaded at first and with each further step.
 Each needs its own request, and a server may have thousands."""
 LONG_LIST = 2000
-"""Number of threads from which rebuilding the list takes noticeable time."""
+"""Number of threads above which rebuilding the list takes noticeable time."""
 
 
 class ThreadSource(NamedTuple):
@@ -37,7 +37,7 @@ class ThreadSource(NamedTuple):
 
 def space_sources(items: Iterable[Space]) -> list[ThreadSource]:
     """Return the spaces as sources, in the same order."""
-    return [ThreadSource(f"space {each.id}", each.ref, each.title.upper(), each.comments) for each in items]
+    return [ThreadSource(f"space {item.id}", item.ref, item.title.upper(), item.comments) for item in items]
 
 
 def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Space]) -> list[ThreadSource]:
@@ -46,19 +46,19 @@ def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Spac
     titles = {space.id: f"{space.title.upper()} · " for space in spaces}
     return [
         ThreadSource(
-            f"change request {each.id}",
-            ChangeRequestRef(space_id=each.space, change_request_id=each.id),
-            f"{titles.get(each.space, '')}#{each.number} {each.title}",
-            each.comments,
+            f"change request {item.id}",
+            ChangeRequestRef(space_id=item.space, change_request_id=item.id),
+            f"{titles.get(item.space, '')}#{item.number} {item.title}",
+            item.comments,
         )
-        for each in items
-        if each.space is not None
+        for item in items
+        if item.space is not None
     ]
 
 
 def sources_to_load(sources: Sequence[ThreadSource], requested: Collection[str], limit: int) -> list[ThreadSource]:
     """Return the sources to load: those that are loaded already, then those with open comments, then the others."""
-    return sorted(sources, key=lambda each: (each.key not in requested, each.open <= 0))[:limit]
+    return sorted(sources, key=lambda source: (source.key not in requested, source.open <= 0))[:limit]
 
 
 class ThreadLoader:
@@ -95,14 +95,16 @@ class ThreadLoader:
         self.follow_sources()
 
     def follow_sources(self) -> None:
-        """Follow the threads of as many sources as may be loaded, and stop following deleted sources."""
+        """Watch the threads of the sources within the limit, and stop watching deleted sources."""
         workspace = self._view.shell.workspace
         if workspace.organization is None:
             return
         spaces = workspace.spaces.value.items if workspace.spaces.value else ()
         kinds = [space_sources(spaces)]
         kinds += [
-            change_request_sources(each.value.items, spaces) for each in self._change_requests.values() if each.value
+            change_request_sources(change_request.value.items, spaces)
+            for change_request in self._change_requests.values()
+            if change_request.value
         ]
         self.source_count = sum(map(len, kinds))
         previous = self.requested
@@ -143,9 +145,13 @@ class ThreadLoader:
         """Return whether to rebuild the list. A list of thousands of threads is rebuilt only after many new threads and
         at the end."""
         snapshots = self._threads.values()
-        known = sum(len(each.value.items) for each in snapshots if each.value is not None)
-        has_many_new = known < LONG_LIST or abs(known - self._shown_count) * 8 >= self._shown_count
-        return has_many_new or not any(each.loading for each in snapshots) or any(each.pending for each in snapshots)
+        loaded_count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
+        has_many_new = loaded_count < LONG_LIST or abs(loaded_count - self._shown_count) * 8 >= self._shown_count
+        return (
+            has_many_new
+            or not any(snapshot.loading for snapshot in snapshots)
+            or any(snapshot.pending for snapshot in snapshots)
+        )
 
     def take_all(self) -> list[Thread]:
         """Return all loaded threads, and count them as shown."""
@@ -170,7 +176,7 @@ class ThreadLoader:
     @property
     def is_loading(self) -> bool:
         """Return whether a response is still missing."""
-        return any(each.loading for each in self.snapshots)
+        return any(snapshot.loading for snapshot in self.snapshots)
 
     @property
     def loaded_count(self) -> int:

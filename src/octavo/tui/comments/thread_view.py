@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 _MAX_DRAFT_LINES = 4
-"""The most lines of a draft shown below a thread."""
+"""Maximum number of lines of a draft below a thread."""
 _MAX_QUOTE_LINES = 4
-"""The most lines of quoted block text shown above a thread."""
+"""Maximum number of lines of quoted block text above a thread."""
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
             self.post_message(self.Updated())
 
     def _lay_out_heading(self, comment: Comment, width: int) -> list[Line]:
-        """Return the lines that show where the thread is, and the text of its block."""
+        """Return the lines with the page of the thread and the text of its block."""
         styles, target = self._line_styles, comment.target
         lines = [Line(truncate([Piece(" "), Piece(self._title, styles.strong)], width))]
         text = " ".join((target.node.preview or "").split()) if target.node is not None else ""
@@ -303,12 +303,12 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
             body = lay_out(parse(text).blocks, text_width, styles, source=text).lines
         lines += [Line([Piece(" " * (indent + 2)), *line.pieces]) for line in body]
         if message.reactions:
-            reactions = "  ".join(f"{to_emoji(each.emoji)} {each.count}" for each in message.reactions)
+            reactions = "  ".join(f"{to_emoji(reaction.emoji)} {reaction.count}" for reaction in message.reactions)
             lines.append(Line([Piece(" " * (indent + 2)), Piece(reactions, styles.muted)]))
         return lines
 
     def _is_new(self, message: Comment | Reply) -> bool:
-        """Return whether others wrote a message after your last message in an open thread, as the inbox counts them."""
+        """Return whether the inbox counts a message as new: others wrote it after your last message in an open thread."""
         if self.comment is None or not self.comment.is_open_thread:
             return False
         me = self.shell.workspace.me.id if self.shell.workspace.me is not None else ""
@@ -322,15 +322,15 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
 
     def _lines_of_drafts(self, width: int) -> list[Line]:
         """Return the first lines of each draft in this thread. Pending comments are shown as messages."""
-        drafts = [each for each in self.target_drafts if each.draft_key]
+        drafts = [target_draft for target_draft in self.target_drafts if target_draft.draft_key]
         if not drafts:
             return []
         styles, lines = self._line_styles, []
-        for each in drafts:
-            text = " ".join((self.shell.session.drafts.get(each.draft_key) or "").split())
-            heading = "Your edit" if each.kind == "edit" else "Your reply"
+        for draft in drafts:
+            text = " ".join((self.shell.session.drafts.get(draft.draft_key) or "").split())
+            heading = "Your edit" if draft.kind == "edit" else "Your reply"
             heading, style = (
-                (f"{heading}, not saved yet", styles.error) if each.is_late else (f"{heading}, not sent", styles.note)
+                (f"{heading}, not saved yet", styles.error) if draft.is_late else (f"{heading}, not sent", styles.note)
             )
             head = [Piece(f"{styles.glyphs.pen} ", style), Piece(heading, style)]
             wrapped = wrap([Piece(text, styles.muted)], max(16, width - 3))

@@ -168,7 +168,10 @@ class Navigation(Vertical):
         )
         yield SpacesPane(spaces)
         pages = Tree(
-            id="pages", fold_depth=2, empty="This space has no pages yet.", hint="Press esc to go back to the spaces."
+            id="pages",
+            collapse_depth=2,
+            empty="This space has no pages yet.",
+            hint="Press esc to go back to the spaces.",
         )
         pages.set_context(
             "table of contents", _PAGES_HELP, "list.open", "page.edit", "comment.page", "page.history", "content.up"

@@ -435,7 +435,7 @@ class PageHistoryScreen(View):
                     self.shell.say(f"This diff does not contain the heading “{anchor}”.", tone="care")
             case links.ReusableContentLink() as target if (version := self.rows.item) is not None:
                 revisions = [version.at, self.space.ref if self._compared_with == "now" else version.before]
-                pages = [get_page_to_read(place, self.page_id) for place in revisions if place is not None]
+                pages = [get_page_to_read(ref, self.page_id) for ref in revisions if ref is not None]
                 sources = view.contents.deferred
                 shown = link_opening.show_reusable_content(self.shell, target, pages, sources, self._on_link_followed)
                 self.shell.background(shown)

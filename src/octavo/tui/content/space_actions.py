@@ -40,18 +40,18 @@ Action = Callable[[], object]
 
 
 def create(app: Shell, target: SpaceTarget) -> None:
-    """Ask whether to create a space or a collection, and where. Then show the form."""
+    """Ask for the kind and the location of the new item, then show its form."""
     at, collection = OrganizationRef(organization_id=target.organization.id), target.collection
     parents: list[Collection | None] = [collection] if collection is not None else []
     choices: list[Choice[Action]] = []
     for resource in (MANAGED_SPACES, COLLECTIONS):
         for parent in (*parents, None):
             location = "at the top level" if parent is None else f"in {title_of(parent)}"
-            off = target.why_not_add_to(parent) or ""
+            disabled_reason = target.why_not_add_to(parent) or ""
             values = {"at": at} if parent is None else {"at": at, "parent": parent.id}
-            resource_here = replace(resource, create_title=f"New {resource.singular} {location}")
-            open_form = partial(resource_forms.open_create_form, app, resource_here, values, target.on_created)
-            choices.append(Choice(open_form, resource_here.create_title, disabled_reason=off))
+            titled_resource = replace(resource, create_title=f"New {resource.singular} {location}")
+            open_form = partial(resource_forms.open_create_form, app, titled_resource, values, target.on_created)
+            choices.append(Choice(open_form, titled_resource.create_title, disabled_reason=disabled_reason))
     app.push_screen(Picker("Create", choices), _run)
 
 
@@ -91,14 +91,14 @@ def show_actions(app: Shell, target: SpaceTarget) -> None:
             Choice(lambda: app.background(_show_git_info(app, item)), "Git Sync", "show the connected repository"),
         ]
     if item is not None:
-        off = no_writes or target.why_not("transfer") or _why_no_transfer(app)
-        about = "with everything in the collection" if isinstance(item, Collection) else "with all its pages"
+        disabled_reason = no_writes or target.why_not("transfer") or _why_no_transfer(app)
+        detail = "with everything in the collection" if isinstance(item, Collection) else "with all its pages"
         choices.append(
             Choice(
                 partial(_choose_organization, app, target, item),
                 "Move to another organization",
-                about,
-                disabled_reason=off,
+                detail,
+                disabled_reason=disabled_reason,
             )
         )
     choices.append(
@@ -234,11 +234,13 @@ async def _import_into_request(app: Shell, space: Space, request: TargetRequest)
     with show_progress(app, f"Opening {request.title}…"):
         change_request = await target_request.ensure_started(app, request)
     if change_request is not None:
-        named = replace(request, change_request=change_request)
-        _show_import_form(app, space, change_request.ref(space.ref), named.title, named)
+        started_request = replace(request, change_request=change_request)
+        _show_import_form(app, space, change_request.ref(space.ref), started_request.title, started_request)
 
 
-def _show_import_form(app: Shell, space: Space, at: ContentRef, where: str, request: TargetRequest | None) -> None:
+def _show_import_form(
+    app: Shell, space: Space, at: ContentRef, target_title: str, request: TargetRequest | None
+) -> None:
     pages_before: set[str] = set()
 
     async def load_pages_before() -> None:
@@ -247,10 +249,12 @@ def _show_import_form(app: Shell, space: Space, at: ContentRef, where: str, requ
         except ApiError:
             return  # Without the page ids, no imported page is opened.
 
-    def on_sent(op: Operation[imports.Imported], answer: imports.Imported | None) -> None:
-        count = answer.imported_resources if answer is not None else 0
-        failed_count = answer.total_resources - count if answer is not None else 0
-        imported_label = f"Imported {plural(count, 'page') if answer is not None else 'the pages'} into {where}"
+    def on_sent(op: Operation[imports.Imported], imported: imports.Imported | None) -> None:
+        count = imported.imported_resources if imported is not None else 0
+        failed_count = imported.total_resources - count if imported is not None else 0
+        imported_label = (
+            f"Imported {plural(count, 'page') if imported is not None else 'the pages'} into {target_title}"
+        )
         failed_note = f" {plural(failed_count, 'page')} could not be read." if failed_count > 0 else ""
         app.say(f"{imported_label}.{failed_note}", tone="care" if failed_count > 0 else "done")
         if request is not None and request.change_request is not None:
@@ -271,7 +275,7 @@ def _show_import_form(app: Shell, space: Space, at: ContentRef, where: str, requ
         FormRequest(
             app,
             imports.Create,
-            title=f"Import pages into {where}",
+            title=f"Import pages into {target_title}",
             arguments={"at": at},
             draft_name=f"form import {space.id}",
             on_sent=on_sent,

@@ -52,7 +52,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
     browser_or_error = browser.NoBrowser(problem) if problem else browser.find(target.url, os.environ)
     is_mail = target.url.startswith("mailto:")
 
-    def decided(result: Confirmed | None) -> None:
+    def on_answer(result: Confirmed | None) -> None:
         if result is None:
             return
         if isinstance(browser_or_error, browser.Browser):
@@ -77,7 +77,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
         verb, warnings = "Copy link", [f"{browser_or_error.sentence} Copy the link instead.", *warnings]
     title = f"Email {target.host}?" if is_mail else f"Open {target.host}?"
     after = "\n".join(filter(None, warnings))
-    app.push_screen(_confirm_dialog(title, verb=verb, intro=_highlight_host(target), after=after), decided)
+    app.push_screen(_confirm_dialog(title, verb=verb, intro=_highlight_host(target), after=after), on_answer)
 
 
 def page_url(page: Page | None) -> str:

@@ -96,7 +96,7 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
     )
     exports[f"{scope} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=at)))
 
-    def chosen(choice: str | None) -> None:
+    def on_chosen(choice: str | None) -> None:
         if choice in stops:
             stops[choice].task.cancel()
         elif choice is not None:
@@ -107,7 +107,7 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
         for choice, each in stops.items()
     ]
     choices += [Choice(choice, choice, detail=export.title) for choice, export in exports.items()]
-    app.push_screen(Picker("Export", choices), chosen)
+    app.push_screen(Picker("Export", choices), on_chosen)
 
 
 def slug(title: str) -> str:
@@ -161,24 +161,24 @@ def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: st
     label = "Save to a new folder" if export.files else "Save to a file or folder"
     field = DialogField(label, initial, required_error="Enter a path.", is_path=True)
 
-    def decided(result: Confirmed | None) -> None:
+    def on_answer(result: Confirmed | None) -> None:
         if result is not None:
             _start(app, export, result.text)
 
     app.push_screen(
-        ConfirmDialog(f"Save {export.title}?", verb="Save", intro=export.intro, after=problem, field=field), decided
+        ConfirmDialog(f"Save {export.title}?", verb="Save", intro=export.intro, after=problem, field=field), on_answer
     )
 
 
 def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
-    def decided(result: Confirmed | None) -> None:
+    def on_answer(result: Confirmed | None) -> None:
         if result is not None:
             _start(app, export, str(path), replace=True)
         else:
             ask_for_path(app, export, path_text=short_path(path))
 
     intro = f"{path.name} already exists in {short_path(path.parent)}. The existing file will be replaced."
-    app.push_screen(ConfirmDialog("Replace the file?", verb="Replace", intro=intro), decided)
+    app.push_screen(ConfirmDialog("Replace the file?", verb="Replace", intro=intro), on_answer)
 
 
 def _start(app: Shell, export: Export, path_text: str, *, replace: bool = False) -> None:
@@ -253,7 +253,7 @@ def ask_for_file(
     folder = app.session.state.get_fact(_UPLOAD_FOLDER)
     initial = path_text or (folder if isinstance(folder, str) else "~/")
 
-    def decided(result: Confirmed | None) -> None:
+    def on_answer(result: Confirmed | None) -> None:
         if result is not None:
             app.background(_check_upload(app, title, kind, on_path, result.text))
 
@@ -262,7 +262,7 @@ def ask_for_file(
     )
     hint = _UPLOAD_HINTS.get(kind, "")
     app.push_screen(
-        ConfirmDialog(f"{title}: choose a file", verb="Choose", intro=hint, after=problem, field=field), decided
+        ConfirmDialog(f"{title}: choose a file", verb="Choose", intro=hint, after=problem, field=field), on_answer
     )
 
 

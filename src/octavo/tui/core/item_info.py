@@ -231,13 +231,13 @@ def _organization_details(organization: Organization) -> Iterator[tuple[str, obj
 def show_info(view: View) -> None:
     """Open the Info dialog for the selected item of a view. `enter` copies a detail."""
 
-    def chosen(value: str | None) -> None:
+    def on_chosen(value: str | None) -> None:
         if value:
             copy_text(view.shell, value, "Copied.")
 
     has_links = not view.shell.session.is_embedded
     view.shell.push_screen(
-        InfoScreen(view.selected_items, view, view.shell.session.offline.get, has_links=has_links), chosen
+        InfoScreen(view.selected_items, view, view.shell.session.offline.get, has_links=has_links), on_chosen
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -16,20 +15,13 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.filtering import ListFilter
 from octavo.tui.widgets.line_list import STILL_LOADING
 from octavo.tui.widgets.row_list import RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.short_texts import as_clause
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class ListFilter:
-    """A filter of a list, such as an author. At most one filter of each kind is active."""
-
-    kind: str
-    name: str
 
 
 N = TypeVar("N", bound=ListFilter)
@@ -64,14 +56,14 @@ class ActiveFilters(Generic[N]):
         if save is not None:
             choices.append(Choice(save, "Save this filter as a tab", group="SAVE"))
 
-        def chosen(choice: N | Callable[[], None] | None) -> None:
+        def on_chosen(choice: N | Callable[[], None] | None) -> None:
             if callable(choice):
                 choice()
             elif choice is not None:
                 others = (each for each in current if each.kind != choice.kind)
                 self.replace(*others, *(() if choice in current else (choice,)))
 
-        self._view.app.push_screen(Picker(title, choices, empty="You cannot filter this list."), chosen)
+        self._view.app.push_screen(Picker(title, choices, empty="You cannot filter this list."), on_chosen)
 
 
 class Preview:
@@ -177,7 +169,7 @@ class ListView(View, Generic[T]):
     def choose_list_order(self, title: str) -> None:
         """Ask for the sort order."""
 
-        def chosen(key: str | None) -> None:
+        def on_chosen(key: str | None) -> None:
             if key is not None:
                 self.list_order = key
                 self.shell.session.state.set_fact(self.ORDER_FACT, key)
@@ -186,7 +178,7 @@ class ListView(View, Generic[T]):
         choices = [
             Choice(key, name, right="now" if key == self.list_order else "") for key, name in self.LIST_ORDERS.items()
         ]
-        self.app.push_screen(Picker(title, choices, initial=self.list_order), chosen)
+        self.app.push_screen(Picker(title, choices, initial=self.list_order), on_chosen)
 
     def go_up(self) -> bool:
         """Move the focus from the preview to the list. Return False if the preview has no focus."""

@@ -1,4 +1,4 @@
-"""Drafts of page texts, from the moment the editor saves them until a change request has them.
+"""Drafts of page texts: texts that the editor saved and that are not in a change request yet.
 
 The names of editor files identify the page, so texts are found again after a crash.
 """
@@ -21,6 +21,7 @@ from octavo.api.text import Raw
 from octavo.lazy_import import lazy
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import Route
+from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note, with_line_ends_of
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _page_source = lazy("octavo.data.writes.content_writes:page_source")
 
 _NO_CHANGE_REQUEST = "-"
-"""Stands for a change request that does not exist yet. No id is as short as this."""
+"""Represents a change request that does not exist yet. Ids of change requests are longer."""
 
 
 @dataclass(frozen=True)
@@ -137,13 +138,6 @@ def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset
 
 async def recover_drafts(app: Shell, space: str, page: str) -> None:
     """Save the editor files that a crashed run left for a page as drafts. Raises NotSaved."""
-    from octavo.tui.terminal.external_editor import (  # lazy: finding no files does not need it
-        Edited,
-        delete_file,
-        read_back,
-        read_note,
-    )
-
     # An editor file that was opened from a draft is always saved, even if the text equals the page.
     draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space, page)}
     for path, place in _orphaned_files(app, space, page):
@@ -183,8 +177,6 @@ def editor_folder(app: Shell) -> Path:
 
 def restore_line_endings(before: str, after: str) -> str:
     """Return `after` with the line endings of `before`. Editors may add or remove a newline at the end."""
-    from octavo.tui.terminal.external_editor import with_line_ends_of  # lazy: few pages are edited
-
     after = with_line_ends_of(before, after)
     if not before.endswith("\n"):
         return after.removesuffix("\n").removesuffix("\r")
@@ -230,7 +222,7 @@ async def report_unsent_pages(app: Shell, session: Session) -> None:
         try:
             tree = await session.live.cached_or_fetch(content.ListPages(at=SpaceRef(space_id=space)))
         except ApiError:
-            count += len({page for at, page in drafts if at == space})  # Their titles are unknown, but they exist.
+            count += len({page for at, page in drafts if at == space})  # Pages without a known title are counted too.
             continue
         titles = {page.id: page.title or "Untitled" for page in tree.walk()}
         unsent = pages_with_drafts(app, space, [*titles, *(page for at, page in drafts if at == space)])

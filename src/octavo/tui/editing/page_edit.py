@@ -1,4 +1,4 @@
-"""Opens a page in the external editor and saves the text to a change request. Start at `PageEdit.start`."""
+"""Opens a page in the external editor and saves the text to a change request. `PageEdit.start` is the entry point."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class PageEdit:
     # Unsent drafts
 
     def _offer(self, drafts: tuple[PageDraft, ...], titles: list[str]) -> None:
-        """Ask what to do with unsent drafts."""
+        """Ask whether to continue, send or discard an unsent draft."""
         choices: list[Choice[Callable[[], Coroutine[Any, Any, None]]]] = []
         for draft, name in zip(drafts, titles, strict=True):
             group = f"Unsent draft from {long_age(draft.saved_at)} for {name}"
@@ -117,11 +117,11 @@ class PageEdit:
         note = "the draft will be kept" if len(drafts) == 1 else "the drafts will be kept"
         choices.append(Choice(self._open_new, "Start a new edit", f"from the current page ({note})", group="Or"))
 
-        def chosen(act: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
+        def on_chosen(act: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
             if act is not None:
                 self.app.background(act())
 
-        self.app.push_screen(Picker(self.title, choices), chosen)
+        self.app.push_screen(Picker(self.title, choices), on_chosen)
 
     async def _target_title(self, key: PageDraftKey) -> str:
         """Return the title of the change request of a draft, if it can be loaded."""
@@ -146,13 +146,13 @@ class PageEdit:
             await DialogDraft(self.app, draft.key.text).save("")
             self.on_end(None)
 
-        def decided(result: Confirmed | None) -> None:
+        def on_decided(result: Confirmed | None) -> None:
             if result is not None:
                 self.app.background(discard())
 
         warning = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. The page {self.title} itself will not change."
         self.app.push_screen(
-            ConfirmDialog(f"Discard your draft of {self.title}?", verb="Discard", intro=warning), decided
+            ConfirmDialog(f"Discard your draft of {self.title}?", verb="Discard", intro=warning), on_decided
         )
 
     async def _load_target(self, key: PageDraftKey) -> TargetRequest | None:
@@ -237,7 +237,7 @@ class PageEdit:
             self.send(key, target, mine)
             return
 
-        def decided(result: Confirmed | None) -> None:
+        def on_decided(result: Confirmed | None) -> None:
             if result is not None:
                 self.send(key, target, mine)
             else:
@@ -249,7 +249,9 @@ class PageEdit:
             f"The text still contains {conflicts}, marked with <<<<<<<, =======, and >>>>>>>. "
             "If you send the text, readers will see both versions after the merge."
         )
-        self.app.push_screen(ConfirmDialog(f"Send {self.title} with conflicts?", verb="Send", intro=warning), decided)
+        self.app.push_screen(
+            ConfirmDialog(f"Send {self.title} with conflicts?", verb="Send", intro=warning), on_decided
+        )
 
     # Sending
 

@@ -82,7 +82,9 @@ def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[
     if slug and "slug" not in errors:
         if not _SLUG.fullmatch(slug):
             errors["slug"] = "Use only letters, digits, and hyphens. Example: first-steps"
-        elif twin := next((each for each in _siblings(tree, page) if fold(each.slug or "") == fold(slug)), None):
+        elif twin := next(
+            (sibling for sibling in _siblings(tree, page) if fold(sibling.slug or "") == fold(slug)), None
+        ):
             errors["slug"] = f"“{twin.title or 'Untitled'}” at this level already uses this slug."
     if icon and "icon" not in errors:
         if not _ICON.fullmatch(icon):

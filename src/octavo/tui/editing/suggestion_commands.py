@@ -67,7 +67,9 @@ async def apply_suggestions(
     """Apply all suggestions whose blocks were not edited in the meantime, in a single edit. The result is `changed` if
     there is no such suggestion."""
     try:
-        old_sources = {each: await _old_source(live, at, each) for each in suggested_texts}
+        old_sources = {
+            suggested_text: await _old_source(live, at, suggested_text) for suggested_text in suggested_texts
+        }
         for _ in range(_MAX_ATTEMPTS):
             change_request = await live.send(change_requests.Get(at=at))
             if change_request.status not in ("draft", "open") or change_request.revision is None:
@@ -119,18 +121,22 @@ async def _apply_to_pages(
     before: dict[str, Raw] = {}
     after: dict[str, Raw] = {}
     fates: list[tuple[SuggestedText, Literal["applied", "same", "changed", "gone"]]] = []
-    for each in suggested_texts:
-        if each.page not in after:
-            source = await page_source(live, revision_ref(at, revision), each.page)
+    for suggested_text in suggested_texts:
+        if suggested_text.page not in after:
+            source = await page_source(live, revision_ref(at, revision), suggested_text.page)
             if source is None:
-                fates.append((each, "gone"))
+                fates.append((suggested_text, "gone"))
                 continue
-            before[each.page] = after[each.page] = source
+            before[suggested_text.page] = after[suggested_text.page] = source
         result = await asyncio.to_thread(
-            apply_suggestion, after[each.page].text, each.block_key, old_sources[each], each.text
+            apply_suggestion,
+            after[suggested_text.page].text,
+            suggested_text.block_key,
+            old_sources[suggested_text],
+            suggested_text.text,
         )
-        after[each.page] = Raw(result.text)
-        fates.append((each, result.kind))
+        after[suggested_text.page] = Raw(result.text)
+        fates.append((suggested_text, result.kind))
     written = [page for page in after if after[page] != before[page]]
     return SuggestionOutcome(
         tuple(fates), {page: before[page] for page in written}, {page: after[page] for page in written}
@@ -160,7 +166,7 @@ def suggested_texts(thread: Comment, message: Comment | Reply) -> tuple[Suggeste
     if page is None or node is None:
         return ()
     texts = find_suggestions(message.body.text)
-    return tuple(SuggestedText(page.id, node.id, thread.target.revision, each.text) for each in texts)
+    return tuple(SuggestedText(page.id, node.id, thread.target.revision, text.text) for text in texts)
 
 
 def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
@@ -190,7 +196,7 @@ def apply_to_page(app: Shell, at: Discussion, thread: Comment, message: Comment 
     page = thread.target.page
     title = (page.title if page is not None else None) or "the page"
 
-    async def sending() -> SendResult[SuggestionOutcome]:
+    async def send() -> SendResult[SuggestionOutcome]:
         result = await apply_suggestions(app.session.live, at, texts)
         if result.kind != "changed" or result.result is None:
             return (
@@ -211,7 +217,7 @@ def apply_to_page(app: Shell, at: Discussion, thread: Comment, message: Comment 
     _send(
         app,
         at,
-        sending,
+        send,
         "apply the suggestion",
         f"Applied the suggestion to {title}. Press d to resolve the thread, or D to reply and resolve.",
     )
@@ -219,22 +225,22 @@ def apply_to_page(app: Shell, at: Discussion, thread: Comment, message: Comment 
 
 def apply_all_suggestions(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:
     """Ask for confirmation, then apply the suggestions in all threads of a page."""
-    suggested = [(thread, each) for thread in threads for each in suggested_texts(thread, thread)]
+    suggested = [(thread, suggested_text) for thread in threads for suggested_text in suggested_texts(thread, thread)]
 
     def line(thread: Comment, wording: SuggestedText) -> str:
         text = " ".join(wording.text.split()) or "(deletes the block)"
         return f"• {thread.posted_by.name}: {text if len(text) <= 70 else text[:69] + '…'}"
 
-    async def sending() -> SendResult[SuggestionOutcome]:
+    async def send() -> SendResult[SuggestionOutcome]:
         result = await apply_suggestions(app.session.live, at, [wording for _, wording in suggested])
         if result.result is None:
             return SendResult(result.kind, f"Could not apply the suggestions: {result.message}")
         summary = _summary(result.result)
         return SendResult("done", summary, result.result) if result.kind == "done" else SendResult("refused", summary)
 
-    def decided(result: Confirmed | None) -> None:
+    def on_decided(result: Confirmed | None) -> None:
         if result is not None:
-            _send(app, at, sending, f"apply {plural(len(suggested), 'suggestion')}", "")
+            _send(app, at, send, f"apply {plural(len(suggested), 'suggestion')}", "")
 
     app.push_screen(
         ConfirmDialog(
@@ -243,7 +249,7 @@ def apply_all_suggestions(app: Shell, at: ChangeRequestRef, title: str, threads:
             intro="\n".join(line(*each) for each in suggested),
             after="Suggestions for blocks that were edited in the meantime will be skipped. You can undo the changes by pressing u.",
         ),
-        decided,
+        on_decided,
     )
 
 
@@ -262,11 +268,11 @@ def _summary(outcome: SuggestionOutcome) -> str:
     return " ".join(sentences)
 
 
-def _send(app: Shell, at: ChangeRequestRef, sending: Sending, action: str, message: str) -> None:
+def _send(app: Shell, at: ChangeRequestRef, send: Sending, action: str, message: str) -> None:
     live = app.session.live
     app.writes.send(
         action,
-        sending(),
+        send(),
         message=message,
         make_undo=lambda outcome: DirectUndo(
             "undo the suggested change", lambda: revert_suggestions(live, at, outcome), "Undid the suggested change."
@@ -284,9 +290,9 @@ def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, suggested: Sugge
         edit = PageEdit(app, at.space, suggested.page, title, change_request)
         await edit.open_changed(lambda page: with_conflict_markers(page, suggested.block_key, suggested.text))
 
-    def decided(result: Confirmed | None) -> None:
+    def on_decided(result: Confirmed | None) -> None:
         if result is not None:
             app.background(open_it())
 
     intro = "The block changed after the suggestion was made. Your editor shows both versions between conflict markers."
-    app.push_screen(ConfirmDialog(f"Resolve the conflict in {title}?", verb="Open editor", intro=intro), decided)
+    app.push_screen(ConfirmDialog(f"Resolve the conflict in {title}?", verb="Open editor", intro=intro), on_decided)

@@ -1,4 +1,4 @@
-"""The change request that receives an edit: the user chooses it, and the text of a page is merged and saved to it."""
+"""Chooses the change request that receives an edit, and merges and saves the text of a page to it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def new_request_target(space: SpaceRef, subject: str) -> TargetRequest:
 async def choose_target(
     app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetRequest], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask for the change request that receives an edit, then call `on_choice`. The choices are the last used change request,
+    """Ask for the change request that receives an edit, then call `on_choice`. The choices are the change request used last,
     a new one, and other open change requests of the user. If only a new one is possible, the user is not asked. Returns
     when `on_choice` is done or the dialog is open."""
     new_target = new_request_target(space, subject)
@@ -74,19 +74,21 @@ async def choose_target(
         await on_choice(new_target)
         return
 
-    def choice(each: ChangeRequest, group: str) -> Choice[TargetRequest]:
-        target = TargetRequest(space, change_request=each)
-        return Choice(target, f"#{each.number} {each.title}", _status(app, each), group=group)
+    def choice(change_request: ChangeRequest, group: str) -> Choice[TargetRequest]:
+        target = TargetRequest(space, change_request=change_request)
+        return Choice(
+            target, f"#{change_request.number} {change_request.title}", _status(app, change_request), group=group
+        )
 
     choices = [choice(last, "Last used")] if last is not None else []
     choices.append(Choice(new_target, "New change request", f"“{new_target.subject}”", group="Or" if choices else ""))
     choices += [choice(each, "Your other open change requests" if last is not None else "Or") for each in others]
 
-    def chosen(target: TargetRequest | None) -> None:
+    def on_chosen(target: TargetRequest | None) -> None:
         if target is not None:
             app.background(on_choice(target))
 
-    app.push_screen(Picker("Choose a change request", choices), chosen)
+    app.push_screen(Picker("Choose a change request", choices), on_chosen)
 
 
 async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:
@@ -108,8 +110,10 @@ async def _own_open(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
     if me is None:
         return []
     lists = [change_requests.List(at=space, status=status, creator=me.id, limit=100) for status in UNDECIDED]
-    found = [each for page in await asyncio.gather(*map(app.session.live.fetch, lists)) for each in page.items]
-    return sorted(found, key=lambda each: each.updated_at.timestamp() if each.updated_at else 0.0, reverse=True)
+    own_requests = [item for page in await asyncio.gather(*map(app.session.live.fetch, lists)) for item in page.items]
+    return sorted(
+        own_requests, key=lambda request: request.updated_at.timestamp() if request.updated_at else 0.0, reverse=True
+    )
 
 
 def _status(app: Shell, change_request: ChangeRequest) -> str:
@@ -159,7 +163,7 @@ class PageOutcome:
 
     kind: Literal["sent", "merged", "same", "conflict", "gone", "refused", "unknown"]
     """`merged`: saved together with edits of other people. `same`: the page already has the text. `conflict`: other
-    people edited the same places. `gone`: the page does not exist any more."""
+    people edited the same text. `gone`: the page does not exist any more."""
     message: str = ""
     revision: str = ""
     """Latest revision of the change request."""

@@ -1,4 +1,4 @@
-"""Adds, renames, moves and deletes pages in a change request. Start at `TreeEdit.menu`."""
+"""Adds, renames, moves and deletes pages in a change request. `TreeEdit.menu` is the entry point."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TreeEdit:
     """Called with the change request after the edit was saved."""
 
     def menu(self) -> None:
-        """Ask what to do with the page."""
+        """Open a menu with the edits of the page."""
         choices: list[Choice[MenuAction]] = [
             Choice(self.rename, "Rename", "change the title"),
             Choice(self.move, "Move", "change the position or the parent page"),
@@ -71,11 +71,11 @@ class TreeEdit:
             Choice(self.delete, "Delete", "delete the page and all its subpages"),
         ]
 
-        def chosen(act: MenuAction | None) -> None:
+        def on_chosen(act: MenuAction | None) -> None:
             if act is not None:
                 self.app.background(act())
 
-        self.app.push_screen(Picker(self.title, choices), chosen)
+        self.app.push_screen(Picker(self.title, choices), on_chosen)
 
     async def rename(self) -> None:
         """Ask for a new title, then rename the page."""
@@ -124,7 +124,7 @@ class TreeEdit:
         old_title = page.title if page is not None else self.title
         draft = DialogDraft(self.app, f"title {self.space.space_id} {self.page}", old_title)
 
-        def renamed(title: str) -> None:
+        def on_renamed(title: str) -> None:
             if title == old_title:
                 self.app.say("The page already has this title.")
                 draft.delete()
@@ -134,7 +134,7 @@ class TreeEdit:
                     self._write(loaded, change, f"rename {old_title}", f"Renamed {old_title} to {title}", draft)
                 )
 
-        self._ask_title(f"New title for {old_title}", "Rename", draft, renamed)
+        self._ask_title(f"New title for {old_title}", "Rename", draft, on_renamed)
 
     def _details(self, loaded: LoadedTree, errors: Mapping[str, str] = MappingProxyType({})) -> None:
         """Open the form. `errors` contains the error messages of the server for the values in the draft, by field."""
@@ -153,7 +153,7 @@ class TreeEdit:
             refused=errors,
         )
 
-        def decided(result: Confirmed | None) -> None:
+        def on_decided(result: Confirmed | None) -> None:
             if result is None:
                 return
             change = page_form.page_update(page, form.confirmed_values)
@@ -181,7 +181,7 @@ class TreeEdit:
                 self._write(loaded, change, "change the page details", message, draft, show_refusal=show_refusal)
             )
 
-        self.app.push_screen(form, decided)
+        self.app.push_screen(form, on_decided)
 
     def _insert(self, loaded: LoadedTree) -> None:
         draft = DialogDraft(self.app, f"title {self.space.space_id}")
@@ -242,7 +242,7 @@ class TreeEdit:
         page = loaded.tree.find(self.page)
         subpages = sum(1 for _ in page.walk()) - 1 if page is not None else 0
 
-        def decided(result: Confirmed | None) -> None:
+        def on_decided(result: Confirmed | None) -> None:
             if result is not None:
                 self.app.background(
                     self._write(loaded, DeletePage(page=self.page), f"delete {self.title}", f"Deleted {self.title}")
@@ -262,7 +262,7 @@ class TreeEdit:
                 word=str(subpages) if subpages else "",
                 word_reason=f"{subpages_note} Type {subpages} to confirm." if subpages else "",
             ),
-            decided,
+            on_decided,
         )
 
     def _ask_title(self, title: str, verb: str, draft: DialogDraft, on_title: Callable[[str], None]) -> None:
@@ -275,11 +275,11 @@ class TreeEdit:
             save_draft_now=draft.autosave_now,
         )
 
-        def decided(result: Confirmed | None) -> None:
+        def on_decided(result: Confirmed | None) -> None:
             if result is not None:
                 on_title(result.text)
 
-        self.app.push_screen(ConfirmDialog(title, verb=verb, field=field), decided)
+        self.app.push_screen(ConfirmDialog(title, verb=verb, field=field), on_decided)
 
     # Sending
 

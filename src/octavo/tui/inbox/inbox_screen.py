@@ -58,7 +58,7 @@ _LIST_KEYBAR = (
 _STATUS_INTERVAL = 5.0
 """Seconds between two updates of “updated 5s ago” in the status line."""
 _MIN_PREVIEW_LINES = 30
-"""Minimum height in lines of a narrow terminal for the preview below the list. A lower inbox starts without preview."""
+"""Minimum height in lines of a narrow terminal that shows the preview below the list."""
 _EMPTY_MESSAGE = "Nothing needs your attention."
 
 
@@ -112,7 +112,7 @@ def _save_filter(view: InboxScreen) -> None:
     """Copy the settings that save the filters as a tab. Octavo does not edit the settings file itself."""
     reasons = REASON_TABS[view.sections.current][1] if view.sections.current in REASON_TABS else ()
     settings = view.shell.settings
-    taken_names = [each.name for each in settings.inbox_filters]
+    taken_names = [saved_tab.name for saved_tab in settings.inbox_filters]
     lines, unsupported = tab_settings(view.narrowing.filters, view.rows.query_text.strip(), reasons, taken_names)
     names = " and ".join(unsupported)
     if not lines:
@@ -218,7 +218,9 @@ class InboxScreen(ListView[InboxRow]):
             empty=_EMPTY_MESSAGE,
             id="inbox",
         )
-        saved_tabs = [Section(f"own {each.name}", each.name) for each in self.shell.settings.inbox_filters]
+        saved_tabs = [
+            Section(f"own {saved_tab.name}", saved_tab.name) for saved_tab in self.shell.settings.inbox_filters
+        ]
         fixed_tabs = (
             Section("all", "To do"),
             *(Section(key, name) for key, (name, _) in REASON_TABS.items()),
@@ -266,7 +268,7 @@ class InboxScreen(ListView[InboxRow]):
             row.key: f"until {row_commands.snooze_end_label(until, now)}" for row, until in self.marked_rows.snoozed
         }
         self.sections.sections = tuple(
-            Section(each.key, each.name, len(self.rows_of_tab(each.key))) for each in self.sections.sections
+            Section(section.key, section.name, len(self.rows_of_tab(section.key))) for section in self.sections.sections
         )
         self.redraw_list()
 
@@ -276,14 +278,16 @@ class InboxScreen(ListView[InboxRow]):
             self.row_preview.show(self.rows.item)
             return
         tab_rows = self.rows_of_tab(self.sections.current)
-        shown = tabs.sort_rows(tabs.filter_rows(tab_rows, self.narrowing.filters), self.list_order, self.space_title)
-        self._row_renderer.headings = tabs.headings(shown, self.list_order, self.space_title)
+        visible_rows = tabs.sort_rows(
+            tabs.filter_rows(tab_rows, self.narrowing.filters), self.list_order, self.space_title
+        )
+        self._row_renderer.headings = tabs.headings(visible_rows, self.list_order, self.space_title)
         self._row_renderer.order = self.list_order
         self._set_empty_message()
         is_at_top = self.snapshot.is_first and self.rows.cursor == 0
-        self.rows.show(shown)
-        if is_at_top and shown:
-            self.rows.go_to(shown[0].key)  # The cursor was not moved by the user, so it stays on the first row.
+        self.rows.show(visible_rows)
+        if is_at_top and visible_rows:
+            self.rows.go_to(visible_rows[0].key)  # The cursor was not moved by the user, so it stays on the first row.
         if self.pending_selection is not None:
             self._select_pending()
         snapshot = self.snapshot
@@ -359,7 +363,7 @@ class InboxScreen(ListView[InboxRow]):
             self.show_location("Inbox")
             return
         snapshot = self.snapshot
-        tab = next((each.name for each in self.sections.sections if each.key == self.sections.current), "")
+        tab = next((section.name for section in self.sections.sections if section.key == self.sections.current), "")
         parts = ["Inbox", tab, *self.narrowing.names, self.rows.counts.summary, self.LIST_ORDERS[self.list_order]]
         if self.selected_rows:
             parts.append(f"{len(self.selected_rows)} selected")
@@ -467,7 +471,7 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def is_as_at_start(self) -> bool:
-        """Whether the screen looks as it does after the start of Octavo."""
+        """True if the screen looks as it does after the start of Octavo."""
         is_changed = any(notices.display for notices in self.query(Notices)) or self.rows.has_filter
         return self.sections.current == "all" and not (is_changed or self.narrowing.filters or self.preview.has_focus)
 

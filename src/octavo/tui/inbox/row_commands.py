@@ -37,7 +37,7 @@ class SelectedRows:
     rows: tuple[InboxRow, ...]
     feed: InboxFeed
     is_removed: bool
-    """Whether the rows are done or snoozed."""
+    """True if the rows are done or snoozed."""
     before_removal: Callable[[], None]
     """Called before the rows leave the list."""
     after_undo: Callable[[InboxRow], None]
@@ -85,7 +85,7 @@ def snooze(app: Shell, selected: SelectedRows) -> None:
     if selected.is_removed:
         choices.append(Choice("back", "Move back to the inbox now"))
 
-    def chosen(until: SnoozeEnd | None) -> None:
+    def on_chosen(until: SnoozeEnd | None) -> None:
         if until == "back":
             _move_back(app, selected)
         elif until is not None:
@@ -94,7 +94,7 @@ def snooze(app: Shell, selected: SelectedRows) -> None:
     row = selected.rows[0]
     noun = "this thread" if isinstance(row.target, ThreadRef) else row.title
     title = f"Snooze {plural(len(selected.rows), 'item') if len(selected.rows) > 1 else noun}"
-    app.push_screen(Picker(title, choices), chosen)
+    app.push_screen(Picker(title, choices), on_chosen)
 
 
 def _snooze_until(app: Shell, selected: SelectedRows, until: datetime | None) -> None:
@@ -241,14 +241,14 @@ def discard(app: Shell, selected: SelectedRows) -> None:
         except NotSaved as error:
             app.say(f"Could not discard the change: {error}", tone="failed")
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
             selected.before_removal()
             app.background(discard_entries())
             discard_drafts()
 
     title = f"Discard {plural(len(entries), 'change')}?" if len(entries) > 1 else "Discard this change?"
-    app.push_screen(ConfirmDialog(title, verb="Discard", intro="\n".join(titles), after=consequence), decided)
+    app.push_screen(ConfirmDialog(title, verb="Discard", intro="\n".join(titles), after=consequence), on_decided)
 
 
 def _shortened(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The rows of the inbox, the preview of a row with its reasons and its change request, thread or draft, and the text of an empty inbox."""
+"""The rows of the inbox, the preview of a row, and the text of an empty inbox."""
 
 from __future__ import annotations
 
@@ -147,9 +147,9 @@ class RowPreview(Vertical):
             self.summary.show(request, SpaceRef(space_id=request.space))
         elif comment is not None and isinstance(row.target, ThreadRef):
             self._show_pane(row, "thread")
-            shown = self.thread.comment
+            shown_comment = self.thread.comment
             # Not shown again if it is the same thread: the preview may have loaded a newer version.
-            if shown is None or shown.id != comment.id:
+            if shown_comment is None or shown_comment.id != comment.id:
                 self.thread.show(row.target.at, comment, title=row.context)
         else:
             self._show_text(row)
@@ -235,7 +235,7 @@ def reason_lines(row: InboxRow, width: int) -> Content:
     age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")
     sign_text, width = Content.styled(f"{sign} ", style), max(width, 12)
     line = sign_text + first.truncate(max(1, width - sign_text.cell_length - age.cell_length), ellipsis=True) + age
-    return Content("\n").join([line, *((Content("  ") + each).truncate(width, ellipsis=True) for each in others)])
+    return Content("\n").join([line, *((Content("  ") + other).truncate(width, ellipsis=True) for other in others)])
 
 
 def _key_hints(*keys: tuple[str, str]) -> Content:

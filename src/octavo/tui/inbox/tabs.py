@@ -13,7 +13,7 @@ from octavo.api.folding import fold
 from octavo.data.inbox import HEADINGS, REASONS, InboxRow, Reason, ThreadRef, WriteRef
 from octavo.data.inbox_marks import MarkedRows
 from octavo.settings import LONGEST_NAME
-from octavo.tui.core.list_view import ListFilter
+from octavo.tui.widgets.filtering import ListFilter
 from octavo.tui.widgets.row_list import RowHeading
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -110,17 +110,17 @@ def available_filters(
 ) -> list[tuple[RowFilter, int]]:
     """Return the filters that can be added, with the number of rows that match. Filters without effect are omitted."""
     filters = []
-    for each in _all_filters(rows, unread, space_title):
-        candidates = filter_rows(rows, [other for other in active if other.kind != each.kind])
-        count = sum(map(each.matches, candidates))
-        if each not in active and 0 < count < len(candidates):
-            filters.append((each, count))
+    for candidate in _all_filters(rows, unread, space_title):
+        others_applied = filter_rows(rows, [other for other in active if other.kind != candidate.kind])
+        count = sum(map(candidate.matches, others_applied))
+        if candidate not in active and 0 < count < len(others_applied):
+            filters.append((candidate, count))
     return filters
 
 
 def filter_rows(rows: Iterable[InboxRow], filters: Sequence[RowFilter]) -> list[InboxRow]:
     """Return the rows that match all filters."""
-    return [row for row in rows if all(each.matches(row) for each in filters)]
+    return [row for row in rows if all(active.matches(row) for active in filters)]
 
 
 def reason_filter(reason: Reason) -> RowFilter:
@@ -152,12 +152,12 @@ def tab_settings(
 ) -> tuple[str, list[str]]:
     """Return the lines for a tab with the given filters, and the names of the filters that settings cannot express.
 
-    The lines are empty if settings can express none of the filters. `taken_names`: names of other tabs.
+    The lines are empty if settings can express none of the filters. `taken_names` are the names of other tabs.
     """
-    filters_by_kind = {each.kind: each for each in filters}
+    filters_by_kind = {active.kind: active for active in filters}
     reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)
     space = filters_by_kind["Space"].value if "Space" in filters_by_kind else ""
-    unsupported = [each.name for each in filters if each.kind not in ("Reason", "Space")]
+    unsupported = [active.name for active in filters if active.kind not in ("Reason", "Space")]
     lines = [
         f"reasons = [{', '.join(map(_quoted, reason_names))}]" if reason_names else "",
         f"space = {_quoted(space)}" if space else "",
@@ -165,7 +165,7 @@ def tab_settings(
     ]
     if not any(lines):
         return "", unsupported
-    name_parts = [*(each.name for each in filters if each.name not in unsupported), query]
+    name_parts = [*(active.name for active in filters if active.name not in unsupported), query]
     name = _free_name(" ".join(filter(None, name_parts)) or " or ".join(reason_names), taken_names)
     return "\n".join([f"[inbox.{_quoted(name)}]", *filter(None, lines)]) + "\n", unsupported
 

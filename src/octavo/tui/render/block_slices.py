@@ -216,10 +216,10 @@ def unmerge_cells(table: Block) -> Block:
     if not any("rowspan" in cell.attrs for row in table.children for cell in row.children if cell.attrs):
         return table
     lines = zip(table.children, cells_by_column(table.children), strict=True)
-    return table._replace(children=tuple(_with_cells(row, map(_unmerged, line)) for row, line in lines))
+    return table._replace(children=tuple(_with_cells(row, map(_without_spans, line)) for row, line in lines))
 
 
-def _unmerged(cell: Block | None) -> Block:
+def _without_spans(cell: Block | None) -> Block:
     """Return a cell without its row and column spans, or an empty cell for None."""
     if cell is None:
         return Block("cell")

@@ -122,7 +122,7 @@ class AsyncCache(Generic[K, V]):
             while self._requested and not (found and time.monotonic() - started > BATCH_SECONDS):
                 key = next(iter(self._requested))
                 (result,) = await asyncio.gather(self._load(key), return_exceptions=True)
-                value = self._known[key] = run_guarded(partial(_got, result), lambda: None)
+                value = self._known[key] = run_guarded(partial(_result_or_raise, result), lambda: None)
                 self._requested.pop(key, None)
                 found = found or value is not None
         finally:
@@ -132,7 +132,7 @@ class AsyncCache(Generic[K, V]):
         return found
 
 
-def _got(result: V | BaseException | None) -> V | None:
+def _result_or_raise(result: V | BaseException | None) -> V | None:
     """Return a result, or raise the exception that loading ended with."""
     if isinstance(result, BaseException):
         raise result

@@ -172,7 +172,7 @@ class _FormulaLayout:
                 while out and out[-1].text.isspace():
                     out.pop()
                 under, over = self._read_scripts(items, item)
-                out.append(self._scripted_box(out.pop() if out else EMPTY_BOX, under, over))
+                out.append(self._box_with_scripts(out.pop() if out else EMPTY_BOX, under, over))
             else:
                 out.append(self._part_box(item, items, out))
         return join_boxes(out)
@@ -186,7 +186,7 @@ class _FormulaLayout:
                 return self._group_box(part.parts)
             case LatexEnvironment():
                 return self.grid(part.parts, part.name)
-        return _spaced_sign(" " if part.isspace() or part in "&~" else "′" if part == "'" else part)
+        return _sign_with_spaces(" " if part.isspace() or part in "&~" else "′" if part == "'" else part)
 
     def _group_box(self, parts: LatexParts) -> FormulaBox:
         """Return an argument or a group."""
@@ -198,7 +198,7 @@ class _FormulaLayout:
         if name in _STACKED_OPERATORS or _command_name(items.upcoming) == "limits":
             return self._operator_box(name, given, items)
         if name == "left":
-            return self._bracketed_box(items)
+            return self._box_in_brackets(items)
         if name in _IGNORED or name == "right":
             return EMPTY_BOX
         if name in _BLANK_COMMANDS:
@@ -216,10 +216,10 @@ class _FormulaLayout:
         match name:
             case "sqrt":
                 degree = self._group_box(given[0]).text.translate(SUPERSCRIPTS) if len(given) > 1 else ""
-                is_short = not inside.is_tall and _parenthesized(inside.text) == inside.text
+                is_short = not inside.is_tall and _with_parentheses(inside.text) == inside.text
                 if self._is_stacked and not is_short:
                     return formula_boxes.add_root(degree, inside)
-                return FormulaBox((f"{degree}√{_parenthesized(inside.text)}",))
+                return FormulaBox((f"{degree}√{_with_parentheses(inside.text)}",))
             case "mathbb":
                 return FormulaBox((fmt_math_text_style(inside.text, "doublestruck"),))
             case "tag" | "pmod":
@@ -238,7 +238,7 @@ class _FormulaLayout:
             case "xleftarrow":
                 return FormulaBox((f" ←{inside.text}─ ",))
             case "not":
-                return _spaced_sign(normalize("NFC", inside.text[:1] + "\u0338") + inside.text[1:])
+                return _sign_with_spaces(normalize("NFC", inside.text[:1] + "\u0338") + inside.text[1:])
             case "underline" | "cancel" | "boxed" | "fbox":
                 return inside
         if name in _ACCENTS:
@@ -256,7 +256,7 @@ class _FormulaLayout:
         """Return the character of a command, or its name, separated from adjacent letters."""
         sign = command_sign(name)
         if len(sign) < 2 or not sign.isalpha():
-            return _spaced_sign(sign)
+            return _sign_with_spaces(sign)
         aside = " " if before and before[-1].text[-1:].isalnum() else ""
         behind = "" if items.upcoming == "" or (isinstance(items.upcoming, str) and items.upcoming in "^_(),") else " "
         return FormulaBox((f"{aside}{sign}{behind}",))
@@ -275,12 +275,12 @@ class _FormulaLayout:
         if items.upcoming in ("^", "_"):
             under, over = self._read_scripts(items, items.read_next())
             if not self._is_stacked or aside:
-                return self._scripted_box(core, under, over)
+                return self._box_with_scripts(core, under, over)
             parts = [each for each in (over, core, under) if each is not None]
             return join_boxes([formula_boxes.stack(parts, 0 if over is None else 1), FormulaBox((" ",))])
         return core if "brace" in name else join_boxes([core, FormulaBox((" ",))])
 
-    def _bracketed_box(self, items: _PartReader) -> FormulaBox:
+    def _box_in_brackets(self, items: _PartReader) -> FormulaBox:
         """Return the parts between `\\left` and `\\right`."""
         left = self._read_delimiter(items)
         inside = self.row(items, until="right")
@@ -311,7 +311,7 @@ class _FormulaLayout:
                 return found.get("_"), found.get("^")
             sign = items.read_next()
 
-    def _scripted_box(self, base: FormulaBox, under: FormulaBox | None, over: FormulaBox | None) -> FormulaBox:
+    def _box_with_scripts(self, base: FormulaBox, under: FormulaBox | None, over: FormulaBox | None) -> FormulaBox:
         if self._is_stacked:
             return formula_boxes.add_scripts(base, under, over)
         text = base.text.rstrip() if base.text.strip() else base.text
@@ -341,10 +341,10 @@ class _FormulaLayout:
             )
             else ""
         )
-        return FormulaBox((f"{_parenthesized(over.text)}/{_parenthesized(under.text)}{apart}",))
+        return FormulaBox((f"{_with_parentheses(over.text)}/{_with_parentheses(under.text)}{apart}",))
 
 
-def _spaced_sign(sign: str) -> FormulaBox:
+def _sign_with_spaces(sign: str) -> FormulaBox:
     return FormulaBox((f" {sign} " if sign in _SPACED_SIGNS else sign,))
 
 
@@ -366,5 +366,5 @@ def _plain_text(parts: LatexParts) -> str:
     return out
 
 
-def _parenthesized(text: str) -> str:
+def _with_parentheses(text: str) -> str:
     return text if _UNAMBIGUOUS.fullmatch(text) else f"({text})"

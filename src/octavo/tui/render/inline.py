@@ -130,7 +130,7 @@ def _render_run(
         return special
     if "kbd" in run.marks:
         return [Piece(non_breaking(f" {text} ", styles), styles.chip, spot)]
-    text, style = _scripted(run, text, styles, _run_style(run, styles, background))
+    text, style = _with_script_letters(run, text, styles, _run_style(run, styles, background))
     if run.kind == "mention":
         text = text.removesuffix(".md")
     if run.link is None:
@@ -191,7 +191,7 @@ def _run_style(run: Run, styles: Styles, background: Style) -> Style:
     return style
 
 
-def _scripted(run: Run, text: str, styles: Styles, style: Style) -> tuple[str, Style]:
+def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> tuple[str, Style]:
     """Return the text of a run with its style. Superscript and subscript are drawn with small characters."""
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):

@@ -37,7 +37,7 @@ _LATIN_WORDS = re.compile(r"[^ ]+ *| +")
 _ITEM = re.compile(r"^ *(?:[•*]|\d{1,3}\.) ", re.MULTILINE)
 _WORD_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u2013\u2014](?=[^\W\d_]{2})")
 _HYPHENATED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\W\d_]+)+[^\w/@=:\\]*")
-"""A compound word with hyphens or dashes. Command line options, file names and addresses are not compound words."""
+"""A compound word with hyphens or dashes. Command line options, file names and URLs are not compound words."""
 _BREAK_SIGNS = r"[/\-_.?&=,:;#]+|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
 _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(])")

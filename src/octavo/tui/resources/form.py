@@ -116,11 +116,11 @@ class FormDialog(Dialog[None]):
             with VerticalScroll(classes="form--body", can_focus=False):
                 yield Static(safe_lines(self.state.form.intro), classes="form--intro")
                 group = ""
-                for each in self.state.fields:
-                    if each.group != group and each.group:
-                        yield Static(safe(each.group), classes="form--group")
-                    group = each.group
-                    yield self._rows[each.name]
+                for field in self.state.fields:
+                    if field.group != group and field.group:
+                        yield Static(safe(field.group), classes="form--group")
+                    group = field.group
+                    yield self._rows[field.name]
             yield ChangingText(classes="form--about")
             yield ChangingText(classes="form--why")
             with Horizontal(classes="form--buttons"):
@@ -155,9 +155,9 @@ class FormDialog(Dialog[None]):
             return
         frame, fields_container = self.query_one(DialogFrame), self.query_one(".form--body")
         other_height = sum(
-            each.outer_size.height + each.styles.margin.height
-            for each in frame.children
-            if each is not fields_container and each.display
+            child.outer_size.height + child.styles.margin.height
+            for child in frame.children
+            if child is not fields_container and child.display
         )
         fields_container.styles.max_height = max(3, self.size.height - other_height - 4)
 
@@ -166,7 +166,7 @@ class FormDialog(Dialog[None]):
     @on(Input.Changed)
     @on(TextArea.Changed)
     def _handle_typing(self, message: Input.Changed | TextArea.Changed) -> None:
-        row = next((each for each in message.control.ancestors if isinstance(each, FieldRow)), None)
+        row = next((ancestor for ancestor in message.control.ancestors if isinstance(ancestor, FieldRow)), None)
         if row is None or row.is_picked:
             return
         previous, text = self.state.texts[row.field.name], row.text
@@ -229,7 +229,7 @@ class FormDialog(Dialog[None]):
         parts = (row.field.hint, limits) if row is not None else ()
         if row is not None and row.field.upload_kind:
             parts = (row.field.hint.partition(". ")[0], _FILE_HINTS[row.field.upload_kind])
-        hint = " · ".join(each.rstrip(".") for each in parts if each)
+        hint = " · ".join(part.rstrip(".") for part in parts if part)
         self.query_one(".form--about", ChangingText).update(safe_lines(hint))
 
     @property
@@ -237,7 +237,7 @@ class FormDialog(Dialog[None]):
         """The field with the cursor."""
         focused = self.focused
         ancestors = focused.ancestors if focused is not None else ()
-        return next((each for each in ancestors if isinstance(each, FieldRow)), None)
+        return next((ancestor for ancestor in ancestors if isinstance(ancestor, FieldRow)), None)
 
     @on(Input.Submitted)
     def _leave_field(self) -> None:
@@ -248,7 +248,7 @@ class FormDialog(Dialog[None]):
     @on(TextButton.Pressed)
     async def _handle_button(self, message: TextButton.Pressed) -> None:
         button = message.button
-        button_row = next((each for each in button.ancestors if isinstance(each, FieldRow)), None)
+        button_row = next((ancestor for ancestor in button.ancestors if isinstance(ancestor, FieldRow)), None)
         if button.id == "yes":
             await self.run_command("form.send")
         elif button.id == "no":
@@ -264,12 +264,12 @@ class FormDialog(Dialog[None]):
 
     @property
     def accepts_files(self) -> bool:
-        """Whether the form has a field that can be filled from a file."""
-        return any(each.upload_kind for each in self.state.fields)
+        """True if the form has a field that can be filled from a file."""
+        return any(field.upload_kind for field in self.state.fields)
 
     @property
     def _file_rows(self) -> list[FieldRow]:
-        return [each for each in self._rows.values() if each.field.upload_kind and each.display]
+        return [row for row in self._rows.values() if row.field.upload_kind and row.display]
 
     @property
     def _file_row(self) -> FieldRow | None:
@@ -281,7 +281,7 @@ class FormDialog(Dialog[None]):
         """Return why no file can be chosen. None if a file can be chosen."""
         if self._file_row is not None:
             return None
-        labels = " and ".join(each.field.label for each in self._file_rows)
+        labels = " and ".join(file_row.field.label for file_row in self._file_rows)
         return f"This field does not accept a file. These fields accept files: {labels}."
 
     def choose_file(self) -> None:
@@ -292,19 +292,19 @@ class FormDialog(Dialog[None]):
         field = row.field
         row.input.focus()
 
-        def chosen(path: str) -> None:
+        def on_chosen(path: str) -> None:
             text = text_with_file(field, self.state.texts[field.name], path)
             self._set_text(field, text)
             row.set_text(text)
 
-        ask_for_file(self._shell, field.label, field.upload_kind, chosen)
+        ask_for_file(self._shell, field.label, field.upload_kind, on_chosen)
 
     # Hidden text and reset
 
     @property
     def has_hidden(self) -> bool:
-        """Whether the form has a field with hidden text."""
-        return any(each.is_masked for each in self.state.fields)
+        """True if the form has a field with hidden text."""
+        return any(field.is_masked for field in self.state.fields)
 
     def toggle_hidden_text(self) -> None:
         """Show hidden text, or hide it again."""

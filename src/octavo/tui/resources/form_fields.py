@@ -46,7 +46,7 @@ FieldKind = Literal[
 
 _MULTILINE_LENGTH = 1024
 """Maximum length above which a text field without a pattern gets a multi-line input."""
-_ID_PATTERN = next(each.pattern for each in get_args(Id) if isinstance(each, StringConstraints))
+_ID_PATTERN = next(argument.pattern for argument in get_args(Id) if isinstance(argument, StringConstraints))
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class FormField:
     """Explanation for the user: the docstring of the field in the model."""
     is_required: bool = False
     is_nullable: bool = False
-    """Whether the API accepts null as a value of the field."""
+    """True if the API accepts null as a value of the field."""
     choices: tuple[str, ...] = ()
     """Options of a choice. For a list: words that replace the whole list."""
     min_length: int | None = None
@@ -86,7 +86,7 @@ class FormField:
     item_kind: FieldKind | None = None
     """Kind of the items of a list."""
     is_masked: bool = False
-    """Whether the text is hidden until the user reveals it."""
+    """True if the text is hidden until the user reveals it."""
     upload_kind: str = ""
     """Kind of upload that fills the field from a file. Empty if the field accepts no file."""
     example: str = ""
@@ -111,7 +111,7 @@ class FormField:
 
     def is_active(self, texts: Mapping[str, str | None]) -> bool:
         """Return whether the field belongs to the choices made in other fields."""
-        return all(texts.get(each.name) in each.values for each in self.conditions)
+        return all(texts.get(condition.name) in condition.values for condition in self.conditions)
 
 
 @dataclass(frozen=True)
@@ -189,13 +189,13 @@ def _example_text(example: Any) -> str:
 def _single_field(field: FormField, annotation: _Annotation) -> FormField:
     """Return a field for a single value or a list."""
     kinds = (annotation.type, *annotation.others)
-    if all(get_origin(each) is Literal for each in kinds):
-        options = tuple(option for each in kinds for option in get_args(each))
+    if all(get_origin(kind) is Literal for kind in kinds):
+        options = tuple(option for kind in kinds for option in get_args(kind))
         if all(isinstance(each, str) for each in options):
             return replace(field, kind="choice", choices=options)
     if get_origin(annotation.type) is tuple and get_args(annotation.type)[1:] == (...,):
         return _list_field(field, annotation)
-    if annotation.others and not all(isinstance(each, type) and issubclass(each, str) for each in kinds):
+    if annotation.others and not all(isinstance(kind, type) and issubclass(kind, str) for kind in kinds):
         return replace(field, is_masked=_is_hidden(kinds))
     return _scalar_field(field, annotation)
 
@@ -210,9 +210,9 @@ def _scalar_field(field: FormField, annotation: _Annotation) -> FormField:
         return replace(limited, kind="date")
     if annotation.type is not str:
         return replace(limited, is_masked=_is_hidden((annotation.type,)))
-    if any(isinstance(each, Secret) for each in annotation.limits):
+    if any(isinstance(limit, Secret) for limit in annotation.limits):
         return replace(limited, kind="secret", is_masked=True)
-    if known_values := next((each for each in annotation.limits if isinstance(each, KnownValues)), None):
+    if known_values := next((limit for limit in annotation.limits if isinstance(limit, KnownValues)), None):
         return replace(limited, kind="choice", choices=known_values.values)
     pattern = _pattern(annotation.limits)
     if _is_id(annotation):
@@ -224,7 +224,7 @@ def _scalar_field(field: FormField, annotation: _Annotation) -> FormField:
 
 
 def _list_field(field: FormField, annotation: _Annotation) -> FormField:
-    options = tuple(option for each in annotation.others if get_origin(each) is Literal for option in get_args(each))
+    options = tuple(option for other in annotation.others if get_origin(other) is Literal for option in get_args(other))
     inner = _unwrap(get_args(annotation.type)[0], ())
     if get_origin(inner.type) is Literal and not inner.others:
         return replace(_with_limits(field, annotation.limits), kind="choices", choices=get_args(inner.type))
@@ -233,7 +233,7 @@ def _list_field(field: FormField, annotation: _Annotation) -> FormField:
     item = _scalar_field(field, inner)
     items: FieldKind = "line" if item.kind == "text" else item.kind
     kind: FieldKind = "list"
-    if any(not (isinstance(each, type) and issubclass(each, str)) for each in inner.others):
+    if any(not (isinstance(other, type) and issubclass(other, str)) for other in inner.others):
         items = "line"  # Some items may be objects.
     elif inner.others:
         items = "reference" if item.kind == "reference" else "line"
@@ -343,7 +343,7 @@ def _constant_of(info: FieldInfo) -> Any:
 def _tag_of(models: Sequence[type[BaseModel]]) -> str:
     """Return the name of the field that has a different constant in each model. Empty if there is no such field."""
     for name in models[0].model_fields:
-        options = [_constant_of(each.model_fields[name]) if name in each.model_fields else None for each in models]
+        options = [_constant_of(model.model_fields[name]) if name in model.model_fields else None for model in models]
         if None not in options and len(set(options)) == len(options):
             return name
     return ""
@@ -356,7 +356,7 @@ def _unwrap(annotation: Any, limits: Sequence[Any]) -> _Annotation:
         annotation, *metadata = get_args(annotation)
         result += metadata
     if get_origin(annotation) in (Union, UnionType):
-        kinds = [_unwrap(each, ()) for each in get_args(annotation) if each is not NoneType]
+        kinds = [_unwrap(argument, ()) for argument in get_args(annotation) if argument is not NoneType]
         first_member = kinds[0]
         members = [each for kind in kinds for each in (kind.type, *kind.others)]
         result += first_member.limits
@@ -367,40 +367,40 @@ def _unwrap(annotation: Any, limits: Sequence[Any]) -> _Annotation:
 
 
 def _flatten(limits: Sequence[Any]) -> Iterator[Any]:
-    for each in limits:
-        if isinstance(each, FieldInfo):
-            yield from _flatten(each.metadata)
+    for limit in limits:
+        if isinstance(limit, FieldInfo):
+            yield from _flatten(limit.metadata)
         else:
-            yield each
+            yield limit
 
 
 def _discriminator(limits: Sequence[Any]) -> str:
-    names = (each.discriminator for each in limits if isinstance(each, FieldInfo))
-    return next((each for each in names if isinstance(each, str)), "")
+    names = (limit.discriminator for limit in limits if isinstance(limit, FieldInfo))
+    return next((name for name in names if isinstance(name, str)), "")
 
 
 def _with_limits(field: FormField, limits: Sequence[Any]) -> FormField:
     changes: dict[str, Any] = {}
-    for each in limits:
-        match each:
+    for limit in limits:
+        match limit:
             case StringConstraints():
                 changes |= {
-                    "min_length": each.min_length,
-                    "max_length": each.max_length,
-                    "format": FORMS.get(str(each.pattern), ""),
+                    "min_length": limit.min_length,
+                    "max_length": limit.max_length,
+                    "format": FORMS.get(str(limit.pattern), ""),
                 }
             case MinLen():
-                changes["min_length"] = each.min_length
+                changes["min_length"] = limit.min_length
             case MaxLen():
-                changes["max_length"] = each.max_length
+                changes["max_length"] = limit.max_length
             case Ge():
-                changes["minimum"] = each.ge
+                changes["minimum"] = limit.ge
             case Gt():
-                changes["minimum"] = each.gt
+                changes["minimum"] = limit.gt
             case Le():
-                changes["maximum"] = each.le
+                changes["maximum"] = limit.le
             case Lt():
-                changes["maximum"] = each.lt
+                changes["maximum"] = limit.lt
     return replace(field, **changes)
 
 
@@ -431,8 +431,8 @@ def _limit_labels(field: FormField) -> Iterator[str]:
 
 
 def _pattern(limits: Sequence[Any]) -> str | None:
-    patterns = (each.pattern for each in limits if isinstance(each, StringConstraints))
-    return next((str(each) for each in patterns if each is not None), None)
+    patterns = (limit.pattern for limit in limits if isinstance(limit, StringConstraints))
+    return next((str(pattern) for pattern in patterns if pattern is not None), None)
 
 
 def _is_id(annotation: _Annotation) -> bool:
@@ -496,12 +496,12 @@ def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
     result: dict[str, Mapping[str, str]] = {}
 
     def collect(qualified_prefix: str, statements: Sequence[ast.stmt]) -> None:
-        for each in statements:
-            if isinstance(each, ast.ClassDef):
-                result[qualified_prefix + each.name] = _attribute_docs(each.body)
-                collect(f"{qualified_prefix}{each.name}.", each.body)
-            elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
-                collect(f"{qualified_prefix}{each.name}.<locals>.", each.body)
+        for statement in statements:
+            if isinstance(statement, ast.ClassDef):
+                result[qualified_prefix + statement.name] = _attribute_docs(statement.body)
+                collect(f"{qualified_prefix}{statement.name}.", statement.body)
+            elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                collect(f"{qualified_prefix}{statement.name}.<locals>.", statement.body)
 
     collect("", ast.parse(source).body)
     return result

@@ -222,7 +222,7 @@ class _PickerState:
 
     options: OptionList
     is_loading: bool = False
-    """Whether the list is still loading."""
+    """True if the list is still loading."""
     search: SearchOptions | None = None
     choices: Callable[[], Sequence[Choice[str]]] = tuple
     picker: Picker[str] | None = None
@@ -288,7 +288,7 @@ class FormPickers:
                     continue  # The ID is shown instead.
 
     def _add_labels(self, field: FormField, choices: Sequence[Choice[str]]) -> None:
-        self._labels.setdefault(field.name, {}).update({each.value: each.title for each in choices})
+        self._labels.setdefault(field.name, {}).update({choice.value: choice.title for choice in choices})
 
     def pick(self, field: FormField) -> None:
         """Open the choices of a field. A field for yes or no is switched instead."""
@@ -299,7 +299,9 @@ class FormPickers:
         elif field.name in self._references:
             self._pick_reference(field, self._references[field.name])
         else:
-            choices = [Choice(each, field.label_of(each), description_of(field, each)) for each in field.choices]
+            choices = [
+                Choice(choice, field.label_of(choice), description_of(field, choice)) for choice in field.choices
+            ]
             self._choose(field, _PickerState(OptionList(choices)))
 
     def _pick_reference(self, field: FormField, reference_list: ReferenceList) -> None:
@@ -354,15 +356,15 @@ class FormPickers:
         if field.is_nullable:
             special_choices.append(Choice(_NULL, *null_choice(field, self._state.form.operation)))
 
-        def chosen(answer: str | None) -> None:
+        def on_chosen(answer: str | None) -> None:
             if answer is not None:
                 self._set_text(field, None if answer == _NULL else answer)
 
         state.choices = lambda: [*special_choices, *state.options.choices]
-        self._show(field, state, chosen, _NULL if text is None else text)
+        self._show(field, state, on_chosen, _NULL if text is None else text)
 
     def _show(
-        self, field: FormField, state: _PickerState, chosen: Callable[[str | None], None], selected: str | None
+        self, field: FormField, state: _PickerState, on_chosen: Callable[[str | None], None], selected: str | None
     ) -> None:
         state.picker = Picker(
             state.title(field),
@@ -371,7 +373,7 @@ class FormPickers:
             find_more=state.search,
             is_loading=state.is_loading,
         )
-        self._shell.push_screen(state.picker, chosen)
+        self._shell.push_screen(state.picker, on_chosen)
 
     def _choose_several(self, field: FormField, state: _PickerState, cursor_value: str | None = None) -> None:
         """Let the user add and remove items until the picker is closed."""
@@ -381,13 +383,13 @@ class FormPickers:
             return self._labels.get(field.name, {}).get(value) or field.label_of(value)
 
         def choices() -> list[Choice[str]]:
-            details = {each.value: each.detail for each in state.options.choices}
+            details = {choice.value: choice.detail for choice in state.options.choices}
             return [
                 *(Choice(each, label_of(each), details.get(each, ""), "remove", "SELECTED", "✓") for each in selected),
                 *(
-                    replace(each, group=each.group or "ADD", sign=" ")
-                    for each in state.options.choices
-                    if each.value not in selected
+                    replace(choice, group=choice.group or "ADD", sign=" ")
+                    for choice in state.options.choices
+                    if choice.value not in selected
                 ),
                 *(
                     Choice(each, field.label_of(each), description_of(field, each), group="INSTEAD", sign=" ")
@@ -399,7 +401,7 @@ class FormPickers:
         # Words that replace the whole list.
         exclusive = field.choices if field.kind == "list" else ()
 
-        def chosen(value: str | None) -> None:
+        def on_chosen(value: str | None) -> None:
             if value is None:
                 return
             if value in selected:
@@ -410,8 +412,8 @@ class FormPickers:
                 new_values = [*(each for each in selected if each not in exclusive), value]
             self._set_text(field, "\n".join(new_values))
             # The cursor moves to the next item that can be added, because most users add several.
-            addable = (each.value for each in state.options.choices if each.value not in selected)
+            addable = (choice.value for choice in state.options.choices if choice.value not in selected)
             self._choose_several(field, state, next((each for each in addable if each != value), None))
 
         state.choices = choices
-        self._show(field, state, chosen, cursor_value)
+        self._show(field, state, on_chosen, cursor_value)

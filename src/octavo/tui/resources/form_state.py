@@ -276,10 +276,10 @@ class FormState:
         self.server_errors: dict[str, str] = {}
         """Errors from the server and conflicts with other users, by field name."""
         self.was_attempted = False
-        """Whether the user tried to send the form. After that, errors in all fields are shown."""
+        """True if the user tried to send the form. After that, errors in all fields are shown."""
         self.is_sending = False
         self.is_uploading = False
-        """Whether files are being uploaded. The user can cancel an upload."""
+        """True if files are being uploaded. The user can cancel an upload."""
         self._uploads = FormUploads(form.shell)
         self.form_draft = DialogDraft(form.shell, form.draft_name)
         self.editor_draft = DialogDraft(form.shell, f"{form.draft_name} as YAML")
@@ -295,7 +295,7 @@ class FormState:
 
     @property
     def _is_creation(self) -> bool:
-        """Whether the form creates an item."""
+        """True if the form creates an item."""
         spec = SPECS.get(self.form.operation)
         return self.form.item is None and (spec is None or not spec.changes)
 
@@ -322,14 +322,14 @@ class FormState:
 
     def visible_errors(self, result: FormResult) -> dict[str, str]:
         """Return the errors to show. Errors in unchanged fields are shown only after an attempt to send."""
-        shown = {
+        visible_errors = {
             name: sentence
             for name, sentence in result.errors.items()
             if self.was_attempted
             or (name == FORM and result.changed_fields)
             or (name != FORM and self.is_changed(name))
         }
-        return {**shown, **self.server_errors}
+        return {**visible_errors, **self.server_errors}
 
     # Draft
 

@@ -1,4 +1,4 @@
-"""Converts the text of a form to an operation or to errors, and to commented YAML for an editor and back.
+"""Converts the text of a form to an operation or to errors. Also converts it to YAML for an editor and back.
 
 Every field is filled in with text. Empty text is not sent, None is null, a list has one item per line, a boolean is
 `yes` or `no`, and an object is YAML. In the YAML of a form, a field with a value is a line, and an empty field is a
@@ -51,12 +51,12 @@ class FormResult:
 
 def initial_texts(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
     """Return the initial text of each field: the values of the item, or the defaults of a new item."""
-    return {each.name: _initial_text(each, item) for each in fields}
+    return {field.name: _initial_text(field, item) for field in fields}
 
 
 def unreported_fields(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
     """Return the names of the fields whose present value the server does not send."""
-    return frozenset(each.name for each in fields if item is not None and _present_value(each, item) is _MISSING)
+    return frozenset(field.name for field in fields if item is not None and _present_value(field, item) is _MISSING)
 
 
 def _initial_text(field: FormField, item: BaseModel | Mapping[str, Any] | None) -> str | None:
@@ -139,39 +139,40 @@ def build_request(
     Without a change there is no operation. Where something is created (`is_new`), an empty form is an error, even if the API
     would accept it: enter on an empty form must not create anything.
     """
-    active_fields = [each for each in fields if each.is_active(texts)]
-    active_before = {each.name for each in fields if each.is_active(initial)}
+    active_fields = [field for field in fields if field.is_active(texts)]
+    active_before = {field.name for field in fields if field.is_active(initial)}
     changed = {
-        each.operation_field
-        for each in active_fields
-        if not is_same_text(texts[each.name], initial[each.name]) or each.name not in active_before
+        active_field.operation_field
+        for active_field in active_fields
+        if not is_same_text(texts[active_field.name], initial[active_field.name])
+        or active_field.name not in active_before
     }
     if not changed and not is_new:
         return FormResult(None)
     required = {name for name, info in operation.model_fields.items() if info.is_required()}
     values: dict[str, Any] = {}
     errors = {
-        each.name: f"{each.label} is required."
-        for each in active_fields
-        if each.is_required
-        and each.operation_field not in required
-        and texts[each.name] is not None
-        and not (texts[each.name] or "").strip()
+        active_field.name: f"{active_field.label} is required."
+        for active_field in active_fields
+        if active_field.is_required
+        and active_field.operation_field not in required
+        and texts[active_field.name] is not None
+        and not (texts[active_field.name] or "").strip()
     }
     if (
         active_fields
         and not changed
-        and required.isdisjoint(each.operation_field for each in active_fields)
+        and required.isdisjoint(active_field.operation_field for active_field in active_fields)
         and not errors
     ):
         errors = {FORM: EMPTY_FORM}
-    for operation_field in dict.fromkeys(each.operation_field for each in active_fields):
+    for operation_field in dict.fromkeys(active_field.operation_field for active_field in active_fields):
         if operation_field in changed | required:
             errors |= _add_values(
                 values,
                 operation,
                 operation_field,
-                [each for each in active_fields if each.operation_field == operation_field],
+                [active_field for active_field in active_fields if active_field.operation_field == operation_field],
                 initial,
                 texts,
             )
@@ -201,14 +202,14 @@ def _add_values(
     """Add the values of one of the operation's fields to `values`. Return the errors by field name."""
     values_by_path: dict[tuple[str, ...], Any] = {}
     errors: dict[str, str] = {}
-    for each in fields:
+    for field in fields:
         try:
-            value = _request_value(each, texts[each.name], initial[each.name] or "")
+            value = _request_value(field, texts[field.name], initial[field.name] or "")
         except YamlError as fault:
-            errors[each.name] = f"{fault.place}: {fault.sentence}"
+            errors[field.name] = f"{fault.place}: {fault.sentence}"
         else:
             if value is not _MISSING:
-                values_by_path[each.json_path] = value
+                values_by_path[field.json_path] = value
     if errors:
         return errors
     present_values = {path: value for path, value in values_by_path.items() if value is not None}
@@ -286,7 +287,7 @@ def _field_errors(validation_error: ValidationError, fields: Sequence[FormField]
     for error in validation_error.errors(include_url=False, include_input=False):
         name, inner_path = _field_of(error, fields)
         errors_by_field.setdefault(name, []).append((error, inner_path))
-    by_name = {each.name: each for each in fields}
+    by_name = {field.name: field for field in fields}
     return {
         name: _error_sentence(by_name.get(name), errors, texts.get(name) or "")
         for name, errors in errors_by_field.items()
@@ -351,7 +352,11 @@ def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Se
     depth, inner_path = 0, list(error["loc"])
     while inner_path and candidates:
         path_part = inner_path[0]
-        matches = [each for each in candidates if len(each.json_path) > depth and each.json_path[depth] == path_part]
+        matches = [
+            candidate
+            for candidate in candidates
+            if len(candidate.json_path) > depth and candidate.json_path[depth] == path_part
+        ]
         if matches:
             candidates, depth = matches, depth + 1
             inner_path.pop(0)
@@ -359,7 +364,7 @@ def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Se
                 break
         elif depth == 0:
             return FORM, inner_path
-        elif any(len(each.json_path) > depth for each in candidates):
+        elif any(len(candidate.json_path) > depth for candidate in candidates):
             inner_path.pop(0)  # The name of a union member.
         else:
             break
@@ -380,11 +385,11 @@ def _is_union_member(path_part: int | str) -> bool:
 def field_in_error(sentence: str, fields: Sequence[FormField]) -> str:
     """Return the field that an error of the server mentions. `FORM` if it mentions none."""
     best_match: tuple[int, int, str] | None = None
-    for each in fields:
-        names = {".".join(each.json_path), each.json_path[-1], each.json_path[0], each.label, each.name}
+    for field in fields:
+        names = {".".join(field.json_path), field.json_path[-1], field.json_path[0], field.label, field.name}
         for name in names:
             if match := re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence, re.IGNORECASE):
-                rank = (match.start(), -len(name), each.name)
+                rank = (match.start(), -len(name), field.name)
                 best_match = min(best_match, rank) if best_match is not None else rank
     return best_match[2] if best_match is not None else FORM
 
@@ -403,10 +408,10 @@ def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, t
         "# Save and close the file to return to the form. Nothing is sent yet. Lines that begin with # are ignored.",
         "# Only changed values are sent." if has_values else "# Only the values that you fill in are sent.",
     ]
-    operation_fields = dict.fromkeys(each.operation_field for each in fields)
+    operation_fields = dict.fromkeys(field.operation_field for field in fields)
     for operation_field in operation_fields:
         lines.append("")
-        lines += _yaml_lines([each for each in fields if each.operation_field == operation_field], 0, texts)
+        lines += _yaml_lines([field for field in fields if field.operation_field == operation_field], 0, texts)
     return "\n".join(lines) + "\n"
 
 
@@ -428,13 +433,13 @@ def _yaml_lines(fields: Sequence[FormField], depth: int, texts: FieldTexts) -> I
     if len(first.json_path) == depth + 1:
         yield from _field_lines(first, depth, texts)
         return
-    has_text = any(each.is_active(texts) and (texts[each.name] or "").strip() for each in fields)
+    has_text = any(field.is_active(texts) and (texts[field.name] or "").strip() for field in fields)
     margin, prefix = "  " * depth, "" if has_text else "# "
     if depth == 0 and first.group:
         yield f"# {first.group.partition(' · ')[0]}"
     yield f"{margin}{prefix}{first.json_path[depth]}:"
-    for name in dict.fromkeys(each.json_path[depth + 1] for each in fields):
-        for line in _yaml_lines([each for each in fields if each.json_path[depth + 1] == name], depth + 1, texts):
+    for name in dict.fromkeys(field.json_path[depth + 1] for field in fields):
+        for line in _yaml_lines([field for field in fields if field.json_path[depth + 1] == name], depth + 1, texts):
             yield line if has_text or line.lstrip().startswith("#") else f"# {line}"
 
 
@@ -496,9 +501,9 @@ def _read_texts(
     parsed: YamlValue, fields: Sequence[FormField], depth: int, initial: FieldTexts, texts: dict[str, str | None]
 ) -> None:
     for name, parsed_part in parsed.parts.items():
-        matching = [each for each in fields if each.json_path[depth] == name]
+        matching = [field for field in fields if field.json_path[depth] == name]
         if not matching:
-            names = ", ".join(dict.fromkeys(each.json_path[depth] for each in fields))
+            names = ", ".join(dict.fromkeys(field.json_path[depth] for field in fields))
             raise YamlError(parsed_part.line, f"Unknown name “{name[:60]}”. Valid names: {names}.")
         if len(matching[0].json_path) == depth + 1:
             name, text = matching[0].name, _text_of(matching[0], parsed_part)
@@ -525,7 +530,7 @@ def _text_of(field: FormField, parsed_part: YamlValue) -> str | None:
             raise YamlError(
                 parsed_part.line, f"{field.json_path[-1]} must be a list: start each item on its own line with “- ”."
             )
-        return "\n".join(_item_line(field, each) for each in parsed_part.items)
+        return "\n".join(_item_line(field, item) for item in parsed_part.items)
     if parsed_part.text is None:
         raise YamlError(parsed_part.line, f"{field.json_path[-1]} must be a single value.")
     if isinstance(parsed_part.value, bool):

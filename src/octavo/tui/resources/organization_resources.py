@@ -96,8 +96,8 @@ def _operation_count(text: openapi.VersionContent) -> str:
     count = 0
     for file in (files, *files.values()):
         paths = file.get("paths") if isinstance(file, dict) else None
-        for each in paths.values() if isinstance(paths, dict) else ():
-            count += len(_METHODS & set(each)) if isinstance(each, dict) else 0
+        for path in paths.values() if isinstance(paths, dict) else ():
+            count += len(_METHODS & set(path)) if isinstance(path, dict) else 0
     return plural(count, "operation")
 
 
@@ -140,8 +140,8 @@ GUEST = "Guest"
 MEMBER_TEAMS: Resource[teams.TeamOfMember] = Resource(
     "team", "teams", teams.ListOfMember,
     description="Teams that this member belongs to.",
-    title=lambda each: each.team.title,
-    key=lambda each: each.team.id,
+    title=lambda item: item.team.title,
+    key=lambda item: item.team.id,
     ids=id_argument("team_id", "team.id"),
     columns=(
         ResourceColumn("TEAM", "team.title"),
@@ -149,9 +149,9 @@ MEMBER_TEAMS: Resource[teams.TeamOfMember] = Resource(
         ResourceColumn("MEMBERS", "team.members", 8, align_right=True),
     ),
     delete=teams.DeleteMember,
-    permission_source=lambda each: each.team,
+    permission_source=lambda item: item.team,
     permissions=RequiredPermissions(on_item=True, allows_leaving=True),
-    recreate=lambda arguments, each: build_operation(teams.AddMember, {**arguments, "team_id": each.team.id, "role": _team_role(each.member)}),
+    recreate=lambda arguments, item: build_operation(teams.AddMember, {**arguments, "team_id": item.team.id, "role": _team_role(item.member)}),
     read_only_reason="To add a member to a team or change a team role, go to Teams, select the team, and press enter.",
     delete_verbs=("remove this member from", "removed this member from"),
 )  # fmt: skip
@@ -179,8 +179,8 @@ MEMBERS: Resource[organizations.Member] = Resource(
     "member", "members", organizations.ListMembers,
     description="Members of the organization, newest first.",
     get=organizations.GetMember, create=invites.Invite, update=organizations.UpdateMember, delete=organizations.DeleteMember,
-    title=lambda each: each.user.name,
-    key=lambda each: each.user.id,
+    title=lambda item: item.user.name,
+    key=lambda item: item.user.id,
     ids=id_argument("user_id", "user.id"),
     columns=(
         ResourceColumn("NAME", "user.name"),
@@ -190,17 +190,17 @@ MEMBERS: Resource[organizations.Member] = Resource(
         ResourceColumn("JOINED", "joined_at", 6, align_right=True, drop_rank=2),
         ResourceColumn("TEAMS", "teams", 5, align_right=True, drop_rank=3),
         ResourceColumn("SPACES", "spaces", 6, align_right=True, drop_rank=3),
-        ResourceColumn("DISABLED", lambda each: each.disabled or None, 8, drop_rank=5),
-        ResourceColumn("SSO", lambda each: each.sso or None, 3, drop_rank=5, is_shown=False),
+        ResourceColumn("DISABLED", lambda item: item.disabled or None, 8, drop_rank=5),
+        ResourceColumn("SSO", lambda item: item.sso or None, 3, drop_rank=5, is_shown=False),
     ),
     children=(MEMBER_SPACES, MEMBER_TEAMS),
     permissions=RequiredPermissions(allows_leaving=True),
     actions=(
         Action("Require SSO sign-in", "This member will be able to sign in only through the organization's SAML provider.", organizations.EnrollMember,
-               "must now sign in with SSO", disabled_reason=lambda each: "This member already signs in with SSO." if each.sso else None),
+               "must now sign in with SSO", disabled_reason=lambda item: "This member already signs in with SSO." if item.sso else None),
     ),
-    delete_effects=lambda each: ["This member will lose all roles" + (f" and be removed from {plural(each.teams, 'team')}." if each.teams else ".")],
-    status=lambda each: label(each.role or "guest"),
+    delete_effects=lambda item: ["This member will lose all roles" + (f" and be removed from {plural(item.teams, 'team')}." if item.teams else ".")],
+    status=lambda item: label(item.role or "guest"),
     create_title="Invite members",
     create_notice=_invite_notice,
     create_intro="Each person will get an email and become a member with this role.",
@@ -211,8 +211,8 @@ TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
     "member", "members", teams.ListMembers,
     description="Members of this team. Team owners manage the team.",
     create=teams.AddMember, update=teams.AddMember, delete=teams.DeleteMember,
-    title=lambda each: each.organization.user.name,
-    key=lambda each: each.organization.user.id,
+    title=lambda item: item.organization.user.name,
+    key=lambda item: item.organization.user.id,
     ids=id_argument("user_id", "organization.user.id"),
     columns=(
         ResourceColumn("NAME", "organization.user.name"),
@@ -221,9 +221,9 @@ TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
         ResourceColumn("ROLE", "organization.role", 9, empty_text=GUEST, drop_rank=1, is_code=True),
         ResourceColumn("LAST SEEN", "organization.last_seen_at", 9, align_right=True, drop_rank=1, empty_text="never"),
     ),
-    as_update=lambda each: each.team,
-    recreate=lambda arguments, each: build_operation(
-        teams.AddMember, {**arguments, "user_id": each.organization.user.id, "role": _team_role(each.team)}
+    as_update=lambda item: item.team,
+    recreate=lambda arguments, item: build_operation(
+        teams.AddMember, {**arguments, "user_id": item.organization.user.id, "role": _team_role(item.team)}
     ),
     permissions=RequiredPermissions(allows_leaving=True),
     create_title="Add a member",
@@ -234,7 +234,7 @@ TEAMS: Resource[teams.Team] = Resource(
     "team", "teams", teams.List,
     description="Groups of members. A role assigned to a team applies to all its members.",
     get=teams.Get, create=teams.Create, update=teams.Update, delete=teams.Delete,
-    title=lambda each: each.title or each.id,
+    title=lambda item: item.title or item.id,
     ids=id_argument("team_id"),
     columns=(
         ResourceColumn("TEAM", "title"),
@@ -249,18 +249,18 @@ TEAMS: Resource[teams.Team] = Resource(
     ),
     reference_lists={"add": member_list, "remove": member_list},
     permissions=RequiredPermissions(create="admin", on_item=True),
-    delete_effects=lambda each: [f"{plural(each.members, 'member')} will lose the access to {plural(each.spaces, 'space')} that this team gives them."],
+    delete_effects=lambda item: [f"{plural(item.members, 'member')} will lose the access to {plural(item.spaces, 'space')} that this team gives them."],
 )  # fmt: skip
 INVITE_LINKS: Resource[invites.InviteLink] = Resource(
     "invite link", "invite links", invites.ListLinks,
     description="Anyone who opens an invite link joins the organization with the role set in the link.",
     get=invites.GetLink, create=invites.CreateLink, update=invites.UpdateLink, delete=invites.DeleteLink,
-    title=lambda each: f"invite link {each.id}",
+    title=lambda item: f"invite link {item.id}",
     ids=id_argument("invite_id"),
     columns=(
         ResourceColumn("LINK", "id"),
-        ResourceColumn("ROLE", lambda each: each.level or each.role, 9, empty_text=GUEST, is_code=True),
-        ResourceColumn("FOR", lambda each: each.space or each.collection, is_id=True, empty_text="the organization"),
+        ResourceColumn("ROLE", lambda item: item.level or item.role, 9, empty_text=GUEST, is_code=True),
+        ResourceColumn("FOR", lambda item: item.space or item.collection, is_id=True, empty_text="the organization"),
         ResourceColumn("REDUNDANT", "redundant", 9, drop_rank=1),
     ),
     lookups=(collections.List,),
@@ -271,8 +271,8 @@ INVITE_LINKS: Resource[invites.InviteLink] = Resource(
 COLLECTION_SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", collections.ListSpaces,
     description="Spaces directly in this collection.",
-    title=lambda each: each.title,
-    ids=lambda arguments, each: space_arguments(arguments, each.id),
+    title=lambda item: item.title,
+    ids=lambda arguments, item: space_arguments(arguments, item.id),
     columns=(
         ResourceColumn("SPACE", "title"),
         ResourceColumn("VISIBILITY", "visibility", 15, is_code=True),
@@ -286,8 +286,8 @@ COLLECTIONS: Resource[collections.Collection] = Resource(
     "collection", "collections", collections.List,
     description="Collections contain spaces and other collections.",
     get=collections.Get, create=collections.Create, update=collections.Update, delete=collections.Delete,
-    title=lambda each: each.title or each.id,
-    ids=lambda arguments, each: {"at": CollectionRef(collection_id=each.id), "organization_id": arguments["at"].organization_id},
+    title=lambda item: item.title or item.id,
+    ids=lambda arguments, item: {"at": CollectionRef(collection_id=item.id), "organization_id": arguments["at"].organization_id},
     columns=(
         ResourceColumn("COLLECTION", "title"),
         ResourceColumn("IN", "parent", is_id=True),
@@ -304,7 +304,7 @@ SAML_PROVIDERS: Resource[sso.SamlProvider] = Resource(
     "SAML provider", "SAML providers", sso.ListProviders,
     description="Identity providers for SSO sign-in (SAML).",
     get=sso.GetProvider, create=sso.CreateProvider, update=sso.UpdateProvider, delete=sso.DeleteProvider,
-    title=lambda each: each.label or each.id,
+    title=lambda item: item.label or item.id,
     ids=id_argument("saml_provider_id"),
     columns=(
         ResourceColumn("PROVIDER", "label"),
@@ -319,31 +319,31 @@ SAML_PROVIDERS: Resource[sso.SamlProvider] = Resource(
 SSO_LINKS: Resource[sso.Login] = Resource(
     "SSO sign-in link", "SSO sign-in links", sso.ListLogins,
     description="Links that members use to sign in with SSO.",
-    title=lambda each: each.label or each.id,
+    title=lambda item: item.label or item.id,
     columns=(ResourceColumn("PROVIDER", "label"), ResourceColumn("LINK", "start_url")),
-    url_of=lambda each: each.start_url,
+    url_of=lambda item: item.start_url,
     read_only_reason="Sign-in links belong to SAML providers, so you cannot change them here. Change the SAML provider instead.",
     permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 VERSIONS: Resource[openapi.Version] = Resource(
     "version", "versions", openapi.ListVersions,
     description="Versions of this specification, oldest first.",
-    title=lambda each: each.id,
+    title=lambda item: item.id,
     columns=(ResourceColumn("VERSION", "id"), ResourceColumn("CREATED", "created_at", 7, align_right=True), ResourceColumn("LINK", "url", drop_rank=1)),
     open_dialog=open_version,
     read_only_reason="To upload a new version, press esc twice, select the specification, and press a.",
-    url_of=lambda each: each.url,
+    url_of=lambda item: item.url,
     permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     "OpenAPI specification", "OpenAPI specifications", openapi.List,
     description="OpenAPI specifications. Pages can show the API operations in a specification.",
     get=openapi.Get, create=openapi.Create, update=openapi.Update, delete=openapi.Delete,
-    title=lambda each: each.slug or each.id,
+    title=lambda item: item.slug or item.id,
     ids=id_argument("spec_slug", "slug"),
     columns=(
         ResourceColumn("SPECIFICATION", "slug"),
-        ResourceColumn("STATUS", lambda each: each.last_process_error_code or each.processing_state, 20, is_code=True),
+        ResourceColumn("STATUS", lambda item: item.last_process_error_code or item.processing_state, 20, is_code=True),
         ResourceColumn("PROCESSED", "last_processed_at", 9, align_right=True),
         ResourceColumn("SOURCE", "source_url", drop_rank=1, empty_text="uploaded text"),
         ResourceColumn("VISIBILITY", "visibility", 10, drop_rank=2, is_code=True),
@@ -354,7 +354,7 @@ SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
                openapi.Put, "was uploaded", run=resource_commands.open_first_action),
     ),
     load_details=specification_facts,
-    details=lambda each: [("error", error.message) for error in each.last_processed_errors],
+    details=lambda item: [("error", error.message) for error in item.last_processed_errors],
     after_write=watch_processing,
     permissions=RequiredPermissions(create="create_open_api_spec", update="edit", delete="edit", on_item=True),
     delete_effects=lambda _: ["All versions of this specification will be deleted too. Pages will no longer be able to show the operations of this specification."],
@@ -363,11 +363,11 @@ TRANSLATIONS: Resource[translations.TranslationSettings] = Resource(
     "translation", "translations", translations.List,
     description="Translations of spaces into other languages.",
     get=translations.Get, create=translations.Create, update=translations.Update, delete=translations.Delete,
-    title=lambda each: each.title or each.language or each.id,
+    title=lambda item: item.title or item.language or item.id,
     ids=id_argument("translation_settings_id"),
     columns=(
-        ResourceColumn("TRANSLATION", lambda each: each.title or each.id),
-        ResourceColumn("TARGET LANGUAGE", lambda each: each.languages or each.language, is_code=True),
+        ResourceColumn("TRANSLATION", lambda item: item.title or item.id),
+        ResourceColumn("TARGET LANGUAGE", lambda item: item.languages or item.language, is_code=True),
         ResourceColumn("STATUS", "status", 10, is_code=True),
         ResourceColumn("UPDATED", "updated_at", 7, align_right=True, drop_rank=1),
     ),
@@ -377,15 +377,15 @@ FONTS: Resource[fonts.Font] = Resource(
     "font", "fonts", fonts.List, page_size=0,
     description="Custom fonts for the sites in this organization.",
     get=fonts.Get, create=fonts.Create, update=fonts.Update, delete=fonts.Delete,
-    title=lambda each: each.font_family or each.id,
+    title=lambda item: item.font_family or item.id,
     ids=id_argument("font_id"),
     columns=(
         ResourceColumn("FAMILY", "font_family"),
-        ResourceColumn("WEIGHTS", lambda each: ", ".join(f"{face.weight:g}" for face in each.font_faces)),
-        ResourceColumn("FILES", lambda each: sum(len(face.sources) for face in each.font_faces), 6, align_right=True),
+        ResourceColumn("WEIGHTS", lambda item: ", ".join(f"{face.weight:g}" for face in item.font_faces)),
+        ResourceColumn("FILES", lambda item: sum(len(face.sources) for face in item.font_faces), 6, align_right=True),
     ),
-    as_update=lambda each: each.model_copy(update={"font_faces": ()}),
-    details=lambda each: [("font faces", ", ".join(f"{face.weight:g} {source.url.rpartition('/')[2]}" for face in each.font_faces for source in face.sources))],
+    as_update=lambda item: item.model_copy(update={"font_faces": ()}),
+    details=lambda item: [("font faces", ", ".join(f"{face.weight:g} {source.url.rpartition('/')[2]}" for face in item.font_faces for source in face.sources))],
     permissions=RequiredPermissions("create_content", "edit", "edit", on_item=True),
     delete_effects=lambda each: ["Sites that use this font will show the default font instead."],
 )  # fmt: skip
@@ -393,7 +393,7 @@ SETTINGS: Resource[Organization] = Resource(
     "organization", "settings", organizations.Get,
     items=lambda response: (response,),
     update=organizations.Update,
-    title=lambda each: each.title,
+    title=lambda item: item.title,
     ids=lambda arguments, each: {},
     columns=(
         ResourceColumn("ORGANIZATION", "title"),
@@ -406,8 +406,8 @@ SUBDOMAIN: Resource[subdomains.Subdomain] = Resource(
     "subdomain", "subdomains", subdomains.Get, required_argument="subdomain",
     description="The organization's subdomain on the server's domain.",
     items=lambda response: (response,),
-    title=lambda each: each.subdomain,
-    key=lambda each: each.subdomain,
+    title=lambda item: item.subdomain,
+    key=lambda item: item.subdomain,
     columns=(ResourceColumn("SUBDOMAIN", "subdomain"), ResourceColumn("ORGANIZATION", "target.organization", is_id=True), ResourceColumn("ACTIVE", "is_active", 6)),
     permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
@@ -415,7 +415,7 @@ DOMAIN_ORGANIZATIONS: Resource[Organization] = Resource(
     "organization", "domain organizations", organizations.ListByEmailDomain, required_argument="email_domain",
     description="Organizations that use the same email domain as this organization (the first domain if there are several).",
     items=lambda response: response.organizations,
-    title=lambda each: each.title,
+    title=lambda item: item.title,
     columns=(ResourceColumn("ORGANIZATION", "title"), ResourceColumn("PLAN", "plan", 12), ResourceColumn("CREATED", "created_at", 7, align_right=True)),
     permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip

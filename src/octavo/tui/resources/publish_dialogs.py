@@ -59,7 +59,7 @@ async def load_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
         _load_or_none(live, share_links.List(at=site_ref, limit=PAGE_SIZE)),
         _load_or_none(live, redirects.List(at=site_ref, limit=PAGE_SIZE)),
     )
-    active = None if links is None else sum(1 for each in links if each.active)
+    active = None if links is None else sum(1 for link in links if link.active)
     return SiteSnapshot(site, structure, active, None if site_redirects is None else len(site_redirects))
 
 
@@ -117,8 +117,8 @@ async def _send(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -
     send_undo = partial(_send_operation, live, site_ref, name, publishes=not publishes)
     undo_message = f"{name} is {'no longer published' if publishes else 'published again'}."
     undo = DirectUndo(f"{reverse} {name}", send_undo, undo_message)
-    sending = _send_operation(live, site_ref, name, publishes=publishes)
-    app.writes.send(f"{verb} {name}", sending, message=f"{verb.capitalize()}ed {name}.", make_undo=lambda _: undo)
+    send_task = _send_operation(live, site_ref, name, publishes=publishes)
+    app.writes.send(f"{verb} {name}", send_task, message=f"{verb.capitalize()}ed {name}.", make_undo=lambda _: undo)
 
 
 async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes: bool) -> SendResult[Any]:
@@ -230,7 +230,7 @@ def _contents(snapshot: SiteSnapshot) -> str:
 
 def _titles(parts: Sequence[Any]) -> str:
     more = f" and {len(parts) - MAX_TITLES} more" if len(parts) > MAX_TITLES else ""
-    return f"{', '.join(site_tree.title_of(each) for each in parts[:MAX_TITLES])}{more}"
+    return f"{', '.join(site_tree.title_of(part) for part in parts[:MAX_TITLES])}{more}"
 
 
 def _start_page(snapshot: SiteSnapshot) -> str:

@@ -59,7 +59,7 @@ class ReferenceList:
         """Return the items that are loaded already."""
         op = self.list_operation(texts)
         value = shell.session.live.peek(op).value if op is not None else None
-        return [self.choice_of(each) for each in self.items_in(value)] if value is not None else ()
+        return [self.choice_of(item) for item in self.items_in(value)] if value is not None else ()
 
     async def load(self, shell: Shell, op: Operation[Any]) -> OptionList:
         """Return the whole list, or its first `MAX_ITEMS` items. Raises ApiError."""
@@ -68,7 +68,7 @@ class ReferenceList:
         if isinstance(op, Listing):
             await live.fetch_pages(op, MAX_ITEMS)  # If a page fails, the picker shows the error.
             value = live.peek(op).value or value
-        return OptionList([self.choice_of(each) for each in self.items_in(value)], getattr(value, "next", None) is None)
+        return OptionList([self.choice_of(item) for item in self.items_in(value)], getattr(value, "next", None) is None)
 
 
 ListFactory = Callable[[Shell, Arguments], ReferenceList]
@@ -94,7 +94,7 @@ def member_list(shell: Shell, arguments: Arguments) -> ReferenceList:
     """Return the list of the organization's members."""
     return ReferenceList(
         organizations.ListMembers(at=_organization(shell), limit=1000),
-        lambda each: Choice(each.user.id, each.user.name, each.user.email or ""),
+        lambda item: Choice(item.user.id, item.user.name, item.user.email or ""),
         search_operation=lambda query: organizations.ListMembers(at=_organization(shell), search=query, limit=100),
     )
 
@@ -133,7 +133,7 @@ def _page_list(shell: Shell, arguments: Arguments) -> ReferenceList:
         space_id = texts.get("destination.site_space_id")
         response = shell.session.live.peek(site_structure.ListSiteSpaces(at=_site(arguments), limit=1000)).value
         site_space = next(
-            (each for each in (response.items if response is not None else ()) if each.id == space_id), None
+            (item for item in (response.items if response is not None else ()) if item.id == space_id), None
         )
         return (
             content.ListPages(at=site_space.space.ref)

@@ -1,9 +1,9 @@
-"""Declarations of the tables: the API operations behind each kind of item, and how its items are shown.
+"""Declarations of the tables: the API operations of each kind of item, and the columns that show its items.
 
     REDIRECTS = Resource(
         "redirect", "redirects", redirects.List,
         create=redirects.Create, update=redirects.Update, delete=redirects.Delete, ids=id_argument("site_redirect_id"),
-        title=lambda each: each.source, columns=(ResourceColumn("SOURCE", "source"), ...),
+        title=lambda item: item.source, columns=(ResourceColumn("SOURCE", "source"), ...),
     )
 
 `BrowserScreen` derives the table, the details, the forms and the confirmations from the declaration. A new kind of item
@@ -108,7 +108,7 @@ class ResourceColumn(Generic[M]):
         if isinstance(value, bool):
             return "✓" if value else ""
         if isinstance(value, tuple):
-            return ", ".join(self._label_of(each, name_of) for each in value)
+            return ", ".join(self._label_of(item, name_of) for item in value)
         return self._label_of(value, name_of)
 
     def search_text(self, item: M, name_of: NameOf) -> str:
@@ -182,7 +182,7 @@ class RequiredPermissions:
     """Fields that name a space or collection, with the permission to create an item there. The permissions of that
     space or collection replace those of the listed place."""
     allows_leaving: bool = False
-    """Whether users may remove themselves without the permission, for example from a team."""
+    """True if users may remove themselves without the permission, for example from a team."""
 
 
 def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Arguments]:
@@ -192,7 +192,7 @@ def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Ar
 
 @dataclass(frozen=True)
 class Resource(Generic[M]):
-    """A kind of item: its name, its operations, and how its items are shown."""
+    """A kind of item: its name, its operations, and the columns and texts that show its items."""
 
     singular: str
     plural: str
@@ -277,7 +277,7 @@ class Resource(Generic[M]):
     open_dialog: Callable[[Shell, Arguments, M], None] | None = None
     """Opens a dialog for an item when the user presses enter, if the item has no children."""
     is_single: bool = False
-    """Whether the list has at most one item. The server answers 404 if there is none."""
+    """True if the list has at most one item. The server answers 404 if there is none."""
     empty_text: str = ""
     """Sentence for an empty table. Empty for the default sentence."""
     create_title: str = ""

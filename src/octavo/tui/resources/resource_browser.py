@@ -60,8 +60,8 @@ class BrowserLevel:
 
     def selection(self, *rows: Any, clear: Callable[[], None] = lambda: None) -> resource_commands.Selection | None:
         """Return the selection for some rows. None if the server sent no valid ID for one of them."""
-        resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(each)[1] for each in rows)
-        if not all(resource.has_valid_ids(self.arguments, each) for each in items):
+        resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(row)[1] for row in rows)
+        if not all(resource.has_valid_ids(self.arguments, item) for item in items):
             return None
         return resource_commands.Selection(resource, self.arguments, self.parent, items, clear)
 
@@ -270,7 +270,7 @@ class BrowserScreen(ListView[Any]):
         self.counts.clear()
         at = OrganizationRef(organization_id=organization.id)
         arguments = {"at": at, **self._root_arguments(organization)}
-        resources = tuple(each for each in self._resources if each.is_available(arguments))
+        resources = tuple(resource for resource in self._resources if resource.is_available(arguments))
         self.levels.append(BrowserLevel(self._title, resources, arguments, organization))
         self.pending.show_top_level()
 
@@ -310,7 +310,7 @@ class BrowserScreen(ListView[Any]):
         self.save_position()
         del self.levels[1:]
         self.level.resource = next(
-            (each for each in self.level.resources if each.plural == plural_name), self.level.resource
+            (resource for resource in self.level.resources if resource.plural == plural_name), self.level.resource
         )
         self.show_level()
 
@@ -590,7 +590,7 @@ def _load_more_names(view: BrowserScreen) -> None:
 
 def _lookup_responses(view: BrowserScreen, resource: Resource[Any]) -> dict[type[Operation[Any]], Any]:
     """Return the responses of the lookups, by operation. None for a response that is not loaded."""
-    return {each: view.live.peek(build_full_list(each, view.level.arguments)).value for each in resource.lookups}
+    return {lookup: view.live.peek(build_full_list(lookup, view.level.arguments)).value for lookup in resource.lookups}
 
 
 def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) -> Sequence[Any]:
@@ -639,7 +639,9 @@ class PendingNavigation:
         """Show the top level at the table of the item to open."""
         level = self._view.level
         if self._target is not None:
-            level.resource = next((each for each in level.resources if each.plural == self._target[0]), level.resource)
+            level.resource = next(
+                (resource for resource in level.resources if resource.plural == self._target[0]), level.resource
+            )
             level.positions.pop(level.resource.plural, None)
         last = len(level.resources) - 1
         level.resource = level.resources[max(0, min(level.resources.index(level.resource) + self._steps, last))]

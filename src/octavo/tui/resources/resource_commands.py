@@ -68,14 +68,14 @@ class Selection:
         """Return the objects whose permissions apply to the items. None replaces an object that is not loaded."""
         resource, rights = self.resource, self.resource.permissions
         if rights.on_item:
-            return [resource.permission_source(each) for each in self.items]
+            return [resource.permission_source(item) for item in self.items]
         if not rights.place_fields:
             return (self.parent,)
         listed = {
             name: loaded_items(app, self.arguments, resource.reference_lists, name) for name in rights.place_fields
         }
-        places = {name: None if found is None else {each.id: each for each in found} for name, found in listed.items()}
-        return [self._permission_source(each, places) for each in self.items]
+        places = {name: None if items is None else {item.id: item for item in items} for name, items in listed.items()}
+        return [self._permission_source(item, places) for item in self.items]
 
     def _permission_source(self, item: Any, places: Mapping[str, Mapping[str, Any] | None]) -> Any:
         for name, found in places.items():
@@ -85,7 +85,7 @@ class Selection:
 
     def is_leaving(self, user: str) -> bool:
         """Return whether deleting the items only removes the user from a team or the organization."""
-        user_ids = [self.resource.arguments_for(self.arguments, each).get("user_id") for each in self.items]
+        user_ids = [self.resource.arguments_for(self.arguments, item).get("user_id") for item in self.items]
         return self.resource.permissions.allows_leaving and user_ids == [user]
 
 
@@ -124,7 +124,7 @@ def _delete(app: Shell, selection: Selection) -> None:
         titles = first_titles([resource.title(each) for each in items], "more")
         facts = [*(Fact("note", "", text) for text in titles), *facts]
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_decided(answer: Confirmed | None) -> None:
         if answer is None:
             return
         selection.clear()
@@ -144,7 +144,7 @@ def _delete(app: Shell, selection: Selection) -> None:
             word=confirmation,
             word_reason=f"This cannot be undone. Type {confirmation} to confirm.",
         ),
-        decided,
+        on_decided,
     )
 
 
@@ -220,7 +220,7 @@ def _may_create_in_some(app: Shell, target: CreateTarget) -> bool:
     """Return whether the user may create the item in one of the spaces or collections. True if they are not loaded."""
     for name, permission in target.resource.permissions.place_fields.items():
         places = loaded_items(app, target.arguments, target.resource.reference_lists, name)
-        if places is None or any(has_permission(each, permission) for each in places):
+        if places is None or any(has_permission(place, permission) for place in places):
             return True
     return False
 
@@ -257,13 +257,13 @@ def _choose_action(app: Shell, selection: Selection) -> None:
         for each in selection.resource.actions
     ]
 
-    def chosen(action: Action[Any] | None) -> None:
+    def on_chosen(action: Action[Any] | None) -> None:
         if action is not None and action.run is not None:
             action.run(app, selection)
         elif action is not None:
             _confirm_action(app, selection, action)
 
-    app.push_screen(Picker(selection.resource.title(selection.first_item), choices), chosen)
+    app.push_screen(Picker(selection.resource.title(selection.first_item), choices), on_chosen)
 
 
 def open_first_action(app: Shell, selection: Selection) -> None:
@@ -279,7 +279,7 @@ def _confirm_action(app: Shell, selection: Selection, action: Action[Any]) -> No
     send_undo = partial(resource_forms.send_action, live, action, resource, arguments, item, is_undo=True)
     undo = DirectUndo(f"undo “{action.name}” for {title}", send_undo, f"Undid “{action.name}” for {title}.")
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.writes.send(
                 f"{action.name.lower()} {title}",
@@ -288,7 +288,7 @@ def _confirm_action(app: Shell, selection: Selection, action: Action[Any]) -> No
                 make_undo=None if action.undo_operation is None else lambda _: undo,
             )
 
-    app.push_screen(ConfirmDialog(f"{action.name} {title}?", verb=action.name, intro=action.help), decided)
+    app.push_screen(ConfirmDialog(f"{action.name} {title}?", verb=action.name, intro=action.help), on_decided)
 
 
 # Copying and opening
@@ -311,7 +311,7 @@ def _why_not_opened(app: Shell, selection: Selection) -> str | None:
 
 
 def _copy(app: Shell, selection: Selection) -> None:
-    titles = "\n".join(selection.resource.title(each) for each in selection.items)
+    titles = "\n".join(selection.resource.title(item) for item in selection.items)
     label = f"the name of {selection.title}" if len(selection.items) == 1 else f"the names of {selection.title}"
     copy_text(app, titles, f"Copied {label}.")
 
@@ -368,13 +368,13 @@ def choose_sort_column(app: Shell, table: TableState, changed: Callable[[], None
     ]
     choices.append(Choice(default_order, default_order, right="" if table.sort_column is not None else "current"))
 
-    def chosen(column: ResourceColumn[Any] | str | None) -> None:
+    def on_chosen(column: ResourceColumn[Any] | str | None) -> None:
         if column is not None:
             table.sort_by(None if isinstance(column, str) else column)
             changed()
 
     app.push_screen(
-        Picker(f"Sort {table.resource.plural}", choices, initial=table.sort_column or default_order), chosen
+        Picker(f"Sort {table.resource.plural}", choices, initial=table.sort_column or default_order), on_chosen
     )
 
 
@@ -387,16 +387,16 @@ def choose_columns(
 ) -> None:
     """Ask for columns to show or hide, until the user closes the list."""
 
-    columns, shown = table.resource.columns, table.columns
-    choices = [Choice(each, _column_label(each), right="shown" if each in shown else "") for each in columns]
+    columns, visible_columns = table.resource.columns, table.columns
+    choices = [Choice(each, _column_label(each), right="shown" if each in visible_columns else "") for each in columns]
 
-    def chosen(column: ResourceColumn[Any] | None) -> None:
+    def on_chosen(column: ResourceColumn[Any] | None) -> None:
         if column is not None:
             table.toggle_column(column)
             changed()
             choose_columns(app, table, changed, column)
 
-    app.push_screen(Picker(f"Choose columns for {table.resource.plural}", choices, initial=now), chosen)
+    app.push_screen(Picker(f"Choose columns for {table.resource.plural}", choices, initial=now), on_chosen)
 
 
 def export(app: Shell, table: TableState, items: Sequence[Any], name_of: NameOf) -> None:
@@ -408,10 +408,10 @@ def export(app: Shell, table: TableState, items: Sequence[Any], name_of: NameOf)
         text = await asyncio.to_thread(FORMATS[ending][1], table.columns, items, name_of, resource.secret_fields)
         yield text.encode("utf-8", "replace")
 
-    def chosen(ending: str | None) -> None:
+    def on_chosen(ending: str | None) -> None:
         if ending is not None:
             ask_for_path(app, Export(title, f"{slug(resource.plural)}.{ending}", partial(content, ending)))
 
     details = {"json": "all fields", "csv": "the visible columns", "md": "a table with the visible columns"}
     choices = [Choice(ending, name, detail=details[ending]) for ending, (name, _) in FORMATS.items()]
-    app.push_screen(Picker(f"Export {title}", choices), chosen)
+    app.push_screen(Picker(f"Export {title}", choices), on_chosen)

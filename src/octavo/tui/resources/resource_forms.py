@@ -1,4 +1,5 @@
-"""Forms that create items, edit items, or run an action. Each write is sent once, checked if its response is lost, and undone if possible."""
+"""Forms that create items, edit items or run an action. A write is sent once, checked after a lost response, and can often
+be undone."""
 
 from __future__ import annotations
 
@@ -290,14 +291,17 @@ def _permitted_places(app: Shell, resource: Resource[Any], arguments: Arguments)
     """Return the spaces and collections to create an item in. Those without permission are disabled."""
     lists = _reference_lists(app, resource, arguments)
 
-    def restricted(reference_list: ReferenceList, permission: str) -> ReferenceList:
-        def choice(each: Any) -> Choice[str]:
-            missing = why_no_permission((each,), permission, f"create {resource.plural} there", "space or collection")
-            return replace(reference_list.choice_of(each), disabled_reason=missing or "")
+    def with_disabled_choices(reference_list: ReferenceList, permission: str) -> ReferenceList:
+        def choice(item: Any) -> Choice[str]:
+            missing = why_no_permission((item,), permission, f"create {resource.plural} there", "space or collection")
+            return replace(reference_list.choice_of(item), disabled_reason=missing or "")
 
         return replace(reference_list, choice_of=choice)
 
-    return {name: restricted(lists[name], permission) for name, permission in resource.permissions.place_fields.items()}
+    return {
+        name: with_disabled_choices(lists[name], permission)
+        for name, permission in resource.permissions.place_fields.items()
+    }
 
 
 def _place_path(resource: Resource[Any], arguments: Arguments) -> str:
@@ -341,7 +345,7 @@ def title_of_items(resource: Resource[Any], items: Sequence[Any]) -> str:
 async def delete_items(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> SendResult[tuple[Any, ...]]:
-    """Delete items one after the other until one fails. Return the deleted items."""
+    """Delete items in order until a deletion fails. Return the deleted items."""
     deleted: list[Any] = []
     for item in items:
         sent = await _delete_one(live, resource, arguments, item)

@@ -1,4 +1,4 @@
-"""Checks of a site while the user types: its links and redirects, its search, and conditions on visitor claims."""
+"""Tests of a site: where a link leads, what its search returns, and whether a condition on visitor claims is met."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ def with_problems(
     if structure is None:
         return listed
     parts = part_urls(structure)
-    targets = {each.source: _target_url(each.destination, parts) for each in listed}
+    targets = {item.source: _target_url(item.destination, parts) for item in listed}
     ends = chain_ends(targets, site.urls.published or "")
     return [
-        each if ends[each.source] == "leads" else MarkedRedirect.model_construct(**dict(each), end=ends[each.source])
-        for each in listed
+        item if ends[item.source] == "leads" else MarkedRedirect.model_construct(**dict(item), end=ends[item.source])
+        for item in listed
     ]
 
 
@@ -101,11 +101,11 @@ def part_urls(structure: site_structure.SiteStructure) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class LinkTestResult:
-    """Where a link of a site leads, and how many redirects of the site are broken."""
+    """Target of a link of a site, and the number of broken redirects of the site."""
 
     chain: RedirectChain
     has_redirect: bool
-    """Whether a redirect starts at the link."""
+    """True if a redirect starts at the link."""
     target: str
     """Part of the site that the link leads to. Empty if it is unknown."""
     end_counts: Counter[End]
@@ -125,7 +125,7 @@ async def redirect_facts(live: Live, arguments: Arguments, redirect: redirects.R
     is_direct = len(result.chain.steps) == 2 and result.chain.end == "leads"
     page = await _page_title(live, arguments["at"], redirect) if is_direct else ""
     facts = [("leads", result.chain.description), ("page", page or result.target), ("redirects", result.summary)]
-    return [each for each in facts if each[1]]
+    return [fact for fact in facts if fact[1]]
 
 
 async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> str:
@@ -149,8 +149,8 @@ async def test_link(live: Live, at: SiteRef, address: str) -> LinkTestResult:
         load_all(live, redirects.List(at=at, limit=PAGE_SIZE)),
     )
     base, parts = site.urls.published or "", part_urls(structure)
-    by_source = {each.source: each for each in listed}
-    targets = {each.source: _target_url(each.destination, parts) for each in listed}
+    by_source = {item.source: item for item in listed}
+    targets = {item.source: _target_url(item.destination, parts) for item in listed}
     end_counts = Counter(chain_ends(targets, base).values())
     source = path_of_link(address, base)
     asked_paths: set[str] = set()
@@ -233,14 +233,14 @@ MAX_SPACES = 100
 def open_link_test(app: Shell, target: CreateTarget, link: str = "", facts: tuple[Fact, ...] = ()) -> None:
     """Ask for a link and show where it leads, until the dialog is closed."""
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.background(_show_result(app, target, answer.text))
 
     field = DialogField("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
     intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
     app.push_screen(
-        ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided
+        ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), on_decided
     )
 
 
@@ -255,7 +255,7 @@ async def _show_result(app: Shell, target: CreateTarget, address: str) -> None:
 def result_facts(result: LinkTestResult) -> tuple[Fact, ...]:
     """Return the steps and the result of a link test as facts."""
     first, *further_steps = result.chain.steps
-    facts = [Fact("note", "from", first), *(Fact("note", "leads to", each) for each in further_steps)]
+    facts = [Fact("note", "from", first), *(Fact("note", "leads to", further_step) for further_step in further_steps)]
     match result.chain.end:
         case "loop":
             facts.append(Fact("care", "loop", "The redirects form a loop. Browsers show an error."))
@@ -274,12 +274,12 @@ def result_facts(result: LinkTestResult) -> tuple[Fact, ...]:
 def open_site_search(app: Shell, target: CreateTarget) -> None:
     """Ask for a query, list the pages of the site that match, and open the chosen page."""
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.background(_show_results(app, target, answer.text))
 
     field = DialogField("Search words", required_error="Type the words to search for.", max_length=MAX_QUERY_LENGTH)
-    app.push_screen(ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field), decided)
+    app.push_screen(ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field), on_decided)
 
 
 async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
@@ -294,14 +294,14 @@ async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
         Choice(
             ToPage(hit.id, page.id),
             page.title or page.path or "Untitled",
-            detail=" · ".join(filter(None, (hit.title, *(each.title for each in page.sections)))),
+            detail=" · ".join(filter(None, (hit.title, *(section.title for section in page.sections)))),
             disabled_reason="" if app.workspace.space(hit.id) else "You do not have access to this space.",
         )
         for hit in results.items
         for page in hit.pages
     ]
 
-    def chosen(route: ToPage | None) -> None:
+    def on_chosen(route: ToPage | None) -> None:
         if route is not None:
             app.go(route)
 
@@ -309,7 +309,7 @@ async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
     title = f"“{query}”: {more}{plural(len(choices), 'page')}"
     app.push_screen(
         Picker(title, choices, empty="No pages contain these words. To search for other words, press esc, then t."),
-        chosen,
+        on_chosen,
     )
 
 

@@ -34,26 +34,26 @@ _EDIT_PERMISSIONS = RequiredPermissions("edit", "edit", "edit")
 
 _SET_DEFAULT = Action[Any](
     "Set as default", "Visitors will see this item first. You can undo this by pressing u.", site_structure.UpdateSection,
-    disabled_reason=lambda each: f"{site_tree.title_of(each)} is already the default." if each.default else None, run=site_tree.make_default,
-    permission=lambda each: "" if isinstance(each, site_structure.SiteSpace) and each.section else "admin",
+    disabled_reason=lambda item: f"{site_tree.title_of(item)} is already the default." if item.default else None, run=site_tree.make_default,
+    permission=lambda item: "" if isinstance(item, site_structure.SiteSpace) and item.section else "admin",
 )  # fmt: skip
 """Sets where visitors start: a space of a section, a section of a site, or a space of a site without sections."""
 
 
-def _visitor_effects(each: site_structure.SiteSpace | site_structure.SiteSection) -> list[str]:
+def _visitor_effects(part: site_structure.SiteSpace | site_structure.SiteSection) -> list[str]:
     """Return sentences about the effects on visitors if a part is removed from the site."""
-    if each.default:
+    if part.default:
         return [
-            f"Visitors to {each.urls.published or 'the site'} currently see this item first. After you remove it, they will see another item first."
+            f"Visitors to {part.urls.published or 'the site'} currently see this item first. After you remove it, they will see another item first."
         ]
-    url = each.urls.published
+    url = part.urls.published
     return [f"{url} and all links under it will stop working."] if url else []
 
 
-def _removed_spaces(each: site_structure.SiteSection) -> str:
+def _removed_spaces(section: site_structure.SiteSection) -> str:
     """Return a sentence about the spaces that are removed from the site together with a section."""
-    names = ", ".join(space.title or space.id for space in each.site_spaces)
-    title = site_tree.title_of(each)
+    names = ", ".join(space.title or space.id for space in section.site_spaces)
+    title = site_tree.title_of(section)
     return f"The spaces in {title} will also be removed from the site: {names}." if names else f"{title} has no spaces."
 
 
@@ -61,10 +61,10 @@ SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
     "space", "spaces", site_structure.ListSiteSpaces,
     description="Spaces on the site, in the order visitors see them.",
     create=site_structure.CreateSiteSpace, update=site_structure.UpdateSiteSpace, delete=site_structure.DeleteSiteSpace,
-    title=lambda each: each.title or (each.space.title if each.space else each.id),
+    title=lambda item: item.title or (item.space.title if item.space else item.id),
     ids=id_argument("site_space_id"),
     columns=(
-        ResourceColumn("SPACE", lambda each: each.title or (each.space.title if each.space else each.id)),
+        ResourceColumn("SPACE", lambda item: item.title or (item.space.title if item.space else item.id)),
         ResourceColumn("PATH", "path"),
         ResourceColumn("SECTION", "section", is_id=True, drop_rank=1),
         ResourceColumn("DEFAULT", "default", 7),
@@ -72,7 +72,7 @@ SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
     ),
     lookups=(site_structure.Get,),
     permissions=_EDIT_PERMISSIONS,
-    delete_effects=lambda each: [*_visitor_effects(each), "The pages of this space will be removed from the site. The space itself will not be deleted."],
+    delete_effects=lambda item: [*_visitor_effects(item), "The pages of this space will be removed from the site. The space itself will not be deleted."],
     actions=(_SET_DEFAULT,),
     create_title="Add a space",
     delete_verbs=("remove", "removed"),
@@ -82,12 +82,12 @@ SECTIONS: Resource[site_structure.SiteSection] = Resource(
     "section", "sections", site_structure.ListSections,
     description="Sections of the site. Visitors can switch between sections.",
     create=site_structure.CreateSection, update=site_structure.UpdateSection, delete=site_structure.DeleteSection,
-    title=lambda each: each.title or each.id,
+    title=lambda item: item.title or item.id,
     ids=id_argument("site_section_id"),
     columns=(
         ResourceColumn("SECTION", "title"),
         ResourceColumn("PATH", "path"),
-        ResourceColumn("SPACES", lambda each: len(each.site_spaces), 6, align_right=True),
+        ResourceColumn("SPACES", lambda item: len(item.site_spaces), 6, align_right=True),
         ResourceColumn("GROUP", "section_group", is_id=True, drop_rank=1),
         ResourceColumn("DEFAULT", "default", 7),
         ResourceColumn("ICON", "icon", 10, drop_rank=2),
@@ -98,17 +98,17 @@ SECTIONS: Resource[site_structure.SiteSection] = Resource(
     actions=(_SET_DEFAULT,),
     delete_verbs=("remove", "removed"),
     container="site",
-    delete_effects=lambda each: [*_visitor_effects(each), _removed_spaces(each)],
+    delete_effects=lambda item: [*_visitor_effects(item), _removed_spaces(item)],
 )  # fmt: skip
 GROUPS: Resource[site_structure.SectionGroup] = Resource(
     "section group", "section groups", site_structure.ListGroups,
     description="Groups of sections in the site navigation.",
     create=site_structure.CreateGroup, update=site_structure.UpdateGroup, delete=site_structure.DeleteGroup,
-    title=lambda each: each.title or each.id,
+    title=lambda item: item.title or item.id,
     ids=id_argument("site_section_group_id"),
     columns=(
         ResourceColumn("GROUP", "title"),
-        ResourceColumn("SECTIONS", lambda each: len(each.children or each.sections), 8, align_right=True),
+        ResourceColumn("SECTIONS", lambda item: len(item.children or item.sections), 8, align_right=True),
         ResourceColumn("IN", "section_group", is_id=True),
         ResourceColumn("ICON", "icon", 10, drop_rank=1),
     ),
@@ -172,15 +172,15 @@ STRUCTURE: Resource[site_tree.PartRow] = Resource(
 )  # fmt: skip
 
 
-def _destination(each: redirects.Redirect) -> str:
+def _destination(redirect: redirects.Redirect) -> str:
     """Return the target of a redirect: a URL, or the id of a page or part of the site."""
-    destination = each.destination
+    destination = redirect.destination
     return destination.url or destination.site_section_id or destination.page_id or destination.site_space_id or ""
 
 
-def _recreate_redirect(arguments: Arguments, each: redirects.Redirect) -> Operation[Any] | None:
-    values = {**arguments, "source": each.source, "destination": each.destination.model_dump(exclude_none=True)}
-    is_known = each.destination.kind in ("site-section", "site-space", "site-page")
+def _recreate_redirect(arguments: Arguments, redirect: redirects.Redirect) -> Operation[Any] | None:
+    values = {**arguments, "source": redirect.source, "destination": redirect.destination.model_dump(exclude_none=True)}
+    is_known = redirect.destination.kind in ("site-section", "site-space", "site-page")
     return build_operation(redirects.Create, values) if is_known else None
 
 
@@ -188,12 +188,12 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
     "redirect", "redirects", redirects.List,
     description="Paths on the site that redirect to another page or link.",
     create=redirects.Create, update=redirects.Update, delete=redirects.Delete,
-    title=lambda each: each.source,
+    title=lambda item: item.source,
     ids=id_argument("site_redirect_id"),
     columns=(
         ResourceColumn("SOURCE", "source"),
         ResourceColumn("DESTINATION", _destination, is_id=True),
-        ResourceColumn("IN SPACE", lambda each: each.destination.site_space_id if each.destination.page_id else None, is_id=True, drop_rank=2),
+        ResourceColumn("IN SPACE", lambda item: item.destination.site_space_id if item.destination.page_id else None, is_id=True, drop_rank=2),
         ResourceColumn("TYPE", "destination.kind", 9, drop_rank=1, is_code=True),
         ResourceColumn("PROBLEM", "end", 16, render=site_checks.problem_label),
     ),
@@ -204,25 +204,25 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
     permissions=_EDIT_PERMISSIONS,
     recreate=_recreate_redirect,
     load_details=site_checks.redirect_facts,
-    delete_effects=lambda each: [f"Links to {each.source} will stop working."],
+    delete_effects=lambda item: [f"Links to {item.source} will stop working."],
 )  # fmt: skip
 SHARE_LINKS: Resource[share_links.ShareLink] = Resource(
     "share link", "share links", share_links.List,
     description="Secret links to the site. Anyone who has a link can see the site.",
     create=share_links.Create, update=share_links.Update, delete=share_links.Delete,
-    title=lambda each: each.name or each.id,
+    title=lambda item: item.name or item.id,
     ids=id_argument("share_link_id"),
     columns=(
-        ResourceColumn("NAME", lambda each: each.name or each.id),
+        ResourceColumn("NAME", lambda item: item.name or item.id),
         ResourceColumn("ACTIVE", "active", 6),
         ResourceColumn("CREATED", "created_at", 7, align_right=True),
     ),
     load_details=publish_dialogs.share_link_facts,
     actions=(
         Action("Revoke", "The link will stop working until you activate it again.", share_links.Update, "was revoked", {"active": False},
-               share_links.Update, {"active": True}, disabled_reason=lambda each: None if each.active else "This share link is already revoked."),
+               share_links.Update, {"active": True}, disabled_reason=lambda item: None if item.active else "This share link is already revoked."),
         Action("Activate", "Anyone who has the link will be able to see the site again.", share_links.Update, "was activated", {"active": True},
-               share_links.Update, {"active": False}, disabled_reason=lambda each: "This share link is already active." if each.active else None),
+               share_links.Update, {"active": False}, disabled_reason=lambda item: "This share link is already active." if item.active else None),
     ),
     delete_effects=lambda each: ["The link will stop working. A new share link will have a different URL."],
 )  # fmt: skip
@@ -230,22 +230,22 @@ MCP_SERVERS: Resource[mcp_servers.McpServer] = Resource(
     "MCP server", "MCP servers", mcp_servers.List,
     description="MCP servers whose tools the site's AI agent can call.",
     get=mcp_servers.Get, create=mcp_servers.Create, update=mcp_servers.Update, delete=mcp_servers.Delete,
-    title=lambda each: each.name or each.id,
+    title=lambda item: item.name or item.id,
     ids=id_argument("site_mcp_server_id"),
     columns=(
         ResourceColumn("SERVER", "name"),
         ResourceColumn("URL", "url"),
-        ResourceColumn("HEADERS", lambda each: ", ".join(each.headers), drop_rank=1),
+        ResourceColumn("HEADERS", lambda item: ", ".join(item.headers), drop_rank=1),
     ),
     secret_fields=frozenset({"headers"}),
-    recreate=lambda arguments, each: build_operation(mcp_servers.Create, {**arguments, "name": each.name, "url": each.url, "headers": dict(each.headers)}),
+    recreate=lambda arguments, item: build_operation(mcp_servers.Create, {**arguments, "name": item.name, "url": item.url, "headers": dict(item.headers)}),
     permissions=_EDIT_PERMISSIONS,
 )  # fmt: skip
 CONDITIONS: Resource[adaptive_schema.TemplateCondition] = Resource(
     "condition", "conditions", adaptive_schema.ListTemplateConditions, page_size=0,
     description="Conditions on visitor claims, as defined in the adaptive schema. Press enter to test a condition.",
-    title=lambda each: each.description or each.condition,
-    key=lambda each: each.condition,
+    title=lambda item: item.description or item.condition,
+    key=lambda item: item.condition,
     columns=(ResourceColumn("DESCRIPTION", "description"), ResourceColumn("CONDITION", "condition")),
     open_dialog=site_checks.open_condition,
     empty_text="No conditions. Conditions come from the adaptive schema.",
@@ -259,21 +259,21 @@ ADAPTIVE_SCHEMA: Resource[adaptive_schema.AdaptiveSchema] = Resource(
     create=adaptive_schema.Update, update=adaptive_schema.Update,
     title=lambda each: "Adaptive schema",
     key=lambda each: "schema",
-    columns=(ResourceColumn("CLAIMS", lambda each: tuple((each.json_schema or {}).get("properties") or ())),
+    columns=(ResourceColumn("CLAIMS", lambda item: tuple((item.json_schema or {}).get("properties") or ())),
              ResourceColumn("UPDATED", "updated_at", 7, align_right=True)),
-    details=lambda each: [("json schema", json.dumps(each.json_schema, ensure_ascii=False, indent=2))],
+    details=lambda item: [("json schema", json.dumps(item.json_schema, ensure_ascii=False, indent=2))],
     empty_text="No adaptive schema. Press ctrl+n to create an adaptive schema.",
     permissions=RequiredPermissions("admin", "admin", ""),
 )  # fmt: skip
 SITE_MEMBERS: Resource[sites.SitePermission] = Resource(
     "member", "members with access", sites.ListPermissions,
     description="Members with a role on the site, and where the role comes from.",
-    title=lambda each: each.user.name,
-    key=lambda each: each.user.id,
+    title=lambda item: item.user.name,
+    key=lambda item: item.user.id,
     columns=(
         ResourceColumn("NAME", "user.name"),
         ResourceColumn("ROLE", "permission", 9, empty_text="Guest", is_code=True),
-        ResourceColumn("FROM", lambda each: each.origin.space or each.origin.organization or each.origin.type, is_id=True),
+        ResourceColumn("FROM", lambda item: item.origin.space or item.origin.organization or item.origin.type, is_id=True),
         ResourceColumn("EMAIL", "user.email", drop_rank=1),
     ),
     read_only_reason="To change roles, go to Admin (press 6) or to the spaces on the site.",
@@ -299,31 +299,31 @@ SITES: Resource[sites.Site] = Resource(
     "site", "sites", sites.List,
     description="A site publishes spaces on the web.",
     get=sites.Get, create=sites.Create, update=sites.Update, delete=sites.Delete,
-    title=lambda each: each.title or each.id,
-    ids=lambda arguments, each: {"at": SiteRef(organization_id=arguments["at"].organization_id, site_id=each.id)},
+    title=lambda item: item.title or item.id,
+    ids=lambda arguments, item: {"at": SiteRef(organization_id=arguments["at"].organization_id, site_id=item.id)},
     columns=(
         ResourceColumn("SITE", "title"),
         ResourceColumn("PUBLISHED", "published", 9),
         ResourceColumn("VISIBILITY", "visibility", 12, is_code=True),
         ResourceColumn("SPACES", "site_spaces", 6, align_right=True, drop_rank=1),
-        ResourceColumn("PUBLISHED LINK", lambda each: each.urls.published or each.hostname, drop_rank=2),
+        ResourceColumn("PUBLISHED LINK", lambda item: item.urls.published or item.hostname, drop_rank=2),
         ResourceColumn("PLAN", "type", 14, drop_rank=3, is_code=True),
         ResourceColumn("CREATED", "created_at", 7, align_right=True, drop_rank=3),
     ),
-    status=lambda each: f"{'published' if each.published else 'not published'}, {label(each.visibility)}",
+    status=lambda item: f"{'published' if item.published else 'not published'}, {label(item.visibility)}",
     children=(STRUCTURE, REDIRECTS, SHARE_LINKS, MCP_SERVERS, ADAPTIVE_SCHEMA, CONDITIONS, SITE_MEMBERS, PUBLISHED_CONTENT),
     actions=(
         Action("Publish", "People in the site's audience will be able to open the site.", sites.Publish,
                undo_operation=sites.Unpublish, run=publish_dialogs.confirm_publish,
-               disabled_reason=lambda each: "This site is already published." if each.published else None),
+               disabled_reason=lambda item: "This site is already published." if item.published else None),
         Action("Unpublish", "Visitors will no longer be able to open the site. All links to the site will stop working.", sites.Unpublish,
                undo_operation=sites.Publish, run=publish_dialogs.confirm_unpublish,
-               disabled_reason=lambda each: None if each.published else "This site is not published."),
+               disabled_reason=lambda item: None if item.published else "This site is not published."),
     ),
     permissions=RequiredPermissions(create="create_content", on_item=True),
     required_fields=frozenset({"title"}),
-    delete_effects=lambda each: [f"{each.urls.published or 'The link to the site'} will stop working. The spaces on the site will not be deleted."],
-    url_of=lambda each: each.urls.published or each.urls.app,
+    delete_effects=lambda item: [f"{item.urls.published or 'The link to the site'} will stop working. The spaces on the site will not be deleted."],
+    url_of=lambda item: item.urls.published or item.urls.app,
 )  # fmt: skip
 
 TABLES = (SITES,)

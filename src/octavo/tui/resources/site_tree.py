@@ -69,10 +69,10 @@ def children_of(part: Part) -> tuple[Part, ...]:
     """Return the children of a part, each with the ID of its parent, which some servers omit."""
     match part:
         case SiteSection():
-            return tuple(each.model_copy(update={"section": part.id}) for each in part.site_spaces)
+            return tuple(site_space.model_copy(update={"section": part.id}) for site_space in part.site_spaces)
         case SectionGroup():
             children = part.children or part.sections
-            return tuple(_in_group(each, part.id) for each in children)
+            return tuple(_in_group(child, part.id) for child in children)
     return ()
 
 
@@ -102,7 +102,7 @@ def walk_parts(structure: SiteStructure) -> Iterator[tuple[Part, int]]:
     while pending:
         part, depth = pending.pop()
         yield part, depth
-        pending += [(each, depth + 1) for each in reversed(children_of(part))]
+        pending += [(child, depth + 1) for child in reversed(children_of(part))]
 
 
 def parent_id(part: Part) -> str | None:
@@ -127,7 +127,7 @@ def movable_children(structure: SiteStructure, parent: str | None) -> list[Movab
 def step_position(structure: SiteStructure, part: MovablePart, step: Literal[-1, 1]) -> Position | None:
     """Return the position after moving a part up (-1) or down (1). None at the first or last place."""
     siblings = movable_children(structure, parent_id(part))
-    ids = [each.id for each in siblings]
+    ids = [sibling.id for sibling in siblings]
     new_index = ids.index(part.id) + step if part.id in ids else -1
     if not 0 <= new_index < len(siblings):
         return None
@@ -141,7 +141,7 @@ def step_position(structure: SiteStructure, part: MovablePart, step: Literal[-1,
 def current_position(structure: SiteStructure, part: MovablePart) -> Position | None:
     """Return the present position of a part, to undo a move. None if the part has no sibling."""
     siblings = movable_children(structure, parent_id(part))
-    ids = [each.id for each in siblings]
+    ids = [sibling.id for sibling in siblings]
     index = ids.index(part.id) if part.id in ids else 0
     if index > 0:
         return Position(after=pointer_to(siblings[index - 1]))
@@ -179,7 +179,9 @@ def move_targets(structure: SiteStructure, part: MovablePart) -> list[MoveTarget
 def _other_children(structure: SiteStructure, part: MovablePart, parent: str | None) -> tuple[MovablePart, ...]:
     allowed_types = SiteSpace if isinstance(part, SiteSpace) else (SiteSection, SectionGroup)
     return tuple(
-        each for each in movable_children(structure, parent) if each.id != part.id and isinstance(each, allowed_types)
+        movable_child
+        for movable_child in movable_children(structure, parent)
+        if movable_child.id != part.id and isinstance(movable_child, allowed_types)
     )
 
 
@@ -191,9 +193,9 @@ def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
         return structure
     step = 0 if sort.position.before else 1
 
-    def rearranged(parts: Sequence[Part], parent: str | None) -> tuple[Part, ...]:
+    def with_new_order(parts: Sequence[Part], parent: str | None) -> tuple[Part, ...]:
         siblings = [
-            _with_children(each, rearranged(children_of(each), each.id)) for each in parts if each.id != part.id
+            _with_children(each, with_new_order(children_of(each), each.id)) for each in parts if each.id != part.id
         ]
         index = next((index for index, each in enumerate(siblings) if each.id == neighbour.id), None)
         if index is not None:
@@ -202,7 +204,7 @@ def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
             siblings.insert(index + step, moved)
         return tuple(siblings)
 
-    return structure.model_copy(update={"structure": rearranged(structure.structure, None)})
+    return structure.model_copy(update={"structure": with_new_order(structure.structure, None)})
 
 
 def _with_children(part: Part, children: tuple[Part, ...]) -> Part:
@@ -298,18 +300,20 @@ def _choose_parent(app: Shell, target: StructureTarget) -> None:
         return
     now = parent_id(part)
     choices = []
-    for each in move_targets(structure, part):
+    for move_target in move_targets(structure, part):
         empty = f"This destination is empty. The server can place a {noun_of(part)} only next to another item."
-        right, off = "current" if each.id == now else "", "" if each.children else empty
-        choices.append(Choice(each, f"{'  ' * each.depth}{each.title}", right=right, disabled_reason=off))
+        right, off = "current" if move_target.id == now else "", "" if move_target.children else empty
+        choices.append(
+            Choice(move_target, f"{'  ' * move_target.depth}{move_target.title}", right=right, disabled_reason=off)
+        )
 
-    def chosen(destination: MoveTarget | None) -> None:
+    def on_chosen(destination: MoveTarget | None) -> None:
         if destination is not None:
             _choose_position(app, target, structure, part, destination)
 
-    selected = next((each.value for each in choices if each.value.id == now), None)
+    selected = next((choice.value for choice in choices if choice.value.id == now), None)
     empty_text = "This site has no other sections or groups."
-    app.push_screen(Picker(f"Move {title_of(part)} to", choices, empty=empty_text, initial=selected), chosen)
+    app.push_screen(Picker(f"Move {title_of(part)} to", choices, empty=empty_text, initial=selected), on_chosen)
 
 
 def _choose_position(
@@ -323,11 +327,11 @@ def _choose_position(
     ]
     where = f"in {destination.title}" if destination.id is not None else "at the top level of the site"
 
-    def chosen(position: Position | None) -> None:
+    def on_chosen(position: Position | None) -> None:
         if position is not None:
             _move(app, target, structure, part, position, f"Moved {title_of(part)}.")
 
-    app.push_screen(Picker(f"Choose a position for {title_of(part)} {where}", choices), chosen)
+    app.push_screen(Picker(f"Choose a position for {title_of(part)} {where}", choices), on_chosen)
 
 
 def _move(
@@ -345,9 +349,9 @@ def _move(
         final = f"You cannot undo this move by pressing u because {name} was the only item in its section or group."
     else:
         reverse = site_structure.Sort(at=target.site_ref, item=item, position=previous)
-    sending = send_plain(app.session.live, sort, f"Could not move {name}", cache_edit)
+    send_task = send_plain(app.session.live, sort, f"Could not move {name}", cache_edit)
     undo = _undo_with(app, reverse, f"move {name}", f"Moved {name} back.")
-    app.writes.send(f"move {name}", sending, message=message, make_undo=undo, no_undo_reason=final, is_visible=True)
+    app.writes.send(f"move {name}", send_task, message=message, make_undo=undo, no_undo_reason=final, is_visible=True)
 
 
 def _undo_with(
@@ -378,8 +382,8 @@ def make_default(app: Shell, selection: Selection) -> None:
     if previous is not None:
         undo_message = f"Restored {title_of(previous)} as the default."
         undo = _undo_with(app, set_default_operation(site_ref, previous), title, undo_message)
-    sending = send_plain(app.session.live, set_default_operation(site_ref, part), f"Could not {title}", cache_edit)
-    app.writes.send(title, sending, message=message, make_undo=undo, is_visible=True)
+    send_task = send_plain(app.session.live, set_default_operation(site_ref, part), f"Could not {title}", cache_edit)
+    app.writes.send(title, send_task, message=message, make_undo=undo, is_visible=True)
 
 
 def set_default_operation(site_ref: SiteRef, part: MovablePart) -> Operation[Any]:
@@ -423,11 +427,11 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
     else:
         offer("group", "Section group", "a group of sections under one title")
 
-    def chosen(make: Callable[[], object] | None) -> None:
+    def on_chosen(make: Callable[[], object] | None) -> None:
         if make is not None:
             make()
 
-    app.push_screen(Picker("Add to the site", choices), chosen)
+    app.push_screen(Picker("Add to the site", choices), on_chosen)
 
 
 def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:

@@ -1,4 +1,4 @@
-"""The tables of spaces and of access to them: who has which role in a space or collection, and why."""
+"""The tables of spaces and of roles in spaces and collections, with the source of each role."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def _role_facts(live: Live, arguments: Arguments, at: Shared, user: str, r
         load_all(live, teams.ListOfMember(at=organization, user_id=user, limit=PAGE_SIZE)),
         load_places(live, organization, at),
     )
-    member_with_teams = with_teams(member, {each.team.id for each in team_ids})
+    member_with_teams = with_teams(member, {membership.team.id for membership in team_ids})
     facts: list[tuple[str, AnyText]] = [
         ("why", access.access_sentence(member_with_teams, places, organization_details.title, role))
     ]
@@ -108,8 +108,11 @@ async def _load_place(live: Live, at: Shared, place: Any) -> access.RoleScope:
         place.id,
         title,
         place.default_level,
-        {each.user.id: each.permission for each in user_permissions},
-        {each.team.id: (each.team.title or each.team.id, each.permission) for each in team_permissions},
+        {permission.user.id: permission.permission for permission in user_permissions},
+        {
+            permission.team.id: (permission.team.title or permission.team.id, permission.permission)
+            for permission in team_permissions
+        },
     )
 
 
@@ -134,7 +137,7 @@ def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
         (TEAM_ROLES, "team", permissions.UpdateTeam, permissions.DeleteTeam),
     ):
         listed = live.peek(resource.list_operation(arguments)).value
-        roles = {resource.key(each): each.permission for each in listed.items} if listed is not None else {}
+        roles = {resource.key(item): item.permission for item in listed.items} if listed is not None else {}
         is_whole = listed is not None and listed.next is None
         changes.append((kind, f"{kind}_id", change, remove, roles if is_whole else None))
 
@@ -150,7 +153,11 @@ def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
                     if role is not None
                     else build_operation(remove, {**arguments, name: each})
                 )
-        return None if None in undo_operations else [each for each in undo_operations if each is not None]
+        return (
+            None
+            if None in undo_operations
+            else [undo_operation for undo_operation in undo_operations if undo_operation is not None]
+        )
 
     return ops
 
@@ -173,12 +180,12 @@ MEMBER_ROLES: Resource[permissions.UserPermission] = Resource(
     "member", "members", permissions.ListUsers,
     description="Members with a role that was assigned to them directly, not through a team.",
     create=permissions.Grant, update=permissions.UpdateUser, delete=permissions.DeleteUser,
-    title=lambda each: each.user.name,
-    key=lambda each: each.user.id,
+    title=lambda item: item.user.name,
+    key=lambda item: item.user.id,
     ids=id_argument("user_id", "user.id"),
     columns=(ResourceColumn("NAME", "user.name"), ResourceColumn("ROLE", "permission", 10, is_code=True), ResourceColumn("EMAIL", "user.email", drop_rank=1)),
-    as_update=lambda each: teams.Membership(role=each.permission),
-    recreate=lambda arguments, each: _grant_again(permissions.UpdateUser, arguments, each.permission, user_id=each.user.id),
+    as_update=lambda item: teams.Membership(role=item.permission),
+    recreate=lambda arguments, item: _grant_again(permissions.UpdateUser, arguments, item.permission, user_id=item.user.id),
     lookups=(permissions.ListTeams,),
     prepare_undo=_undo_grant,
     create_title="Assign a role",
@@ -190,13 +197,13 @@ TEAM_ROLES: Resource[permissions.TeamPermission] = Resource(
     "team", "teams", permissions.ListTeams,
     description="Teams that have an assigned role. The role applies to all members of the team.",
     create=permissions.Grant, update=permissions.UpdateTeam, delete=permissions.DeleteTeam,
-    title=lambda each: each.team.title,
-    key=lambda each: each.team.id,
+    title=lambda item: item.team.title,
+    key=lambda item: item.team.id,
     ids=id_argument("team_id", "team.id"),
     columns=(ResourceColumn("TEAM", "team.title"), ResourceColumn("ROLE", "permission", 10, is_code=True),
              ResourceColumn("MEMBERS", "team.members", 8, align_right=True)),
-    as_update=lambda each: teams.Membership(role=each.permission),
-    recreate=lambda arguments, each: _grant_again(permissions.UpdateTeam, arguments, each.permission, team_id=each.team.id),
+    as_update=lambda item: teams.Membership(role=item.permission),
+    recreate=lambda arguments, item: _grant_again(permissions.UpdateTeam, arguments, item.permission, team_id=item.team.id),
     lookups=(permissions.ListUsers,),
     prepare_undo=_undo_grant,
     create_title="Assign a role",
@@ -207,12 +214,12 @@ TEAM_ROLES: Resource[permissions.TeamPermission] = Resource(
 EVERYONE_WITH_ACCESS: Resource[permissions.UserPermission] = Resource(
     "member with access", "everyone with access", permissions.ListAggregate,
     description="Everyone who has access, with each person's highest role. The details show where the role comes from.",
-    title=lambda each: each.user.name,
-    key=lambda each: each.user.id,
+    title=lambda item: item.user.name,
+    key=lambda item: item.user.id,
     columns=(
         ResourceColumn("NAME", "user.name"),
         ResourceColumn("ROLE", "permission", 10, is_code=True),
-        ResourceColumn("CAN", lambda each: actions(each.permission), drop_rank=2),
+        ResourceColumn("CAN", lambda item: actions(item.permission), drop_rank=2),
         ResourceColumn("EMAIL", "user.email", drop_rank=1),
     ),
     load_details=role_facts_of_member,
@@ -226,7 +233,7 @@ MEMBERS_WHO_MERGE: Resource[permissions.UserPermission] = replace(
     plural="members who can merge",
     description="Members whose role lets them merge change requests.",
     empty_text="No one can merge change requests here. In Members or Teams, assign the Creator or Admin role to a member or team.",
-    items=lambda response: tuple(each for each in response.items if each.permission in MERGE_ROLES),
+    items=lambda response: tuple(item for item in response.items if item.permission in MERGE_ROLES),
 )
 ACCESS_TABLES = (EVERYONE_WITH_ACCESS, MEMBERS_WHO_MERGE, MEMBER_ROLES, TEAM_ROLES)
 """The tables of access, in their order."""
@@ -245,10 +252,10 @@ EDIT_IN_TREE = (
 SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", spaces.List,
     description="Spaces in the organization. Press enter to see who has access.",
-    title=lambda each: each.title or each.id,
-    ids=lambda arguments, each: space_arguments(arguments, each.id),
+    title=lambda item: item.title or item.id,
+    ids=lambda arguments, item: space_arguments(arguments, item.id),
     columns=(
-        ResourceColumn("SPACE", lambda each: each.title or each.id),
+        ResourceColumn("SPACE", lambda item: item.title or item.id),
         ResourceColumn("IN", "parent", is_id=True, drop_rank=1),
         ResourceColumn("DEFAULT ACCESS", "default_level", 14, empty_text="none", is_code=True),
         ResourceColumn("VISIBILITY", "visibility", 15, drop_rank=2, is_code=True),
@@ -261,18 +268,18 @@ SPACES: Resource[spaces.Space] = Resource(
 MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
     "space", "spaces", permissions.ListOfMember,
     description="Spaces this member can see, and the member's role in each space. The details show where the role comes from.",
-    title=lambda each: each.space.title,
-    key=lambda each: each.space.id,
-    ids=lambda arguments, each: space_arguments(arguments, each.space.id),
+    title=lambda item: item.space.title,
+    key=lambda item: item.space.id,
+    ids=lambda arguments, item: space_arguments(arguments, item.space.id),
     columns=(
         ResourceColumn("SPACE", "space.title"),
         ResourceColumn("ROLE", "permission", 10, is_code=True),
-        ResourceColumn("CAN", lambda each: actions(each.permission), drop_rank=2),
+        ResourceColumn("CAN", lambda item: actions(item.permission), drop_rank=2),
         ResourceColumn("VISIBILITY", "space.visibility", 15, drop_rank=1, is_code=True),
     ),
     load_details=role_facts_in_space,
     read_only_reason="To change the role, press enter to open the space, then go to Members.",
-    permission_source=lambda each: each.space,
+    permission_source=lambda item: item.space,
     children=ACCESS_TABLES,
     permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
@@ -282,8 +289,8 @@ MANAGED_SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", spaces.List,
     description="A space holds pages, with their version history, comments, and change requests.",
     get=spaces.Get, create=spaces.Create, update=spaces.Update, delete=spaces.Delete,
-    title=lambda each: each.title or "Untitled",
-    ids=lambda arguments, each: {"at": each.ref},
+    title=lambda item: item.title or "Untitled",
+    ids=lambda arguments, item: {"at": item.ref},
     columns=(
         ResourceColumn("SPACE", "title"),
         ResourceColumn("VISIBILITY", "visibility", 15, is_code=True),
@@ -293,10 +300,10 @@ MANAGED_SPACES: Resource[spaces.Space] = Resource(
     ),
     required_fields=frozenset({"title"}),
     permissions=RequiredPermissions(create="create_content", on_item=True),
-    delete_effects=lambda each: [
+    delete_effects=lambda item: [
         f"{plural(number, what)} will be deleted too."
-        for number, what in ((each.change_requests_open + each.change_requests_draft, "open or draft change request"), (each.comments, "open comment"))
+        for number, what in ((item.change_requests_open + item.change_requests_draft, "open or draft change request"), (item.comments, "open comment"))
         if number
     ],
-    recreate=lambda arguments, each: spaces.Restore(at=each.ref),
+    recreate=lambda arguments, item: spaces.Restore(at=item.ref),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Views of a resource: the columns and the order of its table, the export of its rows, and the details of the selected row."""
+"""The table of a resource: its columns and order, the export of its rows, and the details of the selected row."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ class TableState:
 
     def render_row(self, item: Any, name_of: NameOf) -> Row:
         """Return the row for an item."""
-        cells = [each.cell(item, name_of) for each in self.columns]
+        cells = [column.cell(item, name_of) for column in self.columns]
         first = Content(cells[0]) if cells and isinstance(cells[0], str) else cells[0] if cells else ""
         return Row(cells=(first, *cells[1:]))
 
     def search_text(self, item: Any, name_of: NameOf) -> str:
         """Return the text that a filter searches, including hidden columns."""
-        return " ".join([each.search_text(item, name_of) for each in self.resource.columns])
+        return " ".join([column.search_text(item, name_of) for column in self.resource.columns])
 
     def clear_sort_keys(self) -> None:
         """Forget the sort keys after names or items have changed."""
@@ -114,10 +114,10 @@ class TableState:
 
     def toggle_column(self, column: ResourceColumn[Any]) -> None:
         """Show or hide a column. The last visible column stays."""
-        shown = [each for each in self.resource.columns if (each in self.columns) != (each is column)]
-        if shown:
-            self.columns = tuple(shown)
-            self._state.set_fact(self._fact_name("columns"), [each.title for each in shown])
+        visible_columns = [each for each in self.resource.columns if (each in self.columns) != (each is column)]
+        if visible_columns:
+            self.columns = tuple(visible_columns)
+            self._state.set_fact(self._fact_name("columns"), [each.title for each in visible_columns])
 
     @property
     def sort_label(self) -> str:
@@ -137,24 +137,24 @@ def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of
     """Return a header line and one line for each item."""
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\r\n")
-    writer.writerow([each.title.lower() for each in columns])
+    writer.writerow([column.title.lower() for column in columns])
     for item in items:
-        cells = [_plain_text(each, item, name_of) for each in columns]
+        cells = [_plain_text(column, item, name_of) for column in columns]
         writer.writerow([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells])
     return output.getvalue()
 
 
 def as_markdown(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
     """Return a Markdown table."""
-    rows = [[each.title.capitalize() for each in columns], ["---" for _ in columns]]
-    rows += [[_escaped(_plain_text(each, item, name_of)) for each in columns] for item in items]
+    rows = [[column.title.capitalize() for column in columns], ["---" for _ in columns]]
+    rows += [[_escaped(_plain_text(column, item, name_of)) for column in columns] for item in items]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def as_json(items: Sequence[Model], excluded: frozenset[str]) -> str:
     """Return all fields of the items as the API names them, except those in `excluded`."""
     return json.dumps(
-        [each.model_dump(mode="json", by_alias=True, exclude=set(excluded)) for each in items],
+        [item.model_dump(mode="json", by_alias=True, exclude=set(excluded)) for item in items],
         indent=2,
         ensure_ascii=False,
     )
@@ -274,7 +274,7 @@ class Details(VerticalScroll, can_focus=False):
         title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
         labels = {label for label, _ in loaded_facts}
-        others = [each for each in facts_of(resource, item, name_of) if each[0] not in labels]
+        others = [fact for fact in facts_of(resource, item, name_of) if fact[0] not in labels]
         self._facts = [Fact("note", label, value) for label, value in (*loaded_facts, *others)]
         self.scroll_home(animate=False)
         self._lay_out()
@@ -283,13 +283,13 @@ class Details(VerticalScroll, can_focus=False):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        left, right = self.query_one(".details--left", FactList), self.query_one(".details--right", FactList)
+        left_list, right_list = self.query_one(".details--left", FactList), self.query_one(".details--right", FactList)
         fits = len(self._facts) < self.size.height or self.size.width < TWO_COLUMNS
-        left.min_height = self.size.height - self.query_one(".details--title", Static).size.height
+        left_list.min_height = self.size.height - self.query_one(".details--title", Static).size.height
         half = len(self._facts) if fits else (len(self._facts) + 1) // 2
-        for facts, shown in ((left, self._facts[:half]), (right, self._facts[half:])):
-            if tuple(shown) != facts.facts:
-                facts.facts = shown
+        for facts, shown_facts in ((left_list, self._facts[:half]), (right_list, self._facts[half:])):
+            if tuple(shown_facts) != facts.facts:
+                facts.facts = shown_facts
 
     def read_on(self, pages: int) -> bool:
         """Scroll by a number of pages. Return False if the end was reached before."""
@@ -304,13 +304,13 @@ def facts_of(resource: Resource[Any], item: Any | None, name_of: NameOf) -> list
         return []
     declared = [(label, value) for label, value in resource.details(item) if value]
     labels, title = {label for label, _ in declared}, resource.title(item)
-    field_names = {each.value: each.name for each in resource.columns if isinstance(each.value, str)}
+    field_names = {column.value: column.name for column in resource.columns if isinstance(column.value, str)}
     fields = [
-        each
-        for each in field_details(item, resource.secret_fields, field_names)
-        if each[0] not in labels and each[1] != title
+        field_detail
+        for field_detail in field_details(item, resource.secret_fields, field_names)
+        if field_detail[0] not in labels and field_detail[1] != title
     ]
-    renderers = {each.name: each.render for each in resource.columns if each.render is not None}
+    renderers = {column.name: column.render for column in resource.columns if column.render is not None}
     others = [
         (label, renderers[label](value) if label in renderers else value if label in LITERAL_FACTS else name_of(value))
         for label, value in fields

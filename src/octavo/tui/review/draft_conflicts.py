@@ -47,8 +47,8 @@ class DraftConflicts(ConflictSource):
         live = self.app.session.live
         try:
             before, theirs = [
-                await page_source(live, place, self._draft.page) if place is not None else None
-                for place in (base, self._draft.base_ref)
+                await page_source(live, ref, self._draft.page) if ref is not None else None
+                for ref in (base, self._draft.base_ref)
             ]
         except ApiError:
             before = theirs = None

@@ -239,7 +239,7 @@ async def _load_trees(
     before = RevisionRef(space_id=at.space_id, revision_id=change_request.base)
     after = RevisionRef(space_id=at.space_id, revision_id=change_request.revision)
     try:
-        trees = await asyncio.gather(*(live.cached_or_fetch(content.ListPages(at=place)) for place in (before, after)))
+        trees = await asyncio.gather(*(live.cached_or_fetch(content.ListPages(at=ref)) for ref in (before, after)))
     except ApiError:
         return None
     return merge_effects.MergeTrees(before, after, *trees)
@@ -293,11 +293,11 @@ async def predict_conflicts(
     if not change_request.base:
         return ConflictPrediction(is_known=False)
     sides = tuple(
-        RevisionRef(space_id=at.space_id, revision_id=revision) if revision else place
-        for revision, place in ((change_request.base, at.space), (main, at.space), (change_request.revision, at))
+        RevisionRef(space_id=at.space_id, revision_id=revision) if revision else ref
+        for revision, ref in ((change_request.base, at.space), (main, at.space), (change_request.revision, at))
     )
     try:
-        revisions = await asyncio.gather(*(load_revision(live, place) for place in sides))
+        revisions = await asyncio.gather(*(load_revision(live, ref) for ref in sides))
     except (NotFound, Forbidden):
         return ConflictPrediction(is_known=False)
     changed_ids = None if changed.more else {each.page.id for each in changed.changes if each.page}
@@ -353,7 +353,7 @@ async def load_revision(live: Live, at: ContentRef) -> content.Revision:
 
 
 async def _texts(live: Live, sides: tuple[ContentRef, ...], page_id: str) -> tuple[str, str, str]:
-    old, theirs, ours = await asyncio.gather(*(find_page(live, get_page_source(place, page_id)) for place in sides))
+    old, theirs, ours = await asyncio.gather(*(find_page(live, get_page_source(ref, page_id)) for ref in sides))
     return page_markdown(old), page_markdown(theirs), page_markdown(ours)
 
 
@@ -415,17 +415,17 @@ def _quote(text: str) -> str:
     return quote if len(quote) <= MAX_QUOTE_LENGTH else f"{quote[: MAX_QUOTE_LENGTH - 1]}…"
 
 
-def same_name_facts(change_request: ChangeRequest, found: tuple[DuplicatePage, ...]) -> tuple[Fact, ...]:
+def same_name_facts(change_request: ChangeRequest, duplicates: tuple[DuplicatePage, ...]) -> tuple[Fact, ...]:
     """Return the row of the pages that would get a sibling of the same name, with the paths of both."""
     sentences = []
-    for each in found[:3]:
-        here = f"the page in #{change_request.number}"
+    for each in duplicates[:3]:
+        own_page = f"the page in #{change_request.number}"
         other = "the page in main" if each.is_other_in_main else "the other page"
         conflict = f"two pages are called “{each.titles[0]}”"
         if fold(each.titles[0]) != fold(each.titles[1]):
             conflict = f"“{each.titles[0]}” and “{each.titles[1]}” have the same path"
-        sentences.append(f"{conflict}: at {each.paths[0]} in {other}, and at {each.paths[1]} in {here}")
-    more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
+        sentences.append(f"{conflict}: at {each.paths[0]} in {other}, and at {each.paths[1]} in {own_page}")
+    more = f"; and {len(duplicates) - 3} more" if len(duplicates) > 3 else ""
     return (Fact("care", "names", "; ".join(sentences) + more),) if sentences else ()
 
 

@@ -157,8 +157,8 @@ async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) ->
     titles = {page.id: page.title or "Untitled" for page in trees.new_tree.walk()}
     read = [page for page in changed if page in titles][:MAX_CHECKED_PAGES]
     sides = [
-        await asyncio.gather(*(find_page(live, get_page_source(place, page)) for page in read))
-        for place in (trees.after, trees.before)
+        await asyncio.gather(*(find_page(live, get_page_source(ref, page)) for page in read))
+        for ref in (trees.after, trees.before)
     ]
     texts = [{page.id: page_markdown(page) for page in side if page is not None} for side in sides]
     images = [f"{name} on {titles[page]}" for name, page in await asyncio.to_thread(_images_without_text, *texts)]
@@ -196,8 +196,8 @@ async def check_reverts(
     read = [page for page in changed if page in titles][:MAX_CHECKED_PAGES]
     try:
         sides = [
-            await asyncio.gather(*(find_page(live, get_page_source(place, page)) for page in read))
-            for place in (started, trees.before, trees.after)
+            await asyncio.gather(*(find_page(live, get_page_source(ref, page)) for page in read))
+            for ref in (started, trees.before, trees.after)
         ]
     except (NotFound, Forbidden):
         return ()

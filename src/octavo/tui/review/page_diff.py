@@ -178,8 +178,8 @@ class PageDiff:
             case links.PageLink(anchor=anchor) | links.AnchorLink(anchor=anchor):
                 shell.go(ToPage(self._comparison.space.space_id, change.page.id, anchor or ""))
             case links.ReusableContentLink() as target if (sides := self._comparison.sides) is not None:
-                places = [place for place in (sides.new, sides.old) if place is not None]
-                pages = [get_page_to_read(place, change.page.id) for place in places]
+                revisions = [revision for revision in (sides.new, sides.old) if revision is not None]
+                pages = [get_page_to_read(revision, change.page.id) for revision in revisions]
                 shown = link_opening.show_reusable_content(
                     shell, target, pages, DeferredContent(targets=targets), self.follow_link
                 )
@@ -337,8 +337,8 @@ class PageDiff:
             return None
         if (draft_block := self._draft_block(stop[3])) is None:
             return stop[3]
-        found = (side.find(draft_block) for side in reversed(self._documents) if draft_block)
-        return next((block for block in found if block is not None), None)
+        blocks = (side.find(draft_block) for side in reversed(self._documents) if draft_block)
+        return next((block for block in blocks if block is not None), None)
 
     @property
     def is_old_version(self) -> bool:
@@ -356,8 +356,8 @@ class PageDiff:
     @staticmethod
     def _draft_block(block: Block) -> str | None:
         """Return the key of the block that a draft between the lines belongs to. None if the block is no draft."""
-        place = block.key.removeprefix(DRAFT)
-        return unsent_draft(place).block if block.kind == "thread" and place != block.key else None
+        draft_key = block.key.removeprefix(DRAFT)
+        return unsent_draft(draft_key).block if block.kind == "thread" and draft_key != block.key else None
 
     def source_of(self, block: Block) -> str:
         if self._documents is None or self.is_old_version:
@@ -373,9 +373,9 @@ class PageDiff:
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
-        here = self._page_threads()
-        ids = {thread.id for thread in here}
-        return here + tuple(thread for thread in self._threads.comments if thread.id not in ids)
+        page_threads = self._page_threads()
+        ids = {thread.id for thread in page_threads}
+        return page_threads + tuple(thread for thread in self._threads.comments if thread.id not in ids)
 
     def go_to_thread(self, thread: Comment) -> bool:
         return self._documents is not None and self.pane.navigation.select_thread(thread.id)

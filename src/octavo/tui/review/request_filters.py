@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.folding import fold
-from octavo.tui.core.list_view import ListFilter
 from octavo.tui.review.request_status import RequestStatus, StatusFact
+from octavo.tui.widgets.filtering import ListFilter
 
 StatusOf: TypeAlias = Callable[[ChangeRequest], RequestStatus]
 

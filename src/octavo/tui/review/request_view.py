@@ -195,7 +195,7 @@ class ChangeRequestScreen(View):
                 yield Tree(
                     empty="No changes yet.",
                     hint="Edit a page in the space, then press r to refresh.",
-                    has_fold_all_keys=False,
+                    has_collapse_all_keys=False,
                     id="changes",
                 )
                 yield ChangingText("", id="standing")

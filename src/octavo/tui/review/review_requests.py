@@ -148,13 +148,13 @@ def _withdraw(app: Shell, target: RequestTarget, user_id: str, name: str) -> Non
 async def _load_members(live: Live, at: ChangeRequestRef, space: Space | None) -> list[tuple[User, str | None]]:
     """Return the people whose review can be requested, each with a role if it is known. Raises ApiError."""
     try:
-        found = await live.fetch(permissions.ListAggregate(at=at.space, limit=1000))
-        return [(each.user, each.permission or None) for each in found.items]
+        access = await live.fetch(permissions.ListAggregate(at=at.space, limit=1000))
+        return [(each.user, each.permission or None) for each in access.items]
     except (Forbidden, NotFound):
         if space is None or space.organization is None:
             raise
-    of = OrganizationRef(organization_id=space.organization)
-    members = await live.fetch(organizations.ListMembers(at=of, limit=1000))
+    organization = OrganizationRef(organization_id=space.organization)
+    members = await live.fetch(organizations.ListMembers(at=organization, limit=1000))
     return [(each.user, None) for each in members.items if not each.disabled]
 
 
@@ -177,7 +177,7 @@ def reviewer_choices(
     for user, role in [*others, *people]:
         if user.id == author and user.id not in requests:
             continue
-        off, right = "", ""
+        disabled_reason, right = "", ""
         if user.id in requests:
             right = f"requested {short_texts.short_age(requests[user.id].created_at)}".strip()
         elif review := reviews_by_id.get(user.id):
@@ -185,11 +185,11 @@ def reviewer_choices(
         elif user.id in recent:
             right = "recent"
         if role is not None and role not in _REVIEWER_ROLES and user.id not in requests:
-            off = f"{label(role)}: cannot review. To review, a member needs at least the Reviewer role."
+            disabled_reason = f"{label(role)}: cannot review. To review, a member needs at least the Reviewer role."
         detail = label(role) if role else ""
         if user.id in reviews_by_id and user.id not in requests:
             detail = f"{detail} · a new review request will make this review outdated".removeprefix(" · ")
-        choices.append(Choice(user.id, user.name, detail, right, disabled_reason=off))
+        choices.append(Choice(user.id, user.name, detail, right, disabled_reason=disabled_reason))
     order = {each: index for index, each in enumerate([*requests, *reviews_by_id, *recent])}
     return sorted(
         choices, key=lambda each: (bool(each.disabled_reason), order.get(each.value, len(order)), fold(each.title))

@@ -166,46 +166,46 @@ def _tree_conflict(
     fields: Fields,
     deletions: Collection[str],
 ) -> TreeConflict | None:
-    here = now.find(name)
+    page = now.find(name)
     if not any(tree.find(name) for tree in trees):
         return TreeConflict(kind, name, title, f"{_DESCRIPTIONS.get(kind, 'Both sides changed this item.')} {_BROWSER}")
-    if here is None:
+    if page is None:
         return None
     if kind == "deleted":
-        conflict = _deletion_conflict(here, title, trees, now, deletions)
-        return replace(conflict, below=_ids_below(here, ()), position=_parent_and_index(now, here.id))
+        conflict = _deletion_conflict(page, title, trees, now, deletions)
+        return replace(conflict, below=_ids_below(page, ()), position=_parent_and_index(now, page.id))
     if kind in ("moved", "order") and trees[2].find(name) is not None:
-        return _move_conflict(kind, here, title, trees[2], now)
+        return _move_conflict(kind, page, title, trees[2], now)
     if kind == "field" and fields:
-        return _field_conflict(here, title, fields)
+        return _field_conflict(page, title, fields)
     return TreeConflict(kind, name, title, f"Both sides changed this page. {_BROWSER}")
 
 
 def _deletion_conflict(
-    here: Page, title: str, trees: Sequence[PageTree], now: PageTree, deletions: Collection[str]
+    page: Page, title: str, trees: Sequence[PageTree], now: PageTree, deletions: Collection[str]
 ) -> TreeConflict:
     """Return the conflict about a page that one side deleted and the other side changed. Subpages in `deletions` have
     conflicts of their own."""
-    is_in_base, is_in_main, is_in_mine = (tree.find(here.id) is not None for tree in trees)
+    is_in_base, is_in_main, is_in_mine = (tree.find(page.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
         summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
-        return TreeConflict("deleted", here.id, title, summary)
+        return TreeConflict("deleted", page.id, title, summary)
     deleting_side, changing_side = ("this change request", "main") if is_in_main else ("main", "this change request")
-    subpages = len(_ids_below(here, deletions))
+    subpages = len(_ids_below(page, deletions))
     delete = "Delete the page" + (f" and its {plural(subpages, 'subpage')}." if subpages else ".")
     side = trees[1] if is_in_main else trees[2]
-    deleted_subpages = sum(now.find(each) is None for each in _ids_below(side.find(here.id) or here, ()))
+    deleted_subpages = sum(now.find(each) is None for each in _ids_below(side.find(page.id) or page, ()))
     keep = f"Keep the page as it is in {changing_side}."
     if deleted_subpages:
         keep += f" Its {plural(deleted_subpages, 'subpage')} will stay deleted."
     kept, deleted = (
         AttributeChange("page", "in main" if is_in_main else "deleted", each) for each in ("kept", "deleted")
     )
-    edit = DeletePage(page=here.id)
+    edit = DeletePage(page=page.id)
     summary = f"This page was deleted in {deleting_side} and changed in {changing_side}."
     if is_in_main:
-        return TreeConflict("deleted", here.id, title, summary, (keep, delete), (None, edit), ((kept,), (deleted,)))
-    return TreeConflict("deleted", here.id, title, summary, (delete, keep), (edit, None), ((deleted,), (kept,)))
+        return TreeConflict("deleted", page.id, title, summary, (keep, delete), (None, edit), ((kept,), (deleted,)))
+    return TreeConflict("deleted", page.id, title, summary, (delete, keep), (edit, None), ((deleted,), (kept,)))
 
 
 def _ids_below(page: Page, excluded: Collection[str]) -> frozenset[str]:
@@ -214,35 +214,38 @@ def _ids_below(page: Page, excluded: Collection[str]) -> frozenset[str]:
     return frozenset({each.id for each in pages}.union(*(_ids_below(each, excluded) for each in pages)))
 
 
-def _move_conflict(kind: str, here: Page, title: str, mine: PageTree, now: PageTree) -> TreeConflict | None:
-    """Return the conflict about a page that both sides moved. None if the page is where this change request put it."""
-    parent, index = _parent_page_and_index(mine, here.id)
-    if (parent.id if parent is not None else None, index) == _parent_and_index(now, here.id):
+def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, now: PageTree) -> TreeConflict | None:
+    """Return the conflict about a page that both sides moved. None if the page has the position of this
+    change request."""
+    parent, index = _parent_page_and_index(own_tree, page.id)
+    if (parent.id if parent is not None else None, index) == _parent_and_index(now, page.id):
         return None
     summary = "Both sides changed the order of these pages."
     if kind == "moved":
         summary = "Both sides moved this page to different places."
-    descendants = {each.id for each in here.walk()}
+    descendants = {each.id for each in page.walk()}
     if parent is not None and (parent.id in descendants or now.find(parent.id) is None):
-        return TreeConflict(kind, here.id, title, f"{summary} The page keeps its position in main.")
-    in_main, in_mine = _describe_position(*_parent_page_and_index(now, here.id)), _describe_position(parent, index)
-    options = (f"Keep the page {in_main}, as in main.", f"Move the page {in_mine}, as in this change request.")
-    move = UpdatePage(page=here.id, into=parent.id if parent is not None else None, at=index)
-    settings = ((AttributeChange("place", in_main, in_main),), (AttributeChange("place", in_main, in_mine),))
-    return TreeConflict(kind, here.id, title, summary, options, (None, move), settings)
+        return TreeConflict(kind, page.id, title, f"{summary} The page keeps its position in main.")
+    in_main, in_own_tree = _describe_position(*_parent_page_and_index(now, page.id)), _describe_position(parent, index)
+    options = (f"Keep the page {in_main}, as in main.", f"Move the page {in_own_tree}, as in this change request.")
+    move = UpdatePage(page=page.id, into=parent.id if parent is not None else None, at=index)
+    settings = ((AttributeChange("place", in_main, in_main),), (AttributeChange("place", in_main, in_own_tree),))
+    return TreeConflict(kind, page.id, title, summary, options, (None, move), settings)
 
 
-def _field_conflict(here: Page, title: str, fields: Fields) -> TreeConflict | None:
+def _field_conflict(page: Page, title: str, fields: Fields) -> TreeConflict | None:
     """Return the conflict about fields that both sides changed. None if the page has the values of this change
     request."""
-    mine = {name: value for name, (_, value) in fields.items()}
-    if all(getattr(here, name) == value for name, value in mine.items()):
+    own_values = {name: value for name, (_, value) in fields.items()}
+    if all(getattr(page, name) == value for name, value in own_values.items()):
         return None
     names = ", ".join(name.replace("_", " ") for name in fields)
     summary = f"Both sides changed these details of this page: {names}."
     settings = (settings_of(fields, is_main=True), settings_of(fields, is_main=False))
     options = (_describe_settings(settings[0]), _describe_settings(settings[1]))
-    return TreeConflict("field", here.id, title, summary, options, (None, UpdatePage(page=here.id, **mine)), settings)
+    return TreeConflict(
+        "field", page.id, title, summary, options, (None, UpdatePage(page=page.id, **own_values)), settings
+    )
 
 
 def _describe_settings(settings: tuple[AttributeChange, ...]) -> str:
@@ -265,10 +268,10 @@ def _parent_page_and_index(tree: PageTree, page_id: str) -> tuple[Page | None, i
 
 
 def _parent_and_index(tree: PageTree, page_id: str) -> tuple[str | None, int]:
-    parent, place = _parent_page_and_index(tree, page_id)
-    return parent.id if parent is not None else None, place
+    parent, index = _parent_page_and_index(tree, page_id)
+    return parent.id if parent is not None else None, index
 
 
-def _describe_position(parent: Page | None, place: int) -> str:
+def _describe_position(parent: Page | None, index: int) -> str:
     location = f"under “{parent.title or 'Untitled'}”" if parent is not None else "at the top level"
-    return f"{location}, in position {place + 1}"
+    return f"{location}, in position {index + 1}"

@@ -72,7 +72,7 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
         "{folder}": str(linter.folder or folder),
         "{output}": str(output_file),
     }
-    command = [_filled(each, values) for each in linter.command]
+    command = [_fill_placeholder(each, values) for each in linter.command]
     output, errors = run_limited(
         linter.name,
         command,
@@ -88,7 +88,7 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
     return LinterOutput(output, line(" ".join(errors.decode("utf-8", "replace").split())))
 
 
-def _filled(argument: str, values: Mapping[str, str]) -> str:
+def _fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
     """Return an argument with its placeholder filled in. The placeholder is the whole argument or the part after
     `=`."""
     head, mark, last = argument.rpartition("=")

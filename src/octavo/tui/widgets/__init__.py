@@ -1,1 +1,1 @@
-"""Widgets of no subject: lists, trees, forms, dialogs, keys and themes. They know nothing of the interface."""
+"""General widgets: lists, trees, inputs, dialogs, the key bar and themes. They do not use the API."""

@@ -36,7 +36,7 @@ T = TypeVar("T")
 MAX_TITLE_WIDTH = 34
 _MAX_ROWS = 24
 _KEY_SCORE = 1000.0
-"""Score of a choice whose key (`right`) equals the query: higher than for any title."""
+"""Score of a choice whose keyboard key (`right`) equals the query. It is higher than the score of any title."""
 _TITLE_BONUS, _SYNONYM_BONUS = 100.0, 90.0
 """Bonus for a match in the title, and for a match in an alternative name."""
 _WHOLE_WORD_SCORE = 50.0
@@ -67,7 +67,7 @@ class Choice(Generic[T]):
         """The reason why the item cannot be chosen, if any, followed by its explanation."""
         if not (self.detail and self.disabled_reason):
             return self.disabled_reason or self.detail
-        return f"{self.disabled_reason} {self.detail}"  # the reason comes first because a row may cut the rest
+        return f"{self.disabled_reason} {self.detail}"  # The reason comes first, because a row may cut the rest.
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     """Noun for the number of choices, as in `285 commands`. Empty: only the number of matches is shown."""
     FOOT: ClassVar[str] = "enter choose"
     SHOWS_EXPLANATION: ClassVar[bool] = False
-    """Whether the whole explanation of the selected choice is also shown below the list. A row often cuts it."""
+    """True if the whole explanation of the selected choice is also shown below the list. A row often cuts it."""
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSER,)
     accept: Callable[[Choice[T]], None]
     """Called with the selected choice when the user presses enter. Defined by each subclass."""
@@ -118,13 +118,13 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     ) -> None:
         super().__init__()
         self.is_loading = is_loading
-        """Whether choices are still being loaded."""
+        """True if choices are still being loaded."""
         self._title, self._choices, self._empty = title, choices, empty
         self._title_width = 0
         self._listed_query = ""
         """Query whose matches are listed."""
         self.has_listed_choices = False
-        """Whether the list shows the choices. `is_mounted` becomes True later."""
+        """True if the list shows the choices. `is_mounted` becomes True later."""
 
     def body(self) -> ComposeResult:
         self._choices = self.choices()
@@ -135,7 +135,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
                 yield Static(Content("❯"), classes="chooser--sign")
                 yield FilterInput(placeholder=self.PLACEHOLDER)
                 yield ChangingText(classes="chooser--count")
-            yield RowList(self.draw, key=lambda found: found.number, groups=self._headings, empty=self._empty)
+            yield RowList(self.draw, key=lambda matched: matched.number, groups=self._headings, empty=self._empty)
             if self.shows_explanation:
                 yield ChangingText(classes="chooser--whole")
 
@@ -149,12 +149,12 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     @property
     def shows_explanation(self) -> bool:
-        """Whether the explanation is also shown below the list, because it is often too long for a row."""
-        return self.SHOWS_EXPLANATION or any(each.detail and each.disabled_reason for each in self._choices)
+        """True if the explanation is also shown below the list, because it is often too long for a row."""
+        return self.SHOWS_EXPLANATION or any(choice.detail and choice.disabled_reason for choice in self._choices)
 
     @property
     def has_row_details(self) -> bool:
-        """Whether rows show the explanation beside the title."""
+        """True if rows show the explanation beside the title."""
         return not (self.shows_explanation and self.has_class("-tiny"))
 
     def draw(self, matched: MatchedChoice[T]) -> Row:
@@ -191,8 +191,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     def _limit_height(self) -> None:
         """Limit the height of the list to the screen, so that a long list scrolls and its cursor stays visible."""
         for frame in self.query(DialogFrame):
-            others = [each for each in frame.children if each is not self.rows and each.display]
-            used_height = sum(each.outer_size.height + each.styles.margin.height for each in others)
+            others = [child for child in frame.children if child is not self.rows and child.display]
+            used_height = sum(other.outer_size.height + other.styles.margin.height for other in others)
             free_height = self.size.height - frame.styles.margin.top - frame.gutter.height - used_height - 2
             self.rows.styles.max_height = min(_MAX_ROWS, max(1, free_height))
 
@@ -209,7 +209,9 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         selected_value = self.rows.item.choice.value if self.rows.item is not None and self.rows.cursor else None
         self._choices = choices
         self._list_matches(self.query_one(FilterInput).value)
-        same_number = next((found.number for found in self.rows.items if found.choice.value == selected_value), None)
+        same_number = next(
+            (matched.number for matched in self.rows.items if matched.choice.value == selected_value), None
+        )
         if same_number is not None:
             self.rows.go_to(same_number)
 
@@ -221,28 +223,28 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         titles = [safe(each.title).cell_length for each in self._choices if each.detail or each.disabled_reason]
         self._title_width = min(max(titles, default=0), MAX_TITLE_WIDTH)
         if query.strip():
-            found = self.find_matches(query)
+            matches = self.find_matches(query)
             self.rows.state.empty = f"Nothing matches “{query.strip()[:60]}”."
         else:
-            found = [MatchedChoice(number, choice) for number, choice in enumerate(self._choices)]
+            matches = [MatchedChoice(number, choice) for number, choice in enumerate(self._choices)]
             self.rows.state.empty = self._empty
         if self.is_loading:
             self.rows.state.empty = "Loading choices…"
-        self.rows.show(found)
+        self.rows.show(matches)
         self.rows.go_to_first()
-        total = f" of {len(self._choices)}" if query.strip() and len(found) <= len(self._choices) else ""
+        total = f" of {len(self._choices)}" if query.strip() and len(matches) <= len(self._choices) else ""
         unit = f" {self.UNIT}{'' if len(self._choices) == 1 else 's'}" if self.UNIT else ""
-        count = f"{len(found)}{total}{unit}" if total or unit else ""
+        count = f"{len(matches)}{total}{unit}" if total or unit else ""
         self.query_one(".chooser--count", Static).update(Content(count))
 
     def find_matches(self, query: str) -> list[MatchedChoice[T]]:
         """Return the matching choices, the best first."""
-        found = [
+        matches = [
             MatchedChoice(number, choice, matched)
             for number, choice in enumerate(self._choices)
             if (matched := match_choice(query, choice)) is not None
         ]
-        return sorted(found, key=lambda each: -each.match.score if each.match else 0.0)
+        return sorted(matches, key=lambda each: -each.match.score if each.match else 0.0)
 
     @on(Input.Changed)
     def _update_matches(self, message: Input.Changed) -> None:
@@ -253,11 +255,11 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     def _explain_selected(self, message: RowList.Highlighted) -> None:
         message.stop()
         self.query_one(DialogFrame).set_border_texts(self._title, self.FOOT)
-        found = self.rows.item
+        selected = self.rows.item
         for explanation in self.query(".chooser--whole").results(Static):
-            explanation.update(safe(found.choice.explanation) if found is not None else Content(""))
-        if found is not None:
-            self.preview(found.choice)
+            explanation.update(safe(selected.choice.explanation) if selected is not None else Content(""))
+        if selected is not None:
+            self.preview(selected.choice)
 
     def preview(self, choice: Choice[T]) -> None:
         """Handle a cursor move to a choice."""
@@ -275,13 +277,13 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """Take the selected choice, or show why it cannot be chosen."""
         if (typed := self.query_one(FilterInput).value) != self._listed_query:
             self._list_matches(typed)
-        found = self.rows.item
-        if found is None:
+        selected = self.rows.item
+        if selected is None:
             return
-        if found.choice.disabled_reason:
-            self.query_one(DialogFrame).set_border_texts(self._title, found.choice.disabled_reason)
+        if selected.choice.disabled_reason:
+            self.query_one(DialogFrame).set_border_texts(self._title, selected.choice.disabled_reason)
         else:
-            self.accept(found.choice)
+            self.accept(selected.choice)
 
     def cancel(self) -> None:
         """Close without choosing."""
@@ -291,7 +293,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
     """Return how well a choice matches a query. None if it does not match."""
     if query.strip() in choice.right.split():
-        return FuzzyMatch(_KEY_SCORE)  # the query is a key, and the user wants to know its command
+        return FuzzyMatch(_KEY_SCORE)  # The query is a keyboard key, and the user wants to know its command.
     title_match = match(query, safe(choice.title).plain)
     if title_match is not None:
         title_match = FuzzyMatch(title_match.score + _TITLE_BONUS, title_match.indexes)
@@ -313,7 +315,7 @@ def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
 
 
 NARROWEST_ROW = 64
-"""Cells for the title and explanation in a row on the narrowest screen."""
+"""Width in cells of the title and explanation in a row on the narrowest screen."""
 SEARCH_DELAY = 0.3
 """Seconds after the last key press before `find_more` is called."""
 
@@ -340,7 +342,8 @@ class Picker(Chooser[T | None, T]):
         self._on_preview, self._initial, self._find_more = on_preview, initial, find_more
         self._search_timer: Timer | None = None
         widths = [
-            (safe(each.title).cell_length, safe(each.disabled_reason or each.detail).cell_length) for each in choices
+            (safe(choice.title).cell_length, safe(choice.disabled_reason or choice.detail).cell_length)
+            for choice in choices
         ]
         title_column = min(
             max((title_width for title_width, detail_width in widths if detail_width), default=0), MAX_TITLE_WIDTH
@@ -349,7 +352,7 @@ class Picker(Chooser[T | None, T]):
 
     @property
     def shows_explanation(self) -> bool:
-        """Whether an explanation is too long for a row on the narrowest screen, and is shown below the list."""
+        """True if an explanation is too long for a row on the narrowest screen, and is shown below the list."""
         return self._has_long_details
 
     def select_initial(self) -> None:
@@ -391,9 +394,9 @@ class Picker(Chooser[T | None, T]):
             self._search_timer = self.set_timer(SEARCH_DELAY, lambda: self.run_worker(search(), exclusive=True))
 
     async def _add_found(self, find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]], text: str) -> None:
-        found = await find_more(text)
-        known_values = [each.value for each in self._choices]
-        if new_choices := [each for each in found if each.value not in known_values]:
+        values = await find_more(text)
+        known_values = [choice.value for choice in self._choices]
+        if new_choices := [value for value in values if value.value not in known_values]:
             self.show_choices([*self._choices, *new_choices])
 
 

@@ -227,7 +227,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
         lines = _SENTENCE_END.split(helps[0]) if helps else []
         lines += dict.fromkeys(more for place in (view, *view.query("*")) if (more := getattr(place, "more_help", "")))
         lines += [self._about_app] if self._about_app else []
-        return Content("\n").join(safe(each) for each in lines) if lines else None
+        return Content("\n").join(safe(line) for line in lines) if lines else None
 
     def draw(self, matched: MatchedChoice[ActiveCommand]) -> Row:
         choice = matched.choice

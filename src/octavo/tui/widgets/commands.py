@@ -41,7 +41,7 @@ from octavo.tui.widgets.notices import SEVERITIES, NoticeBoard, Tone
 LISTS, NAVIGATION = "LISTS", "NAVIGATION"
 """Headings for the keys that every list has, and for the keys that move the cursor. Both come last in the help."""
 CURSOR_COMMANDS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
-"""Names of the commands that move the cursor. The help lists them last, because nobody searches for them."""
+"""Names of the commands that move the cursor. The help lists them last, because users know them."""
 _KEY_NAMES = {
     "escape": "esc",
     "enter": "enter",
@@ -62,7 +62,7 @@ R = TypeVar("R")
 
 
 _NO_KEY = "palette."
-"""Prefix of the pretended key of a command without keys. No terminal sends such a key."""
+"""Prefix of the placeholder key of a command without keys. No terminal sends such a key."""
 
 
 @dataclass(frozen=True)
@@ -79,24 +79,24 @@ class Command(Generic[T]):
     """Sentence that explains the command."""
     run: Callable[[Any, T], object]
     why_not: Callable[[Any, T], str | None] = lambda app, target: None
-    """Return the sentence that says why the command cannot run now, or None if it can."""
+    """Returns a sentence that says why the command cannot run now. None if it can."""
     title_now: Callable[[Any, T], str | None] = lambda app, target: None
-    """Return a title that depends on the target. None: `title` is shown."""
+    """Returns a title that depends on the target. None if `title` is shown."""
     is_available: Callable[[Any, T], bool] = lambda app, target: True
-    """Return whether the command exists for this target. If not, its key does nothing and the palette omits it."""
+    """Returns whether the command exists for this target. If not, its key does nothing and the palette omits it."""
     applies: Callable[[Any, T], bool] = lambda app, target: True
-    """Return whether the key bar offers the command. If not, its key still works and says why it cannot run."""
+    """Returns whether the key bar offers the command. If not, its key still works and says why it cannot run."""
     offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False
-    """Return whether the command can help after a failed load, and so is named below the error."""
+    """True if the command can help after a failed load, and so is named below the error."""
     shown: bool = True
-    """Whether the key bar may show the command."""
+    """True if the key bar may show the command."""
     key_display: str | None = None
     group: Binding.Group | None = None
     """Commands that the key bar shows under one label, such as `n/N change`."""
     priority: bool = False
-    """Whether the key is handled before the focused widget gets it."""
+    """True if the key is handled before the focused widget gets it."""
     writes: bool | Callable[[Any, T], bool] = False
-    """Whether the command sends changes to the server, which read-only mode (`--read-only`) does not allow."""
+    """True if the command sends changes to the server, which read-only mode (`--read-only`) does not allow."""
     id: str = ""
     """The complete id, if it is not made from the names of the group and the command."""
 
@@ -128,11 +128,14 @@ class Commands(Generic[T]):
 
     def with_changed(self, name: str, **changes: Any) -> Commands[T]:
         """Return a group in which the command `name` has other fields, such as another key or another help sentence."""
-        known = self._known((name,))
-        return replace(self, commands=tuple(replace(each, **changes) if each.name == name else each for each in known))
+        commands = self._known((name,))
+        return replace(
+            self,
+            commands=tuple(replace(command, **changes) if command.name == name else command for command in commands),
+        )
 
     def _known(self, names: Sequence[str]) -> tuple[Command[T], ...]:
-        if unknown := set(names) - {each.name for each in self.commands}:
+        if unknown := set(names) - {command.name for command in self.commands}:
             raise KeyError(f"{self.name} has no command {', '.join(sorted(unknown))}.")
         return self.commands
 
@@ -142,18 +145,18 @@ class Commands(Generic[T]):
 
     def bindings(self) -> Iterator[Binding]:
         """Yield the commands as bindings for Textual."""
-        for each in self.commands:
-            id = self.id_of(each)
+        for command in self.commands:
+            id = self.id_of(command)
             yield Binding(
-                each.keys or f"{_NO_KEY}{id}",
+                command.keys or f"{_NO_KEY}{id}",
                 f"command({id!r})",
-                each.title,
-                show=each.shown and bool(each.keys),
-                key_display=each.key_display,
-                tooltip=each.help,
+                command.title,
+                show=command.shown and bool(command.keys),
+                key_display=command.key_display,
+                tooltip=command.help,
                 id=id,
-                group=each.group,
-                priority=each.priority,
+                group=command.group,
+                priority=command.priority,
             )
 
 
@@ -269,7 +272,7 @@ class HostApp(HasCommands, App[R]):
 
     @property
     def why_no_writes(self) -> str:
-        """Why the app sends no changes to the server, in one sentence. Empty if it does."""
+        """Sentence that says why the app sends no changes to the server. Empty if it sends changes."""
         return ""
 
     def explain(self, sentence: str) -> None:
@@ -286,7 +289,7 @@ class HostApp(HasCommands, App[R]):
 
 
 def _is_complete(widget: object) -> bool:
-    """Return whether a widget is complete: while it is created or removed, its child widgets may be missing."""
+    """Return whether a widget is complete. While it is created or removed, its child widgets may be missing."""
     return not isinstance(widget, Widget) or is_whole(widget)
 
 
@@ -303,12 +306,12 @@ class ActiveCommand:
     """Name of the widget, screen or app that has the command."""
     enabled: bool
     shown: bool
-    """Whether the key bar may show the command."""
+    """True if the key bar may show the command."""
     applies: bool
-    """Whether the key bar offers the command in the current state."""
+    """True if the key bar offers the command in the current state."""
     group: Binding.Group | None
     reason: str | None = field(compare=False)
-    """Why the command cannot run now. None if it can."""
+    """Reason why the command cannot run now. None if it can."""
     node: DOMNode = field(repr=False)
     run: Callable[[], Awaitable[bool]] = field(repr=False, compare=False)
 
@@ -335,15 +338,15 @@ def offered_commands(app: App[Any]) -> list[tuple[str, str]]:
 
 def _active_bindings(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
     """Return the active bindings, each with all its keys as they are shown."""
-    found: dict[tuple[int, str], tuple[ActiveBinding, list[str]]] = {}
+    entries: dict[tuple[int, str], tuple[ActiveBinding, list[str]]] = {}
     for active in screen.active_bindings.values():
         if active.binding.id is None:
             continue
-        entry = found.setdefault((id(active.node), active.binding.id), (active, []))
+        entry = entries.setdefault((id(active.node), active.binding.id), (active, []))
         name = key_name(active.binding.key)
         if name not in entry[1] and not active.binding.key.startswith(_NO_KEY):
             entry[1].append(name)
-    return list(found.values())
+    return list(entries.values())
 
 
 def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCommand:
@@ -396,7 +399,7 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
 
 
 def _function_of(node: DOMNode, binding: Binding) -> object:
-    """Return what a binding runs. The key bar shows two keys of one widget with the same function once."""
+    """Return the function or action that a binding runs. The key bar shows two keys with the same function once."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     return commands[binding.id][1].run if binding.id in commands else binding.action
 
@@ -425,8 +428,8 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
             and (id(node), _function_of(node, binding)) not in unique
         ):
             unique[id(node), _function_of(node, binding)] = _active_command(screen.app, active, keys)
-    shown = [command for command in unique.values() if command.applies]
-    first_id = next((command.id for command in shown if command.node is focused), None)
+    applicable = [command for command in unique.values() if command.applies]
+    first_id = next((command.id for command in applicable if command.node is focused), None)
     ancestors = focused.ancestors if focused is not None else [screen]
 
     def rank(command: ActiveCommand) -> tuple[int, int]:
@@ -440,11 +443,11 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
             return (3, 0)
         return (2, 0) if command.node in ancestors else (3, 1)
 
-    return sorted(shown, key=rank)
+    return sorted(applicable, key=rank)
 
 
 def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
-    """Return the commands, each with its heading in the help. The focused widget comes first, the commands for lists
+    """Return pairs of a heading in the help and a command. The focused widget comes first, the commands for lists
     and for moving the cursor come last. Within a heading, the commands of the key bar come first."""
     commands = active_commands(screen)
     ids = {command.id for command in commands}
@@ -497,13 +500,13 @@ def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:
     yield from Binding.make_bindings(node.__dict__.get("BINDINGS", ()))
 
 
-def binding_faults(places: Iterable[type[DOMNode]]) -> list[str]:
-    """Return what is wrong with the key bindings of `places`, one sentence each. Empty if all are right."""
+def binding_faults(classes: Iterable[type[DOMNode]]) -> list[str]:
+    """Return a sentence for each fault in the key bindings of `classes`. Empty if there is none."""
     problems: list[str] = []
-    for place in places:
-        taken: dict[str, Binding] = {}
-        for binding in own_bindings(place):
-            where = f"{place.__name__}: {binding.key}"
+    for owner in classes:
+        bindings_by_key: dict[str, Binding] = {}
+        for binding in own_bindings(owner):
+            where = f"{owner.__name__}: {binding.key}"
             problems += [
                 f"{where} has no {part}"
                 for part, value in (
@@ -513,32 +516,32 @@ def binding_faults(places: Iterable[type[DOMNode]]) -> list[str]:
                 )
                 if not value
             ]
-            if (other := taken.setdefault(binding.key, binding)) is not binding:
+            if (other := bindings_by_key.setdefault(binding.key, binding)) is not binding:
                 problems.append(f"{where} runs both {other.action} and {binding.action}")
     return problems
 
 
 def key_clashes(screen: Screen[Any]) -> list[str]:
-    """Return the keys that are assigned to two commands for the current focus, one sentence each."""
-    taken: dict[tuple[str, str], ActiveCommand] = {}
+    """Return a sentence for each key that is assigned to two commands for the current focus."""
+    commands_by_key: dict[tuple[str, str], ActiveCommand] = {}
     problems: list[str] = []
     for command in active_commands(screen):
         for key in command.keys:
-            if (other := taken.setdefault((command.context, key), command)) is not command:
+            if (other := commands_by_key.setdefault((command.context, key), command)) is not command:
                 problems.append(f"{command.context}: {key} is assigned to both {other.id} and {command.id}")
     return problems
 
 
 def accepted_keys(
-    keymap: Mapping[str, str], places: Iterable[type[DOMNode]]
+    keymap: Mapping[str, str], classes: Iterable[type[DOMNode]]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the keys by command id that the bindings of `places` can use. Also return each id that must be ignored,
+    """Return the keys by command id that the bindings of `classes` can use. Also return the ids that must be ignored,
     with the reason as the rest of a sentence that starts with the id."""
     ignored: list[tuple[str, str]] = []
     bindings_by_context: dict[str, list[Binding]] = {}
-    for place in places:
-        for binding in own_bindings(place):
-            bindings_by_context.setdefault(context_of(place, binding.id), []).append(binding)
+    for owner in classes:
+        for binding in own_bindings(owner):
+            bindings_by_context.setdefault(context_of(owner, binding.id), []).append(binding)
     accepted = dict(keymap)
     for bindings in bindings_by_context.values():
         taken_keys = {
@@ -556,12 +559,12 @@ def _normal_keys(keys: str) -> list[str]:
     return [binding.key for binding in Binding.make_bindings([Binding(keys, "")])] if keys.strip() else []
 
 
-def keys_as_markdown(places: Iterable[type[DOMNode]]) -> str:
-    """Return the keys of `places` as Markdown: a table for each context, in the order of the places."""
+def keys_as_markdown(classes: Iterable[type[DOMNode]]) -> str:
+    """Return the keys of `classes` as Markdown: a table for each context, in the order of the classes."""
     rows: dict[str, dict[str, tuple[list[str], Binding]]] = {}
-    for place in places:
-        for binding in own_bindings(place):
-            context = rows.setdefault(context_of(place, binding.id), {})
+    for owner in classes:
+        for binding in own_bindings(owner):
+            context = rows.setdefault(context_of(owner, binding.id), {})
             entry = context.setdefault(binding.id or binding.action, ([], binding))
             name = key_name(binding.key)
             if name not in entry[0]:
@@ -570,7 +573,7 @@ def keys_as_markdown(places: Iterable[type[DOMNode]]) -> str:
     for title, commands in rows.items():
         lines = [f"### {title[:1].upper()}{title[1:]}", "", "| Keys | Action | Id |", "| --- | --- | --- |"]
         for keys, binding in commands.values():
-            shown = " ".join(f"`{key}`" if key != "|" else "`\\|`" for key in keys)
-            lines.append(f"| {shown} | {binding.tooltip or binding.description} | {binding.id or ''} |")
+            key_list = " ".join(f"`{key}`" if key != "|" else "`\\|`" for key in keys)
+            lines.append(f"| {key_list} | {binding.tooltip or binding.description} | {binding.id or ''} |")
         tables.append("\n".join(lines))
     return "\n\n".join(tables)

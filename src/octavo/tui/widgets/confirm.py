@@ -37,14 +37,14 @@ class DialogField:
     label: str
     value: str = ""
     lines: int = 1
-    """Height in lines. With 1, enter confirms; with more, ctrl+s confirms."""
+    """Height in lines. Enter confirms a field of one line, ctrl+s a higher field."""
     required_error: str = ""
     """Error that is shown if the field is empty. Empty: the field is optional."""
     max_length: int = 0
     """Maximum number of characters. A longer text cannot be confirmed. 0: no limit."""
     placeholder: str = ""
     is_path: bool = False
-    """Whether the field takes a file path, with completion."""
+    """True if the field takes a file path, with completion."""
     save_draft: Callable[[str], None] | None = None
     """Saves the text as a draft. Called while the user types and when the dialog closes."""
     save_draft_now: Callable[[str], None] | None = None
@@ -59,7 +59,7 @@ class Confirmed:
     second_text: str = ""
 
 
-# The key bar shows commands with the same function once, so the keys of an answer share a function.
+# The key bar shows commands with the same function once, so all keys of a button share a function.
 def _confirm(app: App[Any], dialog: ConfirmDialog) -> None:
     dialog.confirm()
 
@@ -248,23 +248,25 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             return  # the dialog was closed before this refresh
         frame = self.query_one(DialogFrame)
         body = self.query_one(".confirm--body")
-        others = sum(each.outer_size.height + each.styles.margin.height for each in frame.children if each is not body)
+        others = sum(
+            child.outer_size.height + child.styles.margin.height for child in frame.children if child is not body
+        )
         body.styles.max_height = max(3, self.size.height - others - 4)
         self.call_after_refresh(self.refresh_bindings)  # whether the body scrolls is known only after the layout
 
     @property
     def _is_active(self) -> bool:
-        """Whether the dialog is neither answered nor being removed."""
+        """True if the dialog is open: it is neither confirmed, canceled nor being removed."""
         return not self._is_answered and not is_being_removed(self)
 
     @property
     def is_open(self) -> bool:
-        """Whether the action can still be confirmed."""
+        """True if the action can still be confirmed."""
         return True
 
     @property
     def confirms_by_key(self) -> bool:
-        """Whether `y` confirms: no word has to be typed, and nothing blocks the action."""
+        """True if `y` confirms: no word has to be typed, and nothing blocks the action."""
         return not (self._word or self._blocked)
 
     @property

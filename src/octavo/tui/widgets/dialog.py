@@ -50,7 +50,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
     IN_HISTORY: ClassVar[bool] = False
-    """Whether closing a screen that was opened from this dialog returns to the dialog."""
+    """True if closing a screen that was opened from this dialog returns to the dialog."""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 
     body: Callable[[], Iterable[Widget]]
@@ -91,8 +91,8 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         """
         parts = (part for frame in self.query(DialogFrame) for part in frame.foot.split(" · "))
         words = [part.split(" ") for part in parts]
-        second_keys = (each[2] for each in words if each[1:2] == ["and"] and len(each) > 2)
-        return frozenset([*(each[0] for each in words), *second_keys]) - {"esc"}
+        second_keys = (word[2] for word in words if word[1:2] == ["and"] and len(word) > 2)
+        return frozenset([*(word[0] for word in words), *second_keys]) - {"esc"}
 
     @on(Notices.UndoRequested)
     def _undo(self) -> None:

@@ -64,24 +64,24 @@ def empty_lines(sentence: str, hint: str) -> list[Content]:
 
 def no_match_lines(total: int, query: str) -> list[Content]:
     """Return the lines of a list whose filter hides all items."""
-    shown = safe(query).truncate(60, ellipsis=True)
+    short_query = safe(query).truncate(60, ellipsis=True)
     return [
         Content(""),
-        Content.assemble(f"  0 of {total} match “", (shown.plain, "bold"), "”."),
+        Content.assemble(f"  0 of {total} match “", (short_query.plain, "bold"), "”."),
         Content.assemble("  ", ("esc", "$primary"), (" clear the filter", "$octavo-muted")),
     ]
 
 
-def failure_lines(what: str, cause: str, app: App[Any], *, shown: int = 0) -> list[Content]:
-    """Return the lines of a failed load: what failed, why, and the keys. `shown` is the number of older items still
+def failure_lines(message: str, cause: str, app: App[Any], *, item_count: int = 0) -> list[Content]:
+    """Return the lines of a failed load: the message, its cause and the keys. `item_count` is the number of older items still
     shown."""
     keys_and_labels = (("r", "retry"), *offered_commands(app), ("!", "activity"))
     pieces = [Content.assemble((key, "$primary"), (f" {name}", "$octavo-muted")) for key, name in keys_and_labels]
     keys = Content("   ").join(pieces)
-    first = Content.assemble(("  ✗ ", "$error"), safe(what))
+    first = Content.assemble(("  ✗ ", "$error"), safe(message))
     why = Content.assemble("    ", safe(cause)).stylize("$octavo-muted")
-    if shown:
-        older = Content.styled(f"    Showing {plural(shown, 'item')} loaded earlier   ", "$octavo-muted")
+    if item_count:
+        older = Content.styled(f"    Showing {plural(item_count, 'item')} loaded earlier   ", "$octavo-muted")
         return [Content.assemble(first, (" · ", "$octavo-muted"), safe(cause).stylize("$octavo-muted")), older + keys]
     return [Content(""), first, why, Content("    ") + keys]
 

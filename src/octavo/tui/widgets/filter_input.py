@@ -86,7 +86,7 @@ class FilterLine(Widget):
     """
 
     def __init__(self, apply: Callable[[str], None], leave: Callable[[bool], None]) -> None:
-        """`apply` gets each filter that the user types. `leave` is called at the end, with True to keep it."""
+        """`apply` gets the filter after each key press. `leave` is called at the end, with True to keep the filter."""
         super().__init__()
         self._apply, self._leave = apply, leave
         self._matches = ""
@@ -127,8 +127,8 @@ class FilterLine(Widget):
     def _show_count(self) -> None:
         """Show the number of matches in the longest form that leaves room for the typed text."""
         free_width = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
-        shown, _, total = self._matches.removesuffix(" shown").partition(" of ")
-        texts = (self._matches, f"{shown} shown", f"{shown}/{total}") if total else (self._matches,)
+        match_count, _, total = self._matches.removesuffix(" shown").partition(" of ")
+        texts = (self._matches, f"{match_count} shown", f"{match_count}/{total}") if total else (self._matches,)
         text = next((each for each in texts if len(each) <= free_width), "")
         for count in self.query(".filter--count").results(ChangingText):
             count.update(Content(text))

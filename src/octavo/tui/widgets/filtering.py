@@ -1,4 +1,5 @@
-"""Search of list items: the filter, where a longer query searches only the matches before, and fuzzy search with a few typed letters."""
+"""Search in list items: the filter of a list, and fuzzy search with a few typed letters. A longer filter searches only the
+matches of the shorter one."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ class SearchTexts(Generic[T]):
     def set_items(self, items: Sequence[T]) -> None:
         """Replace the items, and keep the texts of items that stay."""
         if self._texts:
-            known = dict(zip(map(id, self._items), self._texts, strict=False))
-            self._texts = [known.get(id(value)) for value in items]
+            texts_by_id = dict(zip(map(id, self._items), self._texts, strict=False))
+            self._texts = [texts_by_id.get(id(value)) for value in items]
         self._items, self._last_search = tuple(items), None
 
     def discard(self) -> None:
@@ -135,8 +136,8 @@ def _match_letters(word: str, text: str) -> FuzzyMatch | None:
         if letter != word[0] or not _starts_word(text, start):
             continue
         indexes, distance = [start], 0
-        for wanted in word[1:]:
-            next_letter = _find_next(wanted, text, indexes[-1] + 1)
+        for next_in_word in word[1:]:
+            next_letter = _find_next(next_in_word, text, indexes[-1] + 1)
             if next_letter is None:
                 break
             indexes.append(next_letter[0])
@@ -162,3 +163,11 @@ def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
 
 def _starts_word(text: str, place: int) -> bool:
     return place == 0 or not text[place - 1].isalnum()
+
+
+@dataclass(frozen=True)
+class ListFilter:
+    """A filter of a list, such as an author. At most one filter of each kind is active."""
+
+    kind: str
+    name: str

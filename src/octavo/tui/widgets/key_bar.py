@@ -40,7 +40,7 @@ class KeyBar(Widget):
         self._changed_commands: list[ActiveCommand] | None = None
         """Changed commands that are not drawn yet. None if there are none."""
         self._is_outdated = False
-        """Whether bindings may have changed since the commands were read."""
+        """True if bindings may have changed since the commands were read."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self._bindings_changed())

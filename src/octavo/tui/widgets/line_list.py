@@ -164,7 +164,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         super().__init__(id=id)
         self.state = ListState(self, empty, hint)
         self.is_always_lit = False
-        """Whether the cursor is drawn as focused although another widget has the focus and forwards its keys."""
+        """True if the cursor is drawn as focused although another widget has the focus and forwards its keys."""
         self.counts = Extent(self)
         self.query_text = ""
         """The current filter as typed."""
@@ -274,7 +274,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
             index = remaining if remaining is not None else 0 if self.query_text else old_cursor
         self.cursor = self._nearest_stop(index, 1)
         if keys and (not self.query_text or (remaining is not None and user_key in old_keys)):
-            # The selected item is gone. If it returns later, the cursor must not jump back to it.
+            # The selected item was removed. If it returns later, the cursor must not jump back to it.
             self.returning_key = self.key
         self.lay_out_again()
         if keys and had_items:
@@ -320,7 +320,9 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
 
     def _refresh_items(self, *indexes: int) -> None:
         above, width, count = self.header_height - self.scroll_offset.y, self.size.width, len(self.first_lines)
-        rows = [Region(0, self.first_lines[each] + above, width, self.item_height) for each in indexes if each < count]
+        rows = [
+            Region(0, self.first_lines[index] + above, width, self.item_height) for index in indexes if index < count
+        ]
         if rows:
             self.refresh(*rows)
 
@@ -384,7 +386,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
     def go_to_heading(self, step: int) -> None:
         """Select the first item below the next heading, or with -1 below the current or the previous heading."""
         first_items = {bisect_left(self.first_lines, line) for line in self.extra_lines}
-        candidates = [each for each in first_items if (each > self.cursor if step > 0 else each < self.cursor)]
+        candidates = [item for item in first_items if (item > self.cursor if step > 0 else item < self.cursor)]
         if candidates and self.keys:
             self._set_cursor(min(candidates) if step > 0 else max(candidates), step=step)
 
@@ -413,7 +415,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
 
     @property
     def has_filter(self) -> bool:
-        """Whether `clear_filter` has something to clear."""
+        """True if a filter is active, so that `clear_filter` changes the list."""
         return bool(self.query_text)
 
     def clear_filter(self) -> None:
@@ -462,7 +464,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         return max(1, self.size.height - self.header_height - len(self.footer))
 
     def watch_show_vertical_scrollbar(self) -> None:
-        self.lay_out_again()  # the lines are one cell narrower or wider, without a resize event
+        self.lay_out_again()  # The lines become one cell narrower or wider, without a resize event.
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -506,7 +508,7 @@ class ListState:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the loading message is shown."""
+        """True if the loading message is shown."""
         return self._waiting is not None
 
     def wait_for(self, subject: str, *, cancel: str = "") -> None:
@@ -563,7 +565,7 @@ class ListState:
         lines: list[Content] = []
         counts = self._list.counts
         if self._failure is not None:
-            message_line, keys = failure_lines(*self._failure, self._list.app, shown=counts.loaded)
+            message_line, keys = failure_lines(*self._failure, self._list.app, item_count=counts.loaded)
             lines += [*limit_lines(self._wrap([message_line]), _MAX_MESSAGE_LINES), *self._wrap([keys])]
         if self._age_note:
             lines.append(age_line(self._age_note))
@@ -591,7 +593,7 @@ class Extent:
 
     @property
     def is_partial(self) -> bool:
-        """Whether more items exist than are loaded."""
+        """True if more items exist than are loaded."""
         return bool(self.partial_note) or (self.total is not None and self.total > self.loaded)
 
     @property
@@ -603,14 +605,14 @@ class Extent:
     @property
     def summary(self) -> str:
         """Number of shown items for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 shown`."""
-        shown, total, word = self._counts()
-        return f"{total} {word}" if word == _PARTLY_LOADED else f"{shown} of {total} {word}".rstrip()
+        shown_count, total, word = self._counts()
+        return f"{total} {word}" if word == _PARTLY_LOADED else f"{shown_count} of {total} {word}".rstrip()
 
     def summary_of(self, noun: str) -> str:
         """Return the number of shown items with a noun: `1 organization`, `300 of 812 organizations loaded`."""
-        shown, total, word = self._counts()
+        shown_count, total, word = self._counts()
         return (
-            f"{shown} of {plural(total, noun)} {word}"
+            f"{shown_count} of {plural(total, noun)} {word}"
             if word not in ("", _PARTLY_LOADED)
             else f"{plural(total, noun)} {word}".rstrip()
         )

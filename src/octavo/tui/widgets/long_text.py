@@ -24,7 +24,7 @@ MAX_ROW_LENGTH = 2000
 _CUT_LENGTH = 1500
 """Characters before each cut in a longer line."""
 _MAX_EXACT = 8000
-"""Maximum characters of unusual width that are wrapped exactly at a time. The rest is wrapped approximately."""
+"""Maximum number of characters of unusual width that are wrapped exactly in one call. Others are wrapped approximately."""
 _TAB = 4
 
 # Characters one cell wide: Latin, Greek, Cyrillic, and common punctuation.
@@ -155,7 +155,7 @@ def _split_rows(text: str) -> tuple[list[str], list[str]]:
 
 def _cut_position(row: str, target: int) -> int:
     """Return where to cut near `target`: before a word, else between two letters."""
-    word_starts = [found.end() for found in _WORD_START.finditer(row, target - 200, target + 1)]
+    word_starts = [match.end() for match in _WORD_START.finditer(row, target - 200, target + 1)]
     if word_starts:
         return word_starts[-1]
     return next(
@@ -300,4 +300,4 @@ def _line_pattern(width: int) -> re.Pattern[str]:
 
 def _one_cell_breaks(row: str, width: int) -> list[int]:
     """Return where a row of one-cell letters is wrapped: before words, and within words longer than a line."""
-    return [found.end() for found in _line_pattern(width).finditer(row)][:-1]
+    return [match.end() for match in _line_pattern(width).finditer(row)][:-1]

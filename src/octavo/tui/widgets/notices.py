@@ -140,11 +140,12 @@ class Notices(Widget):
         uncovered: type[Widget] | None = None,
         id: str | None = None,
     ) -> None:
-        """`bottom` and `top` rows stay free. Notices are shortened before they cover an `uncovered` widget."""
+        """The first `top` and the last `bottom` rows stay free. Notices are shortened before they cover an `uncovered`
+        widget."""
         super().__init__(id=id)
         self._board, self._bottom, self._top, self._uncovered = board, bottom, top, uncovered
         self._is_short = False
-        """Whether only the newest notice is shown, in one row, because there is no room for more."""
+        """True if only the newest notice is shown, in one row, because there is no room for more."""
         self._timer: Timer | None = None
         """Timer that updates the notices each second while they are shown."""
         self._layout_size = Size()
@@ -205,14 +206,14 @@ class Notices(Widget):
         cursor_regions = [getattr(self.screen.focused, "cursor_region", Region())]
         uncovered = [each.region for each in self.screen.query(self._uncovered)] if self._uncovered is not None else []
 
-        def hidden(y: int, regions: list[Region]) -> int:
-            return sum(Region(x, y, size.width, size.height).intersection(each).area for each in regions if each)
+        def count_hidden(y: int, regions: list[Region]) -> int:
+            return sum(Region(x, y, size.width, size.height).intersection(region).area for region in regions if region)
 
         # The row below comes last: it covers the status line, and is used only if a dialog leaves no other row.
         rows = (lowest, *range(min(self._top, lowest), lowest), lowest + 1)
-        y = min(rows, key=lambda y: (hidden(y, uncovered), hidden(y, cursor_regions)))
-        y = lowest + 1 if hidden(y, uncovered) else y
-        return (x, y), hidden(y, uncovered)
+        y = min(rows, key=lambda y: (count_hidden(y, uncovered), count_hidden(y, cursor_regions)))
+        y = lowest + 1 if count_hidden(y, uncovered) else y
+        return (x, y), count_hidden(y, uncovered)
 
     def _own_size(self) -> Size:
         """Return the size of the notices, computed before the layout so that they never appear in a wrong place."""

@@ -45,7 +45,8 @@ class RowHeading:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A table column of `width` cells. With 0 it shares the free width. The highest `drop_order` is hidden first."""
+    """A table column of `width` cells. A column of width 0 shares the free width. The column with the highest `drop_order`
+    is hidden first."""
 
     title: str
     width: int = 0
@@ -66,7 +67,7 @@ class ColumnLayout:
 
     @property
     def has_titles(self) -> bool:
-        """Whether a line of column titles is shown at the top."""
+        """True if a line of column titles is shown at the top."""
         return any(column.title for column in self.all)
 
     def title_line(self, width: int) -> Content:
@@ -84,12 +85,12 @@ class ColumnLayout:
 
     def _widths(self, width: int) -> list[tuple[Column, int]]:
         """Return each column with its width within `width` cells. Hidden columns have the width 0."""
-        shown = list(self.all)
-        while len(shown) > 1 and sum((each.width or each.min_width) + 2 for each in shown) > width:
-            last = max(shown, key=lambda each: (each.drop_order, shown.index(each)))
-            shown.remove(last)
-        sharing = [each for each in shown if not each.width]
-        free_width = width - sum(each.width + 2 for each in shown)
+        visible_columns = list(self.all)
+        while len(visible_columns) > 1 and sum((each.width or each.min_width) + 2 for each in visible_columns) > width:
+            last = max(visible_columns, key=lambda each: (each.drop_order, visible_columns.index(each)))
+            visible_columns.remove(last)
+        sharing = [each for each in visible_columns if not each.width]
+        free_width = width - sum(each.width + 2 for each in visible_columns)
         while too_narrow := [each for each in sharing if each.min_width > free_width // len(sharing)][
             : len(sharing) - 1
         ]:
@@ -97,7 +98,7 @@ class ColumnLayout:
             sharing = [each for each in sharing if each not in too_narrow]
         widths: list[tuple[Column, int]] = []
         for column in self.all:
-            if column not in shown:
+            if column not in visible_columns:
                 widths.append((column, 0))
             elif column in sharing:
                 share = max(0, free_width // len(sharing))
@@ -155,7 +156,7 @@ class RowSelection(Generic[T]):
     @property
     def items(self) -> list[T]:
         """Selected items that are shown, in order."""
-        return [each for each in self.rows.items if self.rows.key_of(each) in self.keys] if self.keys else []
+        return [item for item in self.rows.items if self.rows.key_of(item) in self.keys] if self.keys else []
 
     def toggle(self) -> None:
         """Select or deselect the row under the cursor, and go to the next row."""
@@ -289,7 +290,7 @@ class RowList(LineList, Generic[T]):
         keys: Sequence[Hashable]
         if self.filter_words and self.can_filter:
             indexes = self.search_texts.matching(self.filter_words)
-            self._shown, keys = [self._all[each] for each in indexes], [self._all_keys[each] for each in indexes]
+            self._shown, keys = [self._all[index] for index in indexes], [self._all_keys[index] for index in indexes]
         else:
             self._shown, keys = self._all, self._all_keys
         if self._groups is None:

@@ -71,7 +71,7 @@ class _FastScrollBar(ScrollBar):
     """A scroll bar that draws its own cells. Textual would need as long for it as for a page of text."""
 
     _cache: tuple[tuple[object, ...], list[Strip]] = ((), [])
-    """Everything that determines the look of the bar, and the strips drawn for it."""
+    """The values that determine the look of the bar, and the strips drawn for them."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
         bar = self.render()

@@ -1,5 +1,7 @@
-"""Short texts: cut and padded to a width in cells, without control characters, and words for ages, times and counts. Also the
-statements that merge checks and dialogs list. Loads no Textual until a text is built, for commands."""
+"""Short texts of one line: cut or padded to a width, without control characters, and words for ages, times and counts.
+
+Textual is imported only when a `Content` is built, because commands use this module too.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +122,7 @@ def long_age(moment: datetime | None, now: datetime | None = None) -> str:
 
 
 def offline_since(as_of: datetime | None) -> str:
-    """Return the remark on a list that is shown without a connection, with the age of its data."""
+    """Return the remark for a list that is shown without a connection: the age of its data."""
     return f"Offline. Last updated {long_age(as_of)}" if as_of is not None else "Offline"
 
 
@@ -140,5 +142,5 @@ def _aware(moment: datetime) -> datetime:
 
 
 def as_clause(sentence: str) -> str:
-    """Return a sentence as a part of another: `The page is gone.` becomes `the page is gone`."""
+    """Return a sentence as part of another sentence: `The page is missing.` becomes `the page is missing`."""
     return sentence[:1].lower() + sentence[1:].rstrip(".")

@@ -1,4 +1,4 @@
-"""Inputs for one line, for longer texts, for file paths and for access tokens, and the time at which their texts are saved as drafts."""
+"""Inputs for one line, for longer texts, for file paths and for access tokens. `DraftClock` computes when a draft is saved."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class PathInput(LineInput):
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(value, placeholder=placeholder, id=id)
         self.suggester = PathSuggester()
-        self.select_on_focus = not value.endswith("/")  # the user continues a path that ends with a folder
+        self.select_on_focus = not value.endswith("/")  # The user continues a path that ends with a folder.
 
     def on_key(self, event: Key) -> None:
         if event.key == "tab" and has_suggestion(self) and self.cursor_position == len(self.value):
@@ -204,8 +204,12 @@ def complete_path(path: str) -> str | None:
                 for each in islice(entries, MAX_ENTRIES)
                 if fold(each.name).startswith(fold(prefix)) and each.name.isprintable()
             ]
-            shown = [each for each in matches if prefix or not each.name.startswith(".")]
-            first = min(shown, key=lambda each: (not each.name.startswith(prefix), fold(each.name)), default=None)
+            suggestions = [match for match in matches if prefix or not match.name.startswith(".")]
+            first = min(
+                suggestions,
+                key=lambda suggestion: (not suggestion.name.startswith(prefix), fold(suggestion.name)),
+                default=None,
+            )
             completed = f"{folder}/{first.name}{'/' if first.is_dir() else ''}" if first is not None else path
             return None if completed == path else completed
     except (OSError, ValueError):
@@ -239,8 +243,8 @@ def why_no_token(environment: Mapping[str, str], features: frozenset[str] = froz
     """Return why no token may be typed now: `TEXTUAL_LOG` and the developer tools log every key press. None if it may."""
     if environment.get("TEXTUAL_LOG"):
         return _REFUSED.format(name="TEXTUAL_LOG")
-    asked = {each.strip().lower() for each in environment.get("TEXTUAL", "").split(",")}
-    if "devtools" in features or "devtools" in asked:
+    requested_features = {each.strip().lower() for each in environment.get("TEXTUAL", "").split(",")}
+    if "devtools" in features or "devtools" in requested_features:
         return _REFUSED.format(name="the developer tools")
     return None
 
@@ -281,7 +285,7 @@ class SecretInput(HasCommands, Input):
 
     @property
     def disabled_reason(self) -> str | None:
-        """Why no token may be typed now. None if it may."""
+        """Reason why no token may be typed now. None if typing is allowed."""
         return why_no_token(os.environ, frozenset(self.app.features))
 
     @property

@@ -1,4 +1,4 @@
-"""The color palettes of the themes. Widgets use the names of the palette colors, which say what a color means.
+"""The color palettes of the themes. Widgets use the names of palette colors, such as `note` for discussions.
 
 A test checks their contrast: text and status colors need at least 4.5 : 1 on the background, surface and cursor colors.
 """
@@ -262,9 +262,9 @@ def adapt_palette(theme: Theme) -> Palette:
     def ink(colour: Color) -> str:
         return _first_with_contrast(lambda share: colour.blend(strongest, share), (*grounds, cursor), MIN_CONTRAST).hex
 
-    def tint(colour: Color, sharength: float) -> str:
+    def tint(colour: Color, strength: float) -> str:
         return _first_with_contrast(
-            lambda reduction: background.blend(colour, sharength * (1 - reduction)), (text,), MIN_CONTRAST
+            lambda reduction: background.blend(colour, strength * (1 - reduction)), (text,), MIN_CONTRAST
         ).hex
 
     return Palette(

@@ -36,7 +36,7 @@ class TreeNode:
     short_right: AnyText = ""
     """Shorter form of `right`, used if the label needs the room."""
     dim: bool = False
-    """Whether the node is dimmed, for example because it is hidden from visitors."""
+    """True if the node is dimmed, for example because it is hidden from visitors."""
     path: str = ""
     """Path of the page. The filter also searches its last part, or all of it if the query contains a `/`."""
 
@@ -85,23 +85,23 @@ class FlatTree:
 
     @property
     def has_sections(self) -> bool:
-        """Whether the tree has sections."""
+        """True if the tree has sections."""
         return self._sections > 0
 
     def visible_nodes(
-        self, is_folded: Callable[[int, TreeNode], bool]
+        self, is_collapsed: Callable[[int, TreeNode], bool]
     ) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
         """Return the nodes without a collapsed ancestor, and their keys."""
         rows, keys = self._rows, self._keys
-        shown: list[tuple[int, TreeNode]] = []
-        shown_keys: list[Hashable] = []
+        visible: list[tuple[int, TreeNode]] = []
+        visible_keys: list[Hashable] = []
         next_index = 0
         for index, end in zip(self._branches, self._ends, strict=True):
-            if index >= next_index and is_folded(*rows[index]):
-                shown += rows[next_index : index + 1]
-                shown_keys += keys[next_index : index + 1]
+            if index >= next_index and is_collapsed(*rows[index]):
+                visible += rows[next_index : index + 1]
+                visible_keys += keys[next_index : index + 1]
                 next_index = end
-        return (shown + rows[next_index:], shown_keys + keys[next_index:]) if next_index else (rows, keys)
+        return (visible + rows[next_index:], visible_keys + keys[next_index:]) if next_index else (rows, keys)
 
     def branches(self, key: Hashable) -> list[TreeNode]:
         """Return those of the node `key` and its descendants that have children."""
@@ -110,7 +110,7 @@ class FlatTree:
         if first == len(self._branches) or self._branches[first] != index:
             return []
         last = bisect_left(self._branches, self._ends[first])
-        return [self._rows[each][1] for each in self._branches[first:last]]
+        return [self._rows[branch][1] for branch in self._branches[first:last]]
 
     def path(self, key: Hashable) -> tuple[TreeNode, ...]:
         """Return the ancestors of the node `key`, outermost first, and the node itself. Empty if there is no such node."""
@@ -140,12 +140,12 @@ class FlatTree:
 
     def with_ancestors(self, indexes: Sequence[int]) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
         """Return the nodes at these indexes with all their ancestors, and their keys."""
-        parents, wanted = self._parents, bytearray(len(self._rows))
+        parents, is_included = self._parents, bytearray(len(self._rows))
         for index in indexes:
-            while index >= 0 and not wanted[index]:
-                wanted[index] = 1
+            while index >= 0 and not is_included[index]:
+                is_included[index] = 1
                 index = parents[index]
-        return list(compress(self._rows, wanted)), list(compress(self._keys, wanted))
+        return list(compress(self._rows, is_included)), list(compress(self._keys, is_included))
 
 
 def contains_words(node: TreeNode, words: Sequence[str]) -> bool:
@@ -168,54 +168,54 @@ __all__ = ["Tree", "TreeNode"]
 TREE: Commands[Tree] = Commands(
     "tree",
     (
-        Command("expand", "l,right", "Expand", "Expand, or go to the first child", run=lambda _, tree: tree.folds.unfold_selected(), shown=False),
-        Command("collapse", "h,left", "Collapse", "Collapse, or go to the parent", run=lambda _, tree: tree.folds.fold_selected(), shown=False),
-        Command("unfold", "equals_sign", "Expand all", "Expand the item and everything in it", run=lambda _, tree: tree.folds.set_branch_folded(False),
-                is_available=lambda _, tree: tree.has_fold_all_keys, shown=False),
-        Command("fold", "minus", "Collapse all", "Collapse the item and everything in it", run=lambda _, tree: tree.folds.set_branch_folded(True),
-                is_available=lambda _, tree: tree.has_fold_all_keys, shown=False),
+        Command("expand", "l,right", "Expand", "Expand, or go to the first child", run=lambda _, tree: tree.collapsed.expand_selected(), shown=False),
+        Command("collapse", "h,left", "Collapse", "Collapse, or go to the parent", run=lambda _, tree: tree.collapsed.collapse_selected(), shown=False),
+        Command("unfold", "equals_sign", "Expand all", "Expand the item and everything in it", run=lambda _, tree: tree.collapsed.set_branch_collapsed(False),
+                is_available=lambda _, tree: tree.has_collapse_all_keys, shown=False),
+        Command("fold", "minus", "Collapse all", "Collapse the item and everything in it", run=lambda _, tree: tree.collapsed.set_branch_collapsed(True),
+                is_available=lambda _, tree: tree.has_collapse_all_keys, shown=False),
     ),
     find=lambda tree: tree,
 )  # fmt: skip
 
 
-class FoldedNodes:
+class CollapsedNodes:
     """The collapsed nodes of a tree. They are stored by key, and so stay collapsed after a reload."""
 
     def __init__(self, tree: Tree, depth: int | None) -> None:
         """Nodes at depth `depth` and deeper are collapsed at first. The top level has depth 0."""
-        self._tree, self._folded_depth = tree, depth
-        self.folded_by_user: dict[Hashable, bool] = {}
+        self._tree, self._first_depth = tree, depth
+        self.collapsed_by_user: dict[Hashable, bool] = {}
         """Nodes that the user collapsed (True) or expanded (False), by key."""
 
-    def is_folded(self, depth: int, node: TreeNode) -> bool:
+    def is_collapsed(self, depth: int, node: TreeNode) -> bool:
         """Return whether a node at this depth is collapsed."""
-        chosen = self.folded_by_user.get(node.key)
+        chosen = self.collapsed_by_user.get(node.key)
         if chosen is not None:
             return chosen
-        return self._folded_depth is not None and depth >= self._folded_depth
+        return self._first_depth is not None and depth >= self._first_depth
 
-    def unfold_ancestors(self, path: Sequence[TreeNode]) -> None:
+    def expand_ancestors(self, path: Sequence[TreeNode]) -> None:
         """Expand all ancestors of the last node in `path`."""
-        self.folded_by_user.update((node.key, False) for node in path[:-1])
+        self.collapsed_by_user.update((node.key, False) for node in path[:-1])
 
-    def unfold_selected(self) -> None:
+    def expand_selected(self) -> None:
         """Expand the selected node. If it is expanded already, go to its first child."""
         if not self._tree.shown:
             return
         depth, node = self._tree.shown[self._tree.cursor]
-        if node.children and self.is_folded(depth, node) and not self._tree.filter_words:
+        if node.children and self.is_collapsed(depth, node) and not self._tree.filter_words:
             self._set([node], False)
         elif node.children:
             self._tree.move(1)
 
-    def fold_selected(self) -> None:
+    def collapse_selected(self) -> None:
         """Collapse the selected node. If it is collapsed already, go to its parent."""
         tree = self._tree
         if not tree.shown:
             return
         depth, node = tree.shown[tree.cursor]
-        if node.children and not self.is_folded(depth, node) and not tree.filter_words:
+        if node.children and not self.is_collapsed(depth, node) and not tree.filter_words:
             self._set([node], True)
             return
         for index in range(tree.cursor - 1, -1, -1):
@@ -223,18 +223,18 @@ class FoldedNodes:
                 tree.go_to(tree.keys[index])
                 return
 
-    def set_branch_folded(self, folded: bool) -> None:
+    def set_branch_collapsed(self, is_collapsed: bool) -> None:
         """Collapse or expand the selected node and all its descendants."""
         if self._tree.node is not None:
-            self._set(self._tree.outline.branches(self._tree.node.key), folded)
+            self._set(self._tree.outline.branches(self._tree.node.key), is_collapsed)
 
     def toggle(self) -> None:
         """Collapse or expand the selected node."""
         depth, node = self._tree.shown[self._tree.cursor]
-        self._set([node], not self.is_folded(depth, node))
+        self._set([node], not self.is_collapsed(depth, node))
 
-    def _set(self, nodes: Iterable[TreeNode], folded: bool) -> None:
-        self.folded_by_user.update((node.key, folded) for node in nodes if node.children)
+    def _set(self, nodes: Iterable[TreeNode], is_collapsed: bool) -> None:
+        self.collapsed_by_user.update((node.key, is_collapsed) for node in nodes if node.children)
         self._tree.lay_out_nodes()
 
 
@@ -247,18 +247,18 @@ class Tree(LineList):
     def __init__(
         self,
         *,
-        fold_depth: int | None = None,
-        has_fold_all_keys: bool = True,
+        collapse_depth: int | None = None,
+        has_collapse_all_keys: bool = True,
         empty: str = "No items.",
         hint: str = "",
         id: str | None = None,
     ) -> None:
-        """Nodes at depth `fold_depth` and deeper are collapsed at first. With `has_fold_all_keys`, the tree has keys to
+        """Nodes at depth `collapse_depth` and deeper are collapsed at first. With `has_collapse_all_keys`, the tree has keys to
         collapse and expand everything; without, another widget can use these keys."""
         super().__init__(empty=empty, hint=hint, id=id)
         self.can_filter = True
-        self.has_fold_all_keys: bool = has_fold_all_keys
-        self.folds: FoldedNodes = FoldedNodes(self, fold_depth)
+        self.has_collapse_all_keys: bool = has_collapse_all_keys
+        self.collapsed: CollapsedNodes = CollapsedNodes(self, collapse_depth)
         self.outline = FlatTree(())
         self.shown: list[tuple[int, TreeNode]] = []
         """The shown nodes, each with its depth."""
@@ -275,12 +275,12 @@ class Tree(LineList):
         """The selected node. None if the tree is empty."""
         return self.shown[self.cursor][1] if self.shown else None
 
-    def show(self, roots: Sequence[TreeNode], *, folded: Mapping[Hashable, bool] | None = None) -> None:
-        """Replace the nodes. `folded` restores the collapsed nodes of an earlier tree from its `folds.folded_by_user`."""
+    def show(self, roots: Sequence[TreeNode], *, collapsed: Mapping[Hashable, bool] | None = None) -> None:
+        """Replace the nodes. `collapsed` has the nodes that the user collapsed or expanded in an earlier tree."""
         self.state.clear_messages()
         self.outline, self._matches = FlatTree(roots), None
-        if folded is not None:
-            self.folds.folded_by_user = dict(folded)
+        if collapsed is not None:
+            self.collapsed.collapsed_by_user = dict(collapsed)
         self.lay_out_nodes()
 
     def select_hidden(self, key: Hashable) -> bool:
@@ -290,7 +290,7 @@ class Tree(LineList):
             return False
         if key not in self.keys:
             self.set_filter("")
-        self.folds.unfold_ancestors(path)
+        self.collapsed.expand_ancestors(path)
         self.lay_out_nodes()
         return self.go_to(key)
 
@@ -300,7 +300,7 @@ class Tree(LineList):
 
     def apply_filter(self) -> None:
         if not self.filter_words and self.returning_key is not None:
-            self.folds.unfold_ancestors(self.path(self.returning_key))
+            self.collapsed.expand_ancestors(self.path(self.returning_key))
         self.lay_out_nodes()
         if self._matches is not None and self._matches[1] and not self._is_match(self.shown[self.cursor][1]):
             self.select_temporarily(next(index for index, (_, node) in enumerate(self.shown) if self._is_match(node)))
@@ -321,7 +321,7 @@ class Tree(LineList):
             self.shown, keys = outline.with_ancestors(self._matches[1])
         else:
             self._matches = None
-            self.shown, keys = outline.visible_nodes(self.folds.is_folded)
+            self.shown, keys = outline.visible_nodes(self.collapsed.is_collapsed)
         if not outline.has_sections:
             self.lay_out(keys, unfiltered=outline.count)
             return
@@ -360,8 +360,8 @@ class Tree(LineList):
             sign = sign + Content(" ")
         if node.kind == "group":
             label = label.stylize_before(self.painter.style("line--heading"))
-        is_folded = self.folds.is_folded(depth, node) and not self.filter_words
-        arrow = "  " if not node.children else "▸ " if is_folded else "▾ "
+        is_collapsed = self.collapsed.is_collapsed(depth, node) and not self.filter_words
+        arrow = "  " if not node.children else "▸ " if is_collapsed else "▾ "
         left = Content.styled("  " * depth + arrow, muted) + sign + label
         if node.dim or (self.filter_words and not self._is_match(node)):
             left = left.stylize_before(muted)
@@ -373,7 +373,7 @@ class Tree(LineList):
     def choose(self) -> None:
         """Open the selected node. A page group without own content is collapsed or expanded instead."""
         if self.node is not None and self.node.kind == "group" and self.node.children and not self.filter_words:
-            self.folds.toggle()
+            self.collapsed.toggle()
         else:
             super().choose()
 
@@ -381,7 +381,7 @@ class Tree(LineList):
         depth, node = self.shown[index]
         arrow_start = 1 + 2 * depth
         if node.children and arrow_start <= x < arrow_start + 2 and not self.filter_words:
-            self.folds.toggle()
+            self.collapsed.toggle()
         elif not is_double or node.kind != "group":
             super().item_clicked(index, x, is_double=is_double)
 

@@ -13,7 +13,7 @@ from octavo.api import comments, content
 from octavo.server.app import Platform
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.widgets.row_list import RowList
-from tests.journeys.moods import serving
+from tests.journeys.faulty_server import serving
 from tests.journeys.stage import Stage
 
 

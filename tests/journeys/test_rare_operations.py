@@ -12,17 +12,17 @@ from octavo.api.places import ChangeRequestRef, OrganizationRef, RevisionRef, Sp
 from octavo.server.app import Platform
 from octavo.tui.reader.image_screen import ImageScreen
 from octavo.tui.resources.form import FormDialog
-from tests.journeys.moods import altered
+from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_comments import select_first_paragraph
 from tests.journeys.test_managing_spaces import NOOR, allow_private_imports, create_space, focus_space_tree, web
 from tests.journeys.test_resources import open_table
 from tests.journeys.test_reviewing import open_change_request
-from tests.journeys.test_talking import select_first_paragraph
 from tests.server.web import Web
 
 __all__ = ["web"]
-API = SpaceRef(space_id="harbour-api")
-TO = OrganizationRef(organization_id="eastbank")
+HARBOUR_API = SpaceRef(space_id="harbour-api")
+EASTBANK = OrganizationRef(organization_id="eastbank")
 
 
 async def select_block(run: Run, start: str) -> None:
@@ -98,8 +98,8 @@ async def test_space_and_collection_move_to_another_organization(stage: Stage) -
             await run.see(f"Move {title} to East Bank?")
             await run.press("y")
             await run.hear(f"Moved {title} to East Bank.")
-        assert [each.title for each in (await run.ask(spaces.List(at=TO), NOOR)).items] == ["Almanac"]
-        assert [each.title for each in (await run.ask(collections.List(at=TO), NOOR)).items] == ["Shelf"]
+        assert [each.title for each in (await run.ask(spaces.List(at=EASTBANK), NOOR)).items] == ["Almanac"]
+        assert [each.title for each in (await run.ask(collections.List(at=EASTBANK), NOOR)).items] == ["Shelf"]
 
 
 @pytest.mark.before_release
@@ -119,7 +119,7 @@ async def test_space_and_change_request_are_exported_as_pdf(stage: Stage) -> Non
 async def test_import_into_a_locked_space_uses_a_change_request(stage: Stage, web: Web) -> None:
     address = web.put("/tides.html", "<main><h1>Tides</h1><p>Twice a day.</p></main>")
     async with stage.play(NOOR, change=allow_private_imports) as run:
-        await run.ask(spaces.Update(at=API, edit_mode="locked"), NOOR)
+        await run.ask(spaces.Update(at=HARBOUR_API, edit_mode="locked"), NOOR)
         await run.press("r")
         await focus_space_tree(run, "Harbour API")
         await run.press("a", "enter")
@@ -143,10 +143,10 @@ async def test_member_can_be_required_to_sign_in_with_sso(stage: Stage) -> None:
 
 async def propose_page(run: Run) -> ChangeRequestRef:
     """Create a change request that adds a page with two images and a mention, and open the change request."""
-    file = (await run.ask(content.ListFiles(at=API), MARA)).items[0]
+    file = (await run.ask(content.ListFiles(at=HARBOUR_API), MARA)).items[0]
     pictures = f"![One](/files/{file.id})\n\n![Two](../.gitbook/assets/{file.name})"
     page = InsertPage(document=DocumentBody(markdown=f"# Drawings\n\n{pictures}\n\nby [@Elin](/users/elin-brandt)\n"))
-    made = await run.ask(change_requests.Create(at=API, subject="Name the drawing"), MARA)
+    made = await run.ask(change_requests.Create(at=HARBOUR_API, subject="Name the drawing"), MARA)
     at = ChangeRequestRef(space_id="harbour-api", change_request_id=made.id)
     await run.ask(content.Edit(at=at, changes=(page,)), MARA)
     await run.press("3", "]")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.moods import altered
+from tests.journeys.faulty_server import altered
 from tests.journeys.stage import Stage
 
 

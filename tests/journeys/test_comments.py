@@ -12,7 +12,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from octavo.server.handlers.comments import Threads
 from octavo.tui.review.request_view import ChangeRequestScreen
-from tests.journeys.stage import LONGEST, MARA, Run, Stage
+from tests.journeys.stage import MARA, MAX_WAIT_SECONDS, Run, Stage
 
 HERE = "You need a terminal and either curl"
 
@@ -302,7 +302,7 @@ async def test_quitting_sends_a_write_that_waits_for_undo(stage: Stage) -> None:
 
 async def open_gate_at_exit(run: Run) -> None:
     """Open the gate when the app starts to close its session."""
-    async with asyncio.timeout(LONGEST):
+    async with asyncio.timeout(MAX_WAIT_SECONDS):
         while run.app.workspace.operations:  # noqa: ASYNC110  # The app has no event for the start of its end.
             await asyncio.sleep(0.001)
     run.gate.open()

@@ -9,7 +9,7 @@ import pytest
 from octavo.api import comments
 from octavo.api.places import SpaceRef
 from octavo.server.app import Platform
-from tests.journeys.moods import Fault, FaultyServer, serving
+from tests.journeys.faulty_server import Fault, FaultyServer, serving
 from tests.journeys.stage import MARA, Run, Stage
 
 WORDS = "Not a word lost."

@@ -8,7 +8,7 @@ from octavo.api import change_requests, comments, reviews
 from tests.journeys.lived_in import lived_in, stage
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_authoring import leave_editor_file
-from tests.journeys.test_holding import add_pending_comment
+from tests.journeys.test_pending_comments import add_pending_comment
 from tests.journeys.test_reviewing import open_change_request
 
 __all__ = ["lived_in", "stage"]
