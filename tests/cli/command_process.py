@@ -9,10 +9,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.terminal import Terminal
+from tests.cli.command_server import TIMEOUT, CommandServer, shared_part
 
 INHERITED_VARIABLES = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "HOME")
 """Variables that a command inherits from the tests."""
@@ -37,15 +39,24 @@ class ProcessResult:
         return json.loads(self.err)["error"]
 
 
+def default_environ() -> dict[str, str]:
+    """Return the variables of a command that no test has changed."""
+    inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+    return {**inherited, "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
+
+
+@cache
+def _server() -> CommandServer:
+    return CommandServer(default_environ())
+
+
 class CommandLine:
     """A home folder with its own Octavo folders, in which commands run."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str] | None = None) -> None:
-        inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
         folders = {f"OCTAVO_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-        keyring = {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
         self.folder = folder
-        self.environ = {**inherited, **folders, **keyring, **(environ or {})}
+        self.environ = {**default_environ(), **folders, **(environ or {})}
 
     def with_demo(self, library: Path) -> CommandLine:
         """Copy a demo that is already built, so that `--demo` starts without building it."""
@@ -61,10 +72,13 @@ class CommandLine:
         environ: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> ProcessResult:
-        """Run a command and wait until the process exits."""
+        """Run a command and wait until the process exits. It is a new program only if its environment needs that."""
+        whole = {**self.environ, **(environ or {})}
+        if shared_part(whole) == shared_part(default_environ()):
+            return ProcessResult(*_server().run(arguments, input or "", whole, cwd))
         ran = subprocess.run(
             self.command(*arguments), input=input or "", capture_output=True, text=True, check=False,
-            env={**self.environ, **(environ or {})}, cwd=cwd, timeout=100,
+            env=whole, cwd=cwd, timeout=TIMEOUT,
         )  # fmt: skip
         return ProcessResult(ran.returncode, ran.stdout, ran.stderr)
 

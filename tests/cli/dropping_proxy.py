@@ -11,13 +11,15 @@ from urllib.parse import urlsplit
 
 
 class DroppingProxy:
-    """A proxy that forwards requests to `upstream`. While `drops_writes` is set, responses of writes are dropped."""
+    """A proxy that forwards requests to `upstream`, and whose responses have its own URLs. While `drops_writes` is set, responses of writes are dropped."""
 
     def __init__(self, upstream: str) -> None:
         self.upstream = urlsplit(upstream).netloc
         self.drops_writes = False
         self.is_down_after_write = False
         """Whether every request after a dropped write is refused too, so that the write cannot be looked for."""
+        self.answered_writes = 0
+        """Number of writes whose responses are sent all the same."""
         self.writes: list[str] = []
         """Paths of the writes that reached the server."""
         self.written = threading.Event()
@@ -48,7 +50,7 @@ class DroppingProxy:
 
     def forward(self, request: BaseHTTPRequestHandler) -> None:
         """Forward a request, and send the response unless it is dropped."""
-        if self.is_down_after_write and self.drops_writes and self.writes:
+        if self.is_down_after_write and self.drops_writes and len(self.writes) > self.answered_writes:
             request.close_connection = True
             return
         body = request.rfile.read(int(request.headers.get("content-length", 0)))
@@ -58,11 +60,11 @@ class DroppingProxy:
         with closing(HTTPConnection(self.upstream, timeout=60)) as connection:
             connection.request(request.command, request.path, body, {**headers, "host": self.upstream})
             response = connection.getresponse()
-            content = response.read()
+            content = response.read().replace(self.upstream.encode(), self.origin.removeprefix("http://").encode())
         if request.command != "GET":
             self.writes.append(request.path)
-            self.written.set()
-            if self.drops_writes:
+            if self.drops_writes and len(self.writes) > self.answered_writes:
+                self.written.set()
                 request.close_connection = True
                 return
         request.send_response(response.status)

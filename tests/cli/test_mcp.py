@@ -17,7 +17,7 @@ from octavo.cli.commands.mcp import MISSING
 from octavo.cli.mcp_tools import MAX_RESULT, TOOLS, safe_text
 from tests.cli.command_process import CommandLine
 from tests.cli.small_server import KEY
-from tests.cli.test_review_notes import call
+from tests.cli.test_review_notes import NotedPage, call
 from tests.journeys.conftest import library
 
 __all__ = ["library"]
@@ -142,6 +142,27 @@ def test_page_with_instructions_for_agents_changes_nothing(demo: CommandLine, mo
     received = "".join(reader.received)
     assert "\u202e" not in received
     assert "\U000e0041" not in received
+
+
+@needs_mcp
+@pytest.mark.timeout(600)
+def test_forty_notes_of_an_agent_are_placed_after_an_edit(demo: CommandLine) -> None:
+    page = NotedPage.create(demo, 1)
+    ref = page.request.ref
+    with connected_agent(demo, "--demo", "--space", "harbour-api") as agent:
+        read, part = [], agent.call("get_change", ref=ref)
+        while "next" in part:
+            read += part["pages"][0]["blocks"]
+            part = agent.call("get_change", ref=ref, page=part["next"], offset=part["nextOffset"])
+        read += part["pages"][0]["blocks"]
+        assert {each["block"] for each in page.chosen} <= {each["block"] for each in read}
+        page.edit(1)
+        for number, each in enumerate(page.chosen):
+            tool = "propose_suggestion" if number < 10 else "propose_comment"
+            place = {"page": "concepts/predictions", "block": each["block"], "quote": each["after"].strip()[:80]}
+            words = {"markdown": f"{each['after']} Better."} if number < 10 else {"text": f"Note {number}."}
+            agent.call(tool, ref=ref, revision=page.revision, **place, **words)
+    page.check()
 
 
 @needs_mcp

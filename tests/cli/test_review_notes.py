@@ -115,63 +115,95 @@ def edit_page(chunks: list[str], noted: list[tuple[int, int]], seed: int) -> tup
     return "\n".join(lines), new_lines
 
 
+@dataclass
+class NotedPage:
+    """A change request of one long page, and 40 of its blocks. `edit` changes the page once."""
+
+    request: PreparedChangeRequest
+    chunks: list[str]
+    chosen: list[dict[str, Any]]
+    """The blocks in an export."""
+    revision: str
+    """The revision of the export."""
+    _places: dict[str, tuple[int, int]]
+    """Chunk and line in it by the name of the block."""
+    _right: dict[str, int]
+    """The line of each block after the edit, by its name before."""
+    _lines: dict[str, int]
+    """The line of each block after the edit, by its name then."""
+
+    @classmethod
+    def create(cls, demo: CommandLine, seed: int) -> NotedPage:
+        chunks: list[str] = []
+        for name in PAGES:
+            document = parse((DEMO / name).read_text())
+            source = document.source.split("\n")
+            blocks = (block.lines for block in document.blocks)
+            chunks += ["\n".join(source[first:last]).rstrip() for first, last in blocks]
+        first_lines = [0]
+        for chunk in chunks:
+            first_lines.append(first_lines[-1] + chunk.count("\n") + 2)
+        request = start(demo, "\n\n".join(chunks) + "\n")
+        exported = request.export()
+        changed = [
+            each for page in exported["pages"] for each in page["blocks"] if each["after"] and each["change"] != "same"
+        ]
+        chosen = random.Random(seed).sample(changed, 40)
+        places: dict[str, tuple[int, int]] = {}
+        for each in chosen:
+            number = max(number for number, first in enumerate(first_lines) if first < each["line"])
+            places[each["block"]] = (number, each["line"] - 1 - first_lines[number])
+        return cls(request, chunks, chosen, exported["change"]["revision"], places, {}, {})
+
+    def edit(self, seed: int) -> None:
+        changed, new_lines = edit_page(self.chunks, list(self._places.values()), seed)
+        self.request.write(changed)
+        self._right = {block: new_lines[place] for block, place in self._places.items()}
+        self._lines = {block.key: block.lines[0] for block in parse(changed).walk()}
+
+    def check(self) -> None:
+        """Check the proposed notes: on the right blocks, and no suggestion on a block that may be another one. A review and
+        a merge send none of them."""
+        proposed = self.request.export("proposed")["proposed"]
+        assert len(proposed) == 40
+        right = 0
+        for noted, each in zip(self.chosen, proposed, strict=True):
+            right += self._lines[each["block"]] == self._right[noted["block"]]
+            is_applicable = "```suggestion" in each["text"]
+            assert is_applicable <= (each["placed"] != "likely")
+        assert right >= 39
+        at = ("spaceId=harbour-api", f"changeRequestId={self.request.id}")
+        assert call(self.request.demo, "reviews.Submit", *at, "status=approved")["status"] == "approved"
+        call(self.request.demo, "change_requests.Merge", *at)
+        assert self.request.threads() == 0
+
+
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "seed", [1, pytest.param(2, marks=pytest.mark.before_release), pytest.param(3, marks=pytest.mark.before_release)]
 )
-def test_notes_keep_their_blocks_after_the_page_was_edited(demo: CommandLine, seed: int) -> None:
-    """At least 39 of the 40 notes (30 comments, 10 suggestions) are on the right block. No note is sent or imported twice."""
-    chunks: list[str] = []
-    for name in PAGES:
-        document = parse((DEMO / name).read_text())
-        source = document.source.split("\n")
-        chunks += ["\n".join(source[first:last]).rstrip() for first, last in (block.lines for block in document.blocks)]
-    first_lines = [0]
-    for chunk in chunks:
-        first_lines.append(first_lines[-1] + chunk.count("\n") + 2)
-    request = start(demo, "\n\n".join(chunks) + "\n")
-    exported = request.export()
-    blocks = [
-        each for page in exported["pages"] for each in page["blocks"] if each["after"] and each["change"] != "same"
-    ]
-    chosen = random.Random(seed).sample(blocks, 40)
-    places: dict[str, tuple[int, int]] = {}
-    for each in chosen:
-        number = max(number for number, first in enumerate(first_lines) if first < each["line"])
-        places[each["block"]] = (number, each["line"] - 1 - first_lines[number])
-    changed, new_lines = edit_page(chunks, list(places.values()), seed)
-    request.write(changed)
+def test_forty_notes_are_placed_after_the_request_changed_once(demo: CommandLine, seed: int) -> None:
+    """30 comments and 10 suggestions: at least 39 on the right block, none sent, and none twice."""
+    page = NotedPage.create(demo, seed)
+    page.edit(seed)
     notes = [
         {
             "page": "concepts/predictions",
             "block": each["block"],
             "quote": each["after"].strip()[:80],
-            "revision": exported["change"]["revision"],
+            "revision": page.revision,
             "source": "claude",
             "text": f"Note {number}.",
             **({"suggestion": each["after"] + " Better."} if number < 10 else {}),
         }
-        for number, each in enumerate(chosen)
+        for number, each in enumerate(page.chosen)
     ]
-    assert import_notes(request, notes, "--dry-run").out == "40 notes: 40 can be placed.\n"
-    ran = import_notes(request, notes)
+    assert import_notes(page.request, notes, "--dry-run").out == "40 notes: 40 can be placed.\n"
+    ran = import_notes(page.request, notes)
     assert (ran.code, ran.out) == (0, "40 notes: 40 proposed.\n")
-    again = import_notes(request, notes)
+    again = import_notes(page.request, notes)
     assert (again.code, again.out) == (0, "40 notes: 0 proposed, 40 already there.\n")
-
-    lines = {block.key: block.lines[0] for block in parse(changed).walk()}
-    proposed = request.export("proposed")["proposed"]
-    assert len(proposed) == 40
-    right = 0
-    for note, each in zip(notes, proposed, strict=True):
-        right += lines[each["block"]] == new_lines[places[note["block"]]]
-        is_applicable = "```suggestion" in each["text"]
-        assert is_applicable <= (each["placed"] != "likely"), "a suggestion for a changed block is not applied blindly"
-    assert right >= 39
-    approved = call(demo, "reviews.Submit", "spaceId=harbour-api", f"changeRequestId={request.id}", "status=approved")
-    assert approved["status"] == "approved"
-    call(demo, "change_requests.Merge", "spaceId=harbour-api", f"changeRequestId={request.id}")
-    assert request.threads() == 0
+    page.check()
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_once_option_writes_a_single_time(demo: CommandLine) -> None:
         (("comment", "harbour-api/7"), 2, "there is no text. Use -m TEXT or -F FILE."),
         (("comment", "harbour-api/7", "-m", "  "), 2, "the text is empty"),
         (("comment", "harbour-api/7", "-F", "/no/such/file"), 2, "Could not read /no/such/file"),
-        (("comment", "handbook", "-m", "x", "--pending"), 2, "handbook is no change request"),
+        (("comment", "handbook", "-m", "x", "--pending"), 2, "handbook is not a change request"),
         (("comment", "harbour-api/7", "-m", "x", "--quote", "zone"), 2, "name its page with --page"),
         (("comment", "harbour-api/7:concepts/time", "--quote", "UTC", "-m", "x"), 2, "Give more words, or --block:"),
         (("comment", "harbour-api/7:concepts/time", "--quote", "no such words", "-m", "x"), 3, "Could not find"),
@@ -161,23 +161,34 @@ def test_read_only_refuses_every_write(demo: CommandLine, arguments: tuple[str, 
 
 
 @pytest.mark.parametrize(
-    ("role", "comments", "reviews"),
+    ("role", "comments", "reviews", "proposals"),
     [
-        ("administrator", 0, 0),
-        ("creator", 0, 0),
-        ("editor", 0, 5),
-        ("reviewer", 0, 0),
-        ("commenter", 0, 5),
-        ("reader", 5, 5),
+        ("administrator", 0, 0, 0),
+        ("creator", 0, 0, 0),
+        ("editor", 0, 5, 0),
+        ("reviewer", 0, 0, 0),
+        ("commenter", 0, 5, 5),
+        ("reader", 5, 5, 5),
+        ("guest", 0, 5, 5),
     ],
 )
-def test_role_may_write_the_same_as_in_the_app(demo: CommandLine, role: str, comments: int, reviews: int) -> None:
+def test_role_may_write_the_same_as_in_the_app(
+    demo: CommandLine, role: str, comments: int, reviews: int, proposals: int
+) -> None:
+    """The guest of the demo may comment in Harbour API, and has no other space."""
     with sign_in_as(demo, role) as home:
         commented = home.run("comment", "harbour-api/7", "-m", f"From a {role}")
         reviewed = home.run("review", "harbour-api/7", "--approve")
-    assert (commented.code, reviewed.code) == (comments, reviews)
+        assert home.run("pull", "harbour-api", "docs", cwd=demo.folder).code == 0
+        page = demo.folder / "docs/help/troubleshooting.md"
+        page.write_text(f"{page.read_text()}\nAsk the harbour master.\n")
+        proposed = home.run("propose", "-m", "Name a person", cwd=demo.folder / "docs")
+        if role == "guest":
+            assert home.run("show", "handbook/2").code == 3
+    assert (commented.code, reviewed.code, proposed.code) == (comments, reviews, proposals)
     for ran in (commented, reviewed):
         assert ran.code == 0 or "your role in Harbour API does not let you" in ran.err
+    assert proposed.code == 0 or "To edit, you need the Editor role" in proposed.err
 
 
 def test_write_with_a_lost_response_is_found_and_not_sent_twice(demo: CommandLine) -> None:
@@ -209,6 +220,63 @@ def test_killed_command_loses_and_repeats_no_write(demo: CommandLine) -> None:
         assert later.code == 0, later.err
         assert thread_texts(home, "handbook/2").count("Survives") == 1
         assert home.run("outbox").out == ""
+
+
+def test_merge_with_a_lost_response_ends_with_7_and_runs_once(demo: CommandLine) -> None:
+    with sign_in_as(demo) as home, DroppingProxy(home.environ["OCTAVO_BASE_URL"]).running() as proxy:
+        through = {"OCTAVO_BASE_URL": proxy.origin}
+        proxy.drops_writes = proxy.is_down_after_write = True
+        lost = home.run("merge", "harbour-api/7", "--yes", environ=through)
+        assert (lost.code, lost.out) == (7, "")
+        assert lost.err.endswith(
+            "The merge of harbour-api/7 did not complete and was not retried. Check it, then merge again.\n"
+        )
+        proxy.drops_writes = False
+        again = home.run("merge", "harbour-api/7", "--yes", environ=through)
+        assert again.code == 6
+        assert "this change request is already merged" in again.err
+        assert [each.rpartition("/")[2] for each in proxy.writes] == ["merge"]
+
+
+def test_propose_killed_at_each_write_doubles_nothing(demo: CommandLine) -> None:
+    with sign_in_as(demo) as home, DroppingProxy(home.environ["OCTAVO_BASE_URL"]).running() as proxy:
+        through = {"OCTAVO_BASE_URL": proxy.origin}
+        assert home.run("pull", "handbook", "docs", environ=through, cwd=demo.folder).code == 0
+        docs = demo.folder / "docs"
+        privacy, summary = docs / "people/privacy.md", docs / "SUMMARY.md"
+        privacy.write_text(f"{privacy.read_text()}\nAsk for the key.\n")
+        (docs / "lamp.md").write_text("# Lamp room\n\nKeep the lamp dry.\n")
+        summary.write_text(f"{summary.read_text().rstrip()}\n* [Lamp room](lamp.md)\n")
+        (docs / ".gitbook/assets/plan.txt").write_text("A plan.\n")
+        command = home.command("propose", "-m", "Lamp room")
+        proxy.is_down_after_write = True
+        kills = 0
+        while kills < 8:
+            proxy.drops_writes, proxy.answered_writes = True, len(proxy.writes)
+            proxy.written.clear()
+            with subprocess.Popen(command, env={**home.environ, **through}, cwd=docs) as running:
+                while not proxy.written.wait(0.2) and running.poll() is None:
+                    pass
+                running.kill()
+            proxy.drops_writes = False
+            if not proxy.written.is_set():
+                break
+            kills += 1
+        assert kills >= 3, "the command was killed after the creation, after an edit, and after the last write"
+        listed = home.run("changes", "-s", "handbook", "--status", "all", "--all", "--json", "ref,subject,status").json
+        (made,) = (each for each in listed if each["subject"] == "Lamp room")
+        assert made["status"] == "open"
+        pages = home.run("diff", made["ref"], "--json", "pages,files").json
+        assert [(each["path"], each["change"]) for each in pages["pages"]] == [
+            ("people/privacy", "edited"),
+            ("lamp", "added"),
+        ]
+        assert [each["name"] for each in pages["files"]] == ["plan.txt"]
+        assert home.run("show", f"{made['ref']}:people/privacy", "--raw").out.count("Ask for the key.") == 1
+        assert (
+            home.run("propose", environ=through, cwd=docs).out
+            == f"No changes to propose that {made['ref']} does not have.\n"
+        )
 
 
 def test_comment_without_a_connection_stays_in_the_outbox(demo: CommandLine) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from octavo.cli.failures import NOT_SIGNED_IN, USAGE, Failure, why_read_only
+from octavo.cli.platform_folders import demo_folder, folder_of_pages
 from octavo.cli.standard_streams import tell
 from octavo.client import profiles, signing_in
 from octavo.client.credentials import StoreTimeout, StoreUnavailable
@@ -69,15 +70,11 @@ def open_client(options: argparse.Namespace, settings: Settings) -> LateClient:
     check_one_source(options)
     read_only = why_read_only(options)
     try:
-        if options.use_demo:
+        if options.use_demo or options.pages_folder is not None:
             from octavo.cli import sessions  # lazy: the data layer, which a server does not need
-            from octavo.cli.platform_folders import demo_folder
-
+        if options.use_demo:
             return sessions.demo_client(demo_folder(settings), read_only=read_only)
         if options.pages_folder is not None:
-            from octavo.cli import sessions  # lazy: the data layer, which a server does not need
-            from octavo.cli.platform_folders import folder_of_pages
-
             path = Path(options.pages_folder).expanduser()
             folder = folder_of_pages(settings, path)
             return sessions.embedded_client(folder, sessions.load_folder(folder, path, [])[1], read_only=read_only)

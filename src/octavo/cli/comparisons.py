@@ -74,7 +74,7 @@ async def sides_of(live: Live, target: Target, against: str) -> Sides:
     space, change_request = target.space, target.change_request
     if change_request is None:
         if against in ("base", "main", "my-review"):
-            raise Failure(f"Could not compare {target.ref}: it is no change request. Use --against REVISION.", USAGE)
+            raise Failure(f"Could not compare {target.ref}: it is not a change request. Use --against REVISION.", USAGE)
         return Sides(RevisionRef(space_id=space.id, revision_id=against), space.ref)
     at = change_request.ref(space.ref)
     new: ContentRef = _at(at, change_request.revision) if change_request.revision else at

@@ -14,6 +14,7 @@ from octavo.cli.failures import USAGE, Failure
 from octavo.cli.parsers import commands_of, summaries_of
 from octavo.cli.standard_streams import write_out
 from octavo.help import TOPICS, text_of
+from octavo.settings import read
 
 GROUPS = {
     "Read": ("inbox", "changes", "show", "diff", "search", "open"),
@@ -75,7 +76,6 @@ def _list(summaries: Mapping[str, str]) -> Iterator[str]:
 def _page(markdown: str) -> str:
     """Return a topic as Octavo shows a page, in the colours and at the width of the terminal."""
     from octavo.documents.parse import parse  # lazy: the reader takes longer to load than everything else here
-    from octavo.settings import read
     from octavo.tui.render.printing import print_document
 
     columns, colors = shutil.get_terminal_size().columns, not os.environ.get("NO_COLOR")

@@ -253,7 +253,7 @@ async def _get_change(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
     if options.page:
         paths = {each["path"] for each in row["pages"]}
         threads = [each for each in threads if each["page"] in paths]
-    fitted = _fitted(row, "pages", key="path")
+    fitted = _fitted_pages(row, int(arguments.get("offset", 0)) if options.page else 0)
     return fitted if "next" in fitted else _fitted({**fitted, "threads": threads}, "threads", key="id")
 
 
@@ -318,14 +318,40 @@ def _limit(arguments: Arguments) -> int:
 
 def _fitted(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
     """Return a result with as many items of the list `name` as fit. `next` names the first item that was left out."""
-    left = MAX_RESULT - _ROOM - len(json.dumps(json_value({**row, name: []}), ensure_ascii=False))
+    left = MAX_RESULT - _ROOM - _length({**row, name: []})
     kept: list[Any] = []
     for item in row[name]:
-        left -= len(json.dumps(json_value(item), ensure_ascii=False)) + 2
+        left -= _length(item) + 2
         if left < 0:
             return {**row, name: kept, "truncated": True, "next": item.get(key)}
         kept.append(item)
     return row
+
+
+def _fitted_pages(row: dict[str, Any], offset: int) -> dict[str, Any]:
+    """Return a change request with as many blocks as fit, from block `offset` of the first page. `next` and `nextOffset` name
+    the page and the block that were left out first."""
+    left = MAX_RESULT - _ROOM - _length({**row, "pages": []})
+    kept: list[dict[str, Any]] = []
+    for page in row["pages"]:
+        first = offset if not kept else 0
+        left -= _length({**page, "blocks": []})
+        blocks: list[dict[str, Any]] = []
+        for block in page["blocks"][first:]:
+            if not kept and not blocks and _length(block) > left:
+                block = {**block, "before": None, "after": (block["after"] or "")[: left // 4], "words": []}
+            left -= _length(block) + 2
+            if left < 0:
+                pages = [*kept, {**page, "blocks": blocks}] if blocks else kept
+                rest = {"truncated": True, "next": page["path"], "nextOffset": first + len(blocks)}
+                return {**row, "pages": pages, **rest}
+            blocks.append(block)
+        kept.append({**page, "blocks": blocks})
+    return {**row, "pages": kept}
+
+
+def _length(value: Any) -> int:
+    return len(json.dumps(json_value(value), ensure_ascii=False))
 
 
 _REF = {"type": "string", "description": "A change request, such as handbook/7."}
@@ -365,9 +391,13 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "get_change",
         "Get a change request: its changed blocks with the words before and after, and its threads. If a result has “next”, "
-        "call again with that page." + _DATA,
+        "call again with that page and the offset in “nextOffset”." + _DATA,
         _get_change,
-        {"ref": _REF, "page": _PAGE},
+        {
+            "ref": _REF,
+            "page": _PAGE,
+            "offset": {"type": "integer", "description": "The first changed block of the page to return, from 0."},
+        },
         ("ref",),
     ),
     Tool(

@@ -22,14 +22,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit
 
+from octavo.api.change_requests import Get as GetChangeRequest
+from octavo.api.content import ListPages
 from octavo.api.errors import NotFound
 from octavo.api.folding import fold
 from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import List as ListOrganizations
-from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.organizations import ListMembers, Organization
+from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.safety import line
 from octavo.api.spaces import Space
+from octavo.api.users import Me
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.standard_streams import tell
 from octavo.data.queries import spaces_of
@@ -239,11 +242,9 @@ class References:
         return replace(target, page=page, ref=replace(own, page=page.path or page.id))
 
     async def _change_request(self, space: Space, name: str, number: str) -> ChangeRequest:
-        from octavo.api.change_requests import Get  # lazy: not needed for spaces
-
         at = ChangeRequestRef(space_id=space.id, change_request_id=number)
         try:
-            found = await self.live.fetch(Get(at=at))
+            found = await self.live.fetch(GetChangeRequest(at=at))
         except NotFound:
             hint = f"For a list, run: octavo changes -s {name}"
             raise Failure(f"Could not find change request {number[:60]} in {space.title}. {hint}", NOT_FOUND) from None
@@ -269,8 +270,6 @@ class References:
 
     async def page_tree(self, target: Target) -> PageTree:
         """Return the page tree at a target. Raises ApiError."""
-        from octavo.api.content import ListPages  # lazy: not needed for lists
-
         return await self.live.fetch(ListPages(at=target.at))
 
     async def _target_of_url(self, url: str) -> Target:
@@ -311,10 +310,6 @@ class References:
 
     async def user(self, name: str) -> User:
         """Return the user with an id, name or email, or `@me`. Raises ApiError, or Failure if there is none or several."""
-        from octavo.api.organizations import ListMembers  # lazy: for filters by user only
-        from octavo.api.places import OrganizationRef
-        from octavo.api.users import Me
-
         if name == "@me":
             return await self.live.cached_or_fetch(Me())
         wanted = fold(name.removeprefix("@"))

@@ -91,7 +91,7 @@ async def _review(session: Session, options: argparse.Namespace, doing: str) -> 
     target = await References(session, options).target(options.ref)
     change_request = target.change_request
     if change_request is None:
-        raise Failure(f"Could not {doing} {target.ref}: it is no change request.", USAGE)
+        raise Failure(f"Could not {doing} {target.ref}: it is not a change request.", USAGE)
     action = f"{doing} {target.ref.place}"
     check_allowed(why_not_in_space(target.space, "comment" if options.verdict == "commented" else "review"), action)
     if change_request.status not in UNDECIDED:

@@ -188,6 +188,19 @@ class Proposal:
         self.folder.save()
         return found
 
+    async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
+        """Mark the change request of an interrupted proposal as ready for review, if it has all changes. Return the change
+        request that is filled, or None if there is none. Raises ApiError."""
+        request = self._request
+        is_interrupted = self._is_known and not self.folder.proposal.get("isComplete")
+        if request is None or request.status != "draft" or not is_interrupted or is_draft or self.into is not None:
+            return request
+        at = request.ref(self._space)
+        sent = await toggle_draft(self.live, at, request)
+        if sent.kind == "done":
+            request = await self.live.send(change_requests.Get(at=at))
+        return request
+
     async def _create(self) -> ChangeRequest:
         self.folder.proposal = {"creating": self.subject}
         self.folder.save()
@@ -214,6 +227,7 @@ class Proposal:
         for name, version in plan.new_pages.items():
             pages[version.path] = {"id": sender.ids[name], "sha256": self.folder.store_base(version.text)}
         hashes = {path: sha256(data).hexdigest() for path, data in plan.new_files.items()}
+        hashes |= {path: sha256(self.folder.data(path) or b"").hexdigest() for path in plan.sent_files}
         stored = self.folder.proposal
         stored["pages"] = pages
         stored["files"] = {**stored.get("files", {}), **sender.files}
@@ -270,6 +284,7 @@ class _Sender:
         await self._send_pending()
 
     async def _send_files(self) -> None:
+        self.files = dict(self.plan.sent_files)
         known = {file.id for file in self._head.files}
         paths = list(self.plan.new_files)
         for path in paths:

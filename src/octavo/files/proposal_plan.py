@@ -43,6 +43,8 @@ class ProposalPlan:
     targets: FolderLinkTargets
     new_files: dict[str, bytes] = field(default_factory=dict)
     """Files to add, by path."""
+    sent_files: dict[str, str] = field(default_factory=dict)
+    """IDs of new files that an interrupted proposal has sent, by path."""
     new_pages: dict[str, FileVersion] = field(default_factory=dict)
     """Pages to add, by ID."""
     steps: list[TreeStep] = field(default_factory=list)
@@ -117,7 +119,9 @@ class ProposalPlanner:
         plan = ProposalPlan(FolderLinkTargets(layout))
         self._plan_tree(plan)
         self._plan_files(plan)
-        plan.targets.planned = frozenset(plan.new_files) | {each.path for each in plan.new_pages.values()}
+        plan.targets.planned = (
+            frozenset(plan.new_files) | frozenset(plan.sent_files) | {each.path for each in plan.new_pages.values()}
+        )
         for file in self.baseline.pages.values():
             await self._plan_page(plan, file)
         return plan
@@ -198,6 +202,8 @@ class ProposalPlanner:
         for kind, name in order.conflicts:
             file = self.baseline.pages.get(name)
             path = self.local.path_now(file) if file is not None else name
+            if kind == "moved" and self.base.find(name) is None:
+                continue  # An interrupted proposal has added the page at another place.
             if kind == "moved":
                 plan.blocked.append(f"{path} was moved on main too")
             elif kind == "deleted" and file is not None:
@@ -219,7 +225,10 @@ class ProposalPlanner:
             if not path.endswith(PAGE_SUFFIXES) and path != SUMMARY:
                 self._plan_file(plan, path, self.local.data[path])
         for path in self._linked_files(plan):
-            if path not in known and path not in plan.new_files and (data := self.folder.data(path)) is not None:
+            if (
+                path not in (known | plan.new_files.keys() | plan.sent_files.keys())
+                and (data := self.folder.data(path)) is not None
+            ):
                 self._plan_file(plan, path, data)
         for file in self.baseline.files.values():
             if file.kind in ("file", "reusable", "variables") and self.local.is_changed(file):
@@ -230,8 +239,18 @@ class ProposalPlanner:
     def _plan_file(self, plan: ProposalPlan, path: str, data: bytes) -> None:
         if len(data) > MAX_FILE:
             plan.unsupported.append(f"{path} larger than {MAX_FILE // 1_000_000} MB")
+        elif (sent := self._sent_file(plan, path, len(data))) is not None:
+            plan.sent_files[path] = sent
         else:
             plan.new_files[path] = data
+
+    def _sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
+        """Return the ID of a new file that only the change request has. None if it has no such file."""
+        others = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
+        others |= set(plan.sent_files.values())
+        made = (file for file in self.head.files if file.id not in others)
+        name = PurePosixPath(path).name
+        return next((file.id for file in made if (file.name, file.size) == (name, size)), None)
 
     def _linked_files(self, plan: ProposalPlan) -> Iterable[str]:
         """Yield the paths of files to which new and edited pages link."""

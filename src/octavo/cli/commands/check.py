@@ -19,6 +19,7 @@ from octavo.cli.check_settings import NETWORK, choose_rules
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.failures import FAILED, USAGE, Failure
+from octavo.cli.refs import References
 from octavo.cli.standard_streams import tell, write_out
 from octavo.documents.checks.findings import Finding, RuleChoice, has_at_least, sorted_findings
 from octavo.documents.folders.folder import readable_name
@@ -91,7 +92,6 @@ def _run_on_folder(options: argparse.Namespace, path: Path) -> int:
 
 def _run_on_ref(options: argparse.Namespace) -> int:
     from octavo.cli.check_content import ContentOptions, check_content  # lazy: the data layer, not needed for folders
-    from octavo.cli.refs import References
 
     rules = choose_rules(options.rules, options.ignored)
     linters = read_settings().linters if options.runs_linters else ()

@@ -89,7 +89,7 @@ async def _write(session: Session, options: argparse.Namespace) -> None:
     check_allowed(why_not_in_space(target.space, "comment"), "comment")
     place = await _place(references, target, options)
     if options.pending and not isinstance(target.at, ChangeRequestRef):
-        raise Failure(f"Could not keep the comment pending: {target.ref.place} is no change request.", USAGE)
+        raise Failure(f"Could not keep the comment pending: {target.ref.place} is not a change request.", USAGE)
     where = {name: value for name, value in (("page", place.page), ("node", place.node)) if value is not None}
     op = comments.Create(at=target.at, body=Markdown(markdown=_text(options, place)), **where)
     write = NewWrite(op, "comment", once_key(options.once), context=str(place.target.ref))
@@ -158,7 +158,7 @@ COMMAND = Command(
     details="Without -m and -F, your editor opens. The comment is stored on this computer before it is sent.",
     examples=(
         'octavo comment 7 --page help/troubleshooting --quote "drops the zone" -m "Which zone?"',
-        "octavo comment handbook:guides/setup@038bbb9b2b44 --suggest new-wording.md --pending",
+        "octavo comment handbook:people/first-week@5caff9d6f90d --suggest new-wording.md",
         "octavo comment handbook/2 -F notes.md",
     ),
     fields=FIELDS,

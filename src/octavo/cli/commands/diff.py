@@ -187,7 +187,7 @@ COMMAND = Command(
         "octavo diff harbour-api/7",
         "octavo diff 7 concepts/time --against my-review",
         "octavo diff 7 --raw | delta",
-        "octavo diff guides/setup.md",
+        "octavo diff people/first-week.md",
     ),
     fields=FIELDS,
     exit_codes={

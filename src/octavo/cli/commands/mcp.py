@@ -8,7 +8,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from octavo.cli.commands import Command
+from octavo.cli.connection import run_connected
 from octavo.cli.failures import FAILED, Failure
+from octavo.cli.refs import References
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
@@ -23,10 +25,8 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if find_spec("mcp") is None:
         raise Failure(MISSING, FAILED)
-    from octavo.cli.connection import run_connected  # lazy: the data layer, not needed for the help
     from octavo.cli.mcp_server import serve  # lazy: the MCP library, 0.5 s
     from octavo.cli.mcp_tools import Toolbox
-    from octavo.cli.refs import References
 
     names = [each.strip() for each in (options.space or os.environ.get("OCTAVO_SPACE", "")).split(",") if each.strip()]
     options.space = None

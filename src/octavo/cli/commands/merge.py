@@ -93,7 +93,7 @@ async def _one(session: Session, options: argparse.Namespace, target: Target) ->
 
     change_request = target.change_request
     if change_request is None:
-        raise Failure(f"Could not merge {target.ref}: it is no change request.", USAGE)
+        raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)
     name, at = target.ref.place, change_request.ref(target.space.ref)
     if not options.check:
         check_allowed(why_not_in_space(target.space, "merge"), f"merge {name}")

@@ -87,7 +87,7 @@ async def _propose(session: Session, references: References, folder: PulledFolde
         return BLOCKED if plan.blocked or plan.unsupported else 0
     _check(options, plan, proposal.change_request)
     if plan.is_empty:
-        _print(options, plan, proposal.change_request, name)
+        _print(options, plan, await proposal.finish_interrupted(is_draft=options.draft), name)
         return BLOCKED if plan.unsupported else 0
     had_request = proposal.change_request is not None
     sent = await proposal.send(plan, is_draft=options.draft)

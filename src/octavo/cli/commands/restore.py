@@ -84,6 +84,6 @@ COMMAND = Command(
     declare=declare,
     run=run,
     details="Each file gets the text of the last pull. A copy of your version stays in .octavo/conflicts.",
-    examples=("octavo restore guides/setup.md", "octavo restore SUMMARY.md README.md"),
+    examples=("octavo restore people/first-week.md", "octavo restore SUMMARY.md README.md"),
     exit_codes={3: "the file was not in the last pull"},
 )

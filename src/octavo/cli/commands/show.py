@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from octavo.api.content import ListChanges
 from octavo.api.errors import NotFound
 from octavo.api.places import ContentRef, RevisionRef
 from octavo.api.safety import line
@@ -14,12 +15,13 @@ from octavo.cli import change_rows, page_rows, threads
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
-from octavo.cli.output import Style, add_output_options, age, print_object, print_text, wanted_fields
+from octavo.cli.output import Output, Style, add_output_options, age, print_object, print_text, wanted_fields
 from octavo.cli.refs import References, Target, parse_ref
 from octavo.cli.standard_streams import write_out
 from octavo.cli.threads import FoundThread
 from octavo.cli.viewed import remember_viewed
 from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
+from octavo.documents.changed_items import changed_pages
 
 if TYPE_CHECKING:
     from octavo.api.comments import Message
@@ -170,9 +172,6 @@ class _Shown:
 
     async def _changed_pages(self, target: Target) -> list[tuple[str, str, str]]:
         """Return the path, the title and the sign of each changed page and file."""
-        from octavo.api.content import ListChanges  # lazy: for text only
-        from octavo.documents.changed_items import changed_pages
-
         listed = await self._live.fetch(ListChanges(at=target.at, limit=1000))
         return [
             ((each.page.path or each.page.id) if each.page is not None else each.title, each.title, each.sign)
@@ -235,8 +234,6 @@ class _Shown:
     async def _print_threads(self, target: Target) -> None:
         found = await threads.load_threads(self._references, target)
         if self._options.json is not None or self._options.jq is not None:
-            from octavo.cli.output import Output  # lazy: for JSON only
-
             with Output(self._options, KINDS["thread"], ()) as output:
                 for each in found:
                     replies = await threads.load_replies(self._references, each) if "replies" in output.wanted else ()
@@ -274,7 +271,7 @@ COMMAND = Command(
     run=run,
     details="A page is printed as the app shows it. In a pipe, it has no colors.",
     examples=(
-        "octavo show handbook:guides/setup",
+        "octavo show handbook:people/first-week",
         "octavo show harbour-api/7 --json",
         "octavo show harbour-api:concepts/time --raw > time.md",
     ),
