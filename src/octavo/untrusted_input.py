@@ -25,14 +25,14 @@ class LimitExceededError(ValueError):
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Raises ValueError if the text is not JSON, and BeyondLimit if a limit is
+    """Return the value of a JSON text. Raises ValueError if the text is not JSON, and LimitExceededError if a limit is
     exceeded."""
     return _json_value(text)
 
 
 def parse_strict_json(text: str | bytes) -> Any:
     """Return the value of a JSON text that is sent or stored as it is. Raises ValueError if the text is not JSON, has NaN
-    or a number too large for JSON, or has an object with the same key twice, and BeyondLimit if a limit is exceeded."""
+    or a number too large for JSON, or has an object with the same key twice, and LimitExceededError if a limit is exceeded."""
     value = _json_value(text, object_pairs_hook=_object_without_duplicates)
     json.dumps(value, allow_nan=False)  # 1e999 is a JSON number that Python reads as infinity
     return value
@@ -98,7 +98,7 @@ def toml_text(path: Path) -> str:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the content of a TOML text. Raises ValueError if it is not TOML, and BeyondLimit if a limit is exceeded."""
+    """Return the content of a TOML text. Raises ValueError if it is not TOML, and LimitExceededError if a limit is exceeded."""
     import tomllib  # lazy: most users have no settings file
 
     try:

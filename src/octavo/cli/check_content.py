@@ -16,7 +16,7 @@ from octavo.cli.failures import USAGE, Failure
 from octavo.cli.refs import Target
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
-from octavo.data.queries import find_page, get_page_source, page_markdown
+from octavo.data.page_queries import find_page, get_page_source, page_markdown
 from octavo.documents import links
 from octavo.documents.checks.checked_pages import CheckedPage, read_page
 from octavo.documents.checks.findings import Finding

@@ -17,7 +17,8 @@ from octavo.api.users import Me
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.refs import References, Target, all_items
 from octavo.concurrency import gather_bounded
-from octavo.data.queries import PAGE_LIMIT, find_page, get_page_source, page_markdown, reviews_of
+from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.queries import PAGE_LIMIT, reviews_of
 from octavo.documents.changed_items import ChangedPage, changed_pages
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import ChangeSize

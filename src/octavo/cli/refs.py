@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import sys
@@ -38,6 +37,7 @@ from octavo.cli.standard_streams import tell
 from octavo.data.queries import spaces_of
 from octavo.data.space_names import slug, space_name
 from octavo.settings import nearest
+from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -356,10 +356,10 @@ def _space_of_folder() -> str:
         file = folder / STATE_FILE
         try:
             if file.is_file() and file.stat().st_size <= _MAX_STATE:
-                state = json.loads(file.read_bytes())
+                state = parse_json(file.read_bytes())
                 name = state.get("space") if isinstance(state, dict) else ""
                 return name if isinstance(name, str) else ""
-        except (OSError, ValueError, RecursionError):
+        except (OSError, ValueError):
             return ""
     return ""
 

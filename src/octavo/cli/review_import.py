@@ -14,8 +14,8 @@ from octavo.cli.comparisons import Sides, sides_of
 from octavo.cli.note_files import Note
 from octavo.cli.refs import References, Target
 from octavo.cli.review_export import check_is_change
+from octavo.data.page_queries import find_page, get_page_source, page_markdown
 from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposedNote
-from octavo.data.queries import find_page, get_page_source, page_markdown
 from octavo.documents.blocks import Document
 from octavo.documents.folders.layout import page_path
 from octavo.documents.linters.placement import LintedPage, added_ranges

@@ -10,7 +10,7 @@ from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
 from octavo.api.operation import ListPage
 from octavo.data.live import Snapshot
-from octavo.data.queries import get_page_to_read
+from octavo.data.page_queries import get_page_to_read
 from octavo.data.unsent_index import UnsentIndex, UnsentText
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.navigation import ReadingHistory, TreeName, VisitedPage

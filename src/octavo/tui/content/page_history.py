@@ -21,7 +21,7 @@ from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ContentRef, RevisionRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live, Snapshot
-from octavo.data.queries import find_page, get_page_source, get_page_to_read, page_markdown
+from octavo.data.page_queries import find_page, get_page_source, get_page_to_read, page_markdown
 from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE

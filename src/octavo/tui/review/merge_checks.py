@@ -22,7 +22,8 @@ from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses, inherits, requires_up_to_date, rules_for
-from octavo.data.queries import find_page, get_page_source, open_threads_of, page_markdown, reviews_of
+from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.queries import open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.documents.changed_items import title_of
 from octavo.documents.page_trees import DuplicatePage, find_duplicates

@@ -1,0 +1,58 @@
+"""Loads a page for reading, comparing or exporting, or the file that a link of a page leads to."""
+
+from __future__ import annotations
+
+from octavo.api import content
+from octavo.api.content import File, GetPage, Page
+from octavo.api.errors import NotFound
+from octavo.api.folding import fold
+from octavo.api.places import ContentRef, RevisionRef
+from octavo.data.live import Live
+from octavo.data.sync_queue import Rank
+from octavo.documents.links import FileLink
+
+MOST_FILES = 1000
+"""Maximum number of files that are listed to find a file by its name."""
+
+
+def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
+    """Return the operation that loads a page for reading. The server inserts reusable content if it supports that.
+    Links are not rewritten, because users copy them and see them in the source."""
+    return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
+
+
+def get_page_source(at: ContentRef, page_id: str) -> GetPage:
+    """Return the operation that loads a page for comparing or exporting, without its reusable content."""
+    return GetPage(at=at, page_id=page_id, format="markdown")
+
+
+async def find_page(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page | None:
+    """Load a page, or return None if it does not exist. Pages of a revision come from the cache. Raises ApiError."""
+    get = live.cached_or_fetch if isinstance(op.at, RevisionRef) else live.fetch
+    try:
+        page: Page = await get(op, rank=rank)
+        return page
+    except NotFound:
+        return None
+
+
+def page_markdown(page: Page | None) -> str:
+    """Return the Markdown of a page. Empty if `page` is None."""
+    return (page.markdown or "") if page is not None else ""
+
+
+async def file_of(live: Live, at: ContentRef, target: FileLink) -> File | None:
+    """Return the file of a link by its id, path or name. None if there is none. Raise ApiError if it cannot be
+    loaded."""
+    if target.file:
+        try:
+            op = content.GetFile(at=at, file_id=target.file)
+        except ValueError:
+            return None
+        return await live.cached_or_fetch(op)
+    files = (await live.cached_or_fetch(content.ListFiles(at=at, limit=MOST_FILES))).items
+    same_path = (file for file in files if file.git is not None and file.git.path == target.path)
+    same_name = (file for file in files if file.name == target.name)
+    similar_path = (file for file in files if file.git is not None and fold(file.git.path or "") == fold(target.path))
+    similar_name = (file for file in files if fold(file.name) == fold(target.name))
+    return next(same_path, None) or next(same_name, None) or next(similar_path, None) or next(similar_name, None)
