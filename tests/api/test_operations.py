@@ -14,7 +14,7 @@ from octavo.api import change_requests, comments, content, organizations, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.operation import AREAS, Operation, load
 from octavo.api.places import ChangeRequestRef, OrganizationRef, RevisionRef, SpaceRef
-from octavo.api.wire import NoSuchOperation, Request, Route, decode, encode, location, route_of, routes
+from octavo.api.wire import NoSuchOperation, Request, Route, decode, encode, route_of, routes, url_path
 
 TABLE = Path(__file__).parent.parent / "operations.tsv"
 ROWS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines(), delimiter="\t"))
@@ -114,7 +114,7 @@ def test_an_operation_without_body_fields_sends_none() -> None:
 def test_operation_has_a_route_for_each_parent() -> None:
     page = {"page_id": "p", "format": "markdown"}
     revision = RevisionRef(space_id="s", revision_id="r")
-    urls = [location(content.GetPage(at=at, **page)) for at in (SPACE, CHANGE_REQUEST, revision)]
+    urls = [url_path(content.GetPage(at=at, **page)) for at in (SPACE, CHANGE_REQUEST, revision)]
     assert urls == [
         "/v1/spaces/s/content/page/p",
         "/v1/spaces/s/change-requests/7/content/page/p",

@@ -258,8 +258,8 @@ def test_reply_waits_for_its_thread_unless_the_thread_failed() -> None:
     ],
 )
 def test_error_is_classified_for_writes(error: ApiError, of_write: Failure, of_read: Failure) -> None:
-    assert classify_failure(error, has_left=True) == of_write
-    assert classify_failure(error, has_left=False) == of_read
+    assert classify_failure(error, was_sent=True) == of_write
+    assert classify_failure(error, was_sent=False) == of_read
 
 
 def _comment_on(page: str) -> comments.Create:

@@ -47,7 +47,7 @@ async def test_merge_is_not_sent_if_main_changed_after_the_checks(stage: Stage, 
         await contest.open()
         await run.press("m")
         await run.see(f"Merge #{contest.number}", "checked just now", "conflicts     none")
-        await run.until(lambda: not dialog_of(run)._is_being_read, "accept the key y")
+        await run.until(lambda: not dialog_of(run)._is_key_delayed, "accept the key y")
         await run.later(seconds=seconds)
         name = await change_main(contest)
         await run.press("y")
@@ -86,7 +86,7 @@ async def test_merge_is_not_sent_after_an_edit_of_the_change_request(stage: Stag
         await contest.open()
         await run.press("m")
         await run.see("checked just now", "conflicts     none")
-        await run.until(lambda: not dialog_of(run)._is_being_read, "accept the key y")
+        await run.until(lambda: not dialog_of(run)._is_key_delayed, "accept the key y")
         await run.later(seconds=seconds)
         page = (await contest.page("Stores")).id
         await run.ask(content.Edit(at=at, changes=(edit_page(page, f"{MINE}\nMore.\n"),), compat=False), MARA)

@@ -61,7 +61,7 @@ async def test_y_before_the_checks_arrive_is_ignored(stage: Stage) -> None:
         dialog = run.app.screen
         assert isinstance(dialog, CheckedDialog)
         run.gate.open()
-        await run.until(lambda: dialog._is_being_read, "show the checks")
+        await run.until(lambda: dialog._is_key_delayed, "show the checks")
         assert dialog.query_one("#yes", TextButton).key == "", "a button that ignores its key must not show it"
         await run.press("y")
         await run.hear("The checks just finished loading. Read them, then press y.")

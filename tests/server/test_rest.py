@@ -93,7 +93,7 @@ def test_every_operation_has_a_handler(platform: Platform) -> None:
             shown = spec.method == "DELETE" or spec.answer in rest.PRESENTERS
             answered = shown and (spec.method == "GET" or op in rest.GUARDS)
         else:
-            answered = handler is not rest.plain_list or rest.item_of(spec.answer) in rest.PRESENTERS
+            answered = handler is not rest.plain_list or rest.item_type_of(spec.answer) in rest.PRESENTERS
         if not answered:
             left.append(spec.name)
     assert left == []

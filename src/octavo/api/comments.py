@@ -155,7 +155,7 @@ class Create(InDiscussion, Operation[Comment], post="/comments", success=200):
     node: Annotated[str, Field(max_length=256)] | None = None
     """The key of a block on the page."""
     table_cell: TableCell | None = None
-    """A cell in a table on the page."""
+    """The table cell that the thread is about."""
 
 
 class Get(InComment, Operation[Comment], get="/comments/{comment_id}"):

@@ -50,7 +50,7 @@ class SiteSection(Model):
 
     @property
     def default_site_space(self) -> str | None:
-        """The site space where visitors of the section start. Has the name of the field that changes it."""
+        """The site space where visitors of the section start. The request field that changes it has the same name."""
         return next((each.id for each in self.site_spaces if each.default), None)
 
 

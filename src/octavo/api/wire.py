@@ -72,7 +72,7 @@ def encode(op: Operation[Any]) -> Request:
     body = {name: value for name, value in sent.items() if name not in in_query} if body_fields(spec) else None
     if spec.changes and body == {}:
         raise NothingChanged
-    url = location(op)
+    url = url_path(op)
     if query:
         pairs = (_pairs(name, *(value if isinstance(value, list) else [value])) for name, value in query.items())
         url += "?" + "&".join(filter(None, pairs))
@@ -94,14 +94,14 @@ def decode(request: Request) -> Operation[Any]:
     raise NoSuchOperation(request.method, path, tuple(dict.fromkeys(other_methods)))
 
 
-def build(route: Route, values: dict[str, Any]) -> Operation[Any]:
+def build_operation(route: Route, values: dict[str, Any]) -> Operation[Any]:
     """Return the operation for `route`. `values` are its fields by wire name. Raises ValidationError."""
     at = {"at": route.place.model_validate(values)} if route.place else {}
     own = {name: values[name] for name in _aliases(route.spec) if name in values and name != "at"}
     return route.spec.operation.model_validate({**own, **at})
 
 
-def location(op: Operation[Any]) -> str:
+def url_path(op: Operation[Any]) -> str:
     """Return the URL path of the operation with its parameters, beginning with `/v1`."""
     spec = SPECS[type(op)]
     at: Ref | None = getattr(op, "at", None)
@@ -154,7 +154,7 @@ def _decoded(route: Route, values: dict[str, str], query: str, body: dict[str, A
             values_by_name[name] = texts if is_list_field(route.spec, name) else texts[-1]
     if route.spec.changes and in_body and not body:
         raise NothingChanged
-    return build(route, {**values_by_name, **values})
+    return build_operation(route, {**values_by_name, **values})
 
 
 @cache

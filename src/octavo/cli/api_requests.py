@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import Listing, Operation, Spec, find_spec, load
-from octavo.api.wire import VERSION, Route, body_fields, build, is_list_field, query_fields, routes
+from octavo.api.wire import VERSION, Route, body_fields, build_operation, is_list_field, query_fields, routes
 from octavo.api.wrong_values import error_sentence, null_error
 from octavo.cli.api_values import (
     STDIN_HINT,
@@ -87,7 +87,7 @@ def operation(name: str, values: Values, body_file: str, files: Files) -> Operat
     if spec.changes and lacks_body:
         raise _not_run(spec, f"nothing to change. Add KEY=VALUE.{body_hint}")
     try:
-        return build(route, {key: _as_list(spec, key, value) for key, value in fields.items()})
+        return build_operation(route, {key: _as_list(spec, key, value) for key, value in fields.items()})
     except ValidationError as error:
         hint = _choice_hint(error, fields) or body_hint
         raise _not_run(spec, f"{error_sentence(error, fields)}{hint}") from None

@@ -1,4 +1,5 @@
-"""Reads `.octavo.toml`, the settings of `octavo check` in a folder. The file comes with the folder, so it cannot name a command."""
+"""Reads `.octavo.toml`, the settings of `octavo check` in a folder. The file comes with the folder, which may be from a
+stranger. So it has no setting for a command to run."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
             return await thread_at(references, await _target(references, at, places[at]), thread_id)
     semaphore = asyncio.Semaphore(PARALLEL)
 
-    async def look(at: Discussion) -> tuple[Discussion, Comment] | None:
+    async def find_in(at: Discussion) -> tuple[Discussion, Comment] | None:
         async with semaphore:
             try:
                 return at, await live.fetch(comments.Get(at=at, comment_id=thread_id, format="markdown"))
@@ -102,13 +102,13 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
             except ApiError:
                 return None
 
-    looking = [asyncio.ensure_future(look(at)) for at in list(places)[:MAX_PLACES]]
+    searches = [asyncio.ensure_future(find_in(at)) for at in list(places)[:MAX_PLACES]]
     try:
-        for finished in asyncio.as_completed(looking):
+        for finished in asyncio.as_completed(searches):
             if (found := await finished) is not None:
                 return FoundThread(await _target(references, found[0], places[found[0]]), found[1])
     finally:
-        for each in looking:
+        for each in searches:
             each.cancel()
     raise Failure(f"Could not find thread {line(thread_id[:60])}. Write its place too: SPACE/NUMBER@ID.", NOT_FOUND)
 

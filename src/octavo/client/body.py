@@ -41,7 +41,7 @@ class LargeTurn:
             self._has = True
 
     def give_back(self) -> None:
-        """Release the permission."""
+        """Let another exchange have a large body in memory."""
         if self._has:
             self._has = False
             self._lock.release()

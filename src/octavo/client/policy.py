@@ -141,7 +141,7 @@ def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
     if asked:
         moment = _date(asked)
         return None if moment is None else _seconds(moment - _server_time(headers, now))
-    reset = _reset(headers)
+    reset = _reset_time(headers)
     if reset is None or headers.get("x-ratelimit-remaining", "").strip(" \t") != "0":
         return None
     return _seconds(reset - _server_time(headers, now))
@@ -161,7 +161,7 @@ def limits(headers: Mapping[str, str], now: datetime) -> Limits | None:
     remaining, limit = (_count(headers.get(f"x-ratelimit-{name}", "")) for name in ("remaining", "limit"))
     if remaining is None and limit is None:
         return None
-    reset = _reset(headers)
+    reset = _reset_time(headers)
     return Limits(limit, remaining, reset and now + (reset - _server_time(headers, now)))
 
 
@@ -193,7 +193,7 @@ def _server_time(headers: Mapping[str, str], now: datetime) -> datetime:
     return _date(headers.get("date", "")) or now
 
 
-def _reset(headers: Mapping[str, str]) -> datetime | None:
+def _reset_time(headers: Mapping[str, str]) -> datetime | None:
     reset = headers.get("x-ratelimit-reset", "").strip(" \t")
     return datetime.fromtimestamp(int(reset), UTC) if _EPOCH.fullmatch(reset) else None
 

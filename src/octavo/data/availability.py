@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from octavo.api.errors import ApiError, NotFound, Rejected
 from octavo.api.operation import SPECS, Listing, Operation, load
-from octavo.api.wire import NoSuchOperation, Request, decode, location, route_of
+from octavo.api.wire import NoSuchOperation, Request, decode, route_of, url_path
 
 if TYPE_CHECKING:
     from octavo.api.sites import Site
@@ -89,7 +89,7 @@ class Availability:
         if isinstance(op, type):
             return next(iter(self._missing.get(op, {}).values()), None)
         reasons = self._missing.get(type(op), {})
-        return (reasons.get(route_of(op)) or reasons.get(location(op))) if reasons else None
+        return (reasons.get(route_of(op)) or reasons.get(url_path(op))) if reasons else None
 
     def mark_unavailable(self, op: Operation[Any], sentence: str) -> None:
         """Record that the server does not have an operation, for a caller who learned this without an error
@@ -105,7 +105,7 @@ class Availability:
         """Return the route or path where an operation is unavailable, and the reason. None if the error concerns only
         the values of this request."""
         if error.status == NOT_PAID:
-            return location(op), f"Your plan does not include this feature: {error}"
+            return url_path(op), f"Your plan does not include this feature: {error}"
         if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_parent_found(op)):
             route = f"{SPECS[type(op)].method} {route_of(op)}"
             return route_of(op), f"This server does not support this operation: it returned {error.status} for {route}."
@@ -123,7 +123,7 @@ class Availability:
         await asyncio.to_thread(
             load
         )  # `decode` needs all operations. They are loaded only here, because 404 for a list is rare.
-        parent_path = location(op).rpartition("/")[0]
+        parent_path = url_path(op).rpartition("/")[0]
         while not parent_route.endswith("}"):
             parent_route, parent_path = parent_route.rpartition("/")[0], parent_path.rpartition("/")[0]
         try:

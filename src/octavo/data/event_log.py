@@ -73,7 +73,7 @@ class EventLog:
 
     def add(self, event: str, level: Level = "info", **facts: str | int | float | bool) -> None:
         """Add an entry, if the log is open. Facts must not contain text of users, such as titles or comments."""
-        cleaned = {name: _clean(value) if isinstance(value, str) else value for name, value in facts.items()}
+        cleaned = {name: _redacted_line(value) if isinstance(value, str) else value for name, value in facts.items()}
         entry = LogEntry(datetime.now(UTC), level, event, cleaned)
         if self._path is not None:
             self._queue.put((self._path, json.dumps(entry.as_json, ensure_ascii=False)))
@@ -191,9 +191,9 @@ def _parsed(text: bytes) -> LogEntry | None:
         return None
     if level not in LEVELS or not isinstance(event, str) or time.tzinfo is None:
         return None
-    cleaned = {name: _clean(value) if isinstance(value, str) else value for name, value in facts.items()}
-    return LogEntry(time, level, _clean(event), cleaned)
+    cleaned = {name: _redacted_line(value) if isinstance(value, str) else value for name, value in facts.items()}
+    return LogEntry(time, level, _redacted_line(event), cleaned)
 
 
-def _clean(text: str) -> str:
+def _redacted_line(text: str) -> str:
     return line(redact(text))

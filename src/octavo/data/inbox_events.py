@@ -23,9 +23,9 @@ _EVENTS: Mapping[Reason, HookEvent] = MappingProxyType(
         "on my change requests": "new-reply",
     }
 )
-"""The event of a new row, besides `inbox-row`, by the reason of the row."""
+"""The event that a new row causes in addition to `inbox-row`, by the reason of the row."""
 _OWN_REASONS: tuple[Reason, ...] = ("not sent", "unsent draft")
-"""Reasons of rows that the user made."""
+"""Reasons of the rows for texts that the user has not sent."""
 
 
 @dataclass(frozen=True)

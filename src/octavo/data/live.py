@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from octavo.api.errors import ApiError, Forbidden, NotFound, NotSent, Outcome, PaginationError
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.paging import read_pages
-from octavo.api.wire import encode, location
+from octavo.api.wire import encode, url_path
 from octavo.concurrency import Tasks
 from octavo.data.availability import Availability, Send
 from octavo.data.live_response import MAX_PAGES, Edit, LiveResponse, Snapshot, Watcher
@@ -327,12 +327,12 @@ class Live:
         These are the responses whose paths are above or below the path of the write, the lists that contain its target,
         and the lists of the organization, because the target may have become an item of one of them.
         """
-        changed, path = affected_path(op), location(op)
+        changed, path = affected_path(op), url_path(op)
         target_id = changed.rpartition("/")[2]
         self._remove_from_index(op)
 
         def is_affected(other: Operation[Any]) -> bool:
-            other_path = location(other)
+            other_path = url_path(other)
             is_on_path = f"{changed}/".startswith(f"{other_path}/") or f"{other_path}/".startswith(f"{changed}/")
             response = self._responses.get(encode(other).url)
             return (
@@ -629,7 +629,7 @@ class Live:
 def affected_path(op: Operation[Any]) -> str:
     """Return the path of the resource that a write changes. For an action it is the target, for a merge the space, and
     for a part of a site the site."""
-    spec, path = SPECS[type(op)], location(op)
+    spec, path = SPECS[type(op)], url_path(op)
     if spec.name.startswith("site_structure."):
         return "/".join(
             path.split("/")[:6]

@@ -152,7 +152,7 @@ def wants_of_space(space: Space, owner: str) -> Iterator[Want]:
 
 
 def wants_of_tree(at: SpaceRef, tree: PageTree, revision: str, owner: str) -> Iterator[Want]:
-    """Return the wants for the pages of a space."""
+    """Return the wants for the texts of the pages of a space. `owner` is the part of Octavo that needs them."""
     for page in tree.walk():
         if page.type == "document":
             op = content.GetPage(at=at, page_id=page.id, format="markdown", dereferenced="reusable-contents")

@@ -50,7 +50,7 @@ MANY_PAGES = 500
 _MAX_STORED_FAILURES = 100
 """Maximum number of failures that are stored for the next start. The next round finds all of them again."""
 _FACT = _ROLE = "offline"
-"""Name of the fact that stores the spaces, and of the lock of the instance that downloads."""
+"""Key of the stored spaces in the state database, and name of the lock that the downloading instance holds."""
 # lazy: these modules load areas of the API that the first screen does not need
 _new_planner = lazy("octavo.data.offline_plan:OfflinePlanner")
 _owner_of = lazy("octavo.data.offline_plan:owner_of")

@@ -222,7 +222,7 @@ class SearchIndex:
         self._recreated = 0
         self._writer = Writer(self._connect_writer, "octavo index writer")
 
-    # Learning
+    # Adding and removing documents
 
     def add(self, op: Operation[Any], value: Any) -> None:
         """Index a response in the background. Its documents replace earlier documents of the same items."""

@@ -43,7 +43,7 @@ class Anchors:
         self._next: dict[str, int] = {}
 
     def assign(self, title: str, explicit: str | None = None) -> str:
-        """Return a unique anchor for a heading: the explicit anchor `own`, or one made from the title."""
+        """Return a unique anchor for a heading: `explicit`, or an anchor made from the title."""
         wanted = explicit or slug(title) or "section"
         anchor, number = wanted, self._next.get(wanted, 0)
         while anchor in self._used:

@@ -283,7 +283,7 @@ def _restructured_step(
             last = note
             siblings.append(_step(one, other, compare))
     for crossing, note, nodes in crossings:
-        crossing.note = f"{_summary(nodes)} {note}"
+        crossing.note = f"{_kind_list(nodes)} {note}"
     for container in step.inside or ():
         collapse_container(container)
     for container in reversed(kept_containers):  # innermost containers first
@@ -364,7 +364,7 @@ def _old_blocks(steps: Iterable[DiffStep]) -> Iterator[Block]:
         if step.old is None:
             yield from blocks
         else:
-            # a container whose title was a heading has no recorded children, so use those found
+            # the step of a container whose title was a heading has no children, so use the blocks found inside
             yield step.old.block if step.old.block.children else step.old.block._replace(children=blocks)
 
 
@@ -414,18 +414,18 @@ def _restructuring_note(
 
 
 def _rearrangement_note(old: Sequence[Node], new: Sequence[Node]) -> str:
-    before, after = _summary(old), _summary(new)
+    before, after = _kind_list(old), _kind_list(new)
     return f"{before} → {after}" if before != after else f"{before} rearranged"
 
 
-def _summary(nodes: Sequence[Node]) -> str:
+def _kind_list(nodes: Sequence[Node]) -> str:
     kinds = Counter(node.kind for node in nodes)
     return ", ".join(f"{kind} ×{count}" if count > 1 else kind for kind, count in kinds.items())
 
 
 def _names(nodes: Sequence[Node]) -> str:
     names = list(dict.fromkeys(map(_name, nodes)))
-    return " and ".join(names) if len(names) <= _MAX_NAMES else _summary(nodes)
+    return " and ".join(names) if len(names) <= _MAX_NAMES else _kind_list(nodes)
 
 
 def _name(container: Node) -> str:

@@ -50,8 +50,8 @@ _BLOCK_NAME_LIST = (
     "label legend main nav noframes noscript object option output script section select source style svg table tbody "
     "td template textarea tfoot th thead tr video xmp"
 )
-_NOT_INLINE_UNCLOSED = frozenset(_BLOCK_NAME_LIST.split())
-"""HTML elements that count as text in a paragraph if the paragraph does not close them."""
+_TEXT_UNLESS_PAIRED = frozenset(_BLOCK_NAME_LIST.split())
+"""HTML elements whose tags count as text in a paragraph, unless it has both the opening and the closing tag."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
@@ -163,7 +163,7 @@ class Placeholders:
         if (match := _BARE_TAG.match(text, position)) is not None:
             name = match[2].lower()
             other = f"<{name}" if match[1] else f"</{name}"
-            if name in _NEVER_INLINE or (name in _NOT_INLINE_UNCLOSED and other not in text.lower()):
+            if name in _NEVER_INLINE or (name in _TEXT_UNLESS_PAIRED and other not in text.lower()):
                 return match.end()
         return self.end_at(text, position)
 

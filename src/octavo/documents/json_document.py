@@ -159,7 +159,7 @@ class _JsonReader:
                 for inner in node.child_nodes()
             ]
             return node.remaining_blocks()
-        draft = node.with_key((_READERS.get(node.kind) or _unknown)(node))
+        draft = node.with_key((_READERS.get(node.kind) or _unknown_block)(node))
         return [draft, *node.remaining_blocks()]
 
 
@@ -367,7 +367,7 @@ def _integration(node: _Node) -> DraftBlock:
     return DraftBlock("integration", attrs, node.blocks(), text=arguments.get("content", ""))
 
 
-def _unknown(node: _Node) -> DraftBlock:
+def _unknown_block(node: _Node) -> DraftBlock:
     arguments = {as_text(name): text for name, value in node.data.items() if (text := all_text(value))}
     name = node.kind
     if name == "unknown":  # the page was converted from Markdown that has an unknown block

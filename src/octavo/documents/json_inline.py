@@ -1,4 +1,4 @@
-"""Reads the text of a JSON document as runs, its references as URLs, and its tables and cards from records, definitions and fragments."""
+"""Reads parts of a JSON document: text as runs, references as URLs, and tables and cards as rows and columns."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class InlineReader:
             marks = inner[0].marks if inner else _marks_of(data)
             yield Run(words or label, marks, None, "footnote", {"label": label, **({"inline": True} if words else {})})
         else:
-            yield from inner or _unknown(kind, node, data)
+            yield from inner or _unknown_runs(kind, node, data)
 
 
 def _marks_of(data: dict[str, Any]) -> frozenset[str]:
@@ -198,7 +198,7 @@ def _leaf(leaf: dict[str, Any]) -> Iterator[Run]:
             yield Run(line, frozenset(marks), None, kind, attrs or NO_ATTRS)
 
 
-def _unknown(kind: str, node: dict[str, Any], data: dict[str, Any]) -> Iterator[Run]:
+def _unknown_runs(kind: str, node: dict[str, Any], data: dict[str, Any]) -> Iterator[Run]:
     """Yield the text of an unknown inline node. If it has no text, yield its type and data."""
     words = "".join(texts_in(node.get("fragments"))) or as_text(node.get("text"))
     if words:

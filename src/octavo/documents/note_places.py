@@ -42,7 +42,7 @@ class NotePlace:
 
 
 class NotePlaces:
-    """The two versions of a page, in which the blocks of notes are searched."""
+    """The old and the new version of a page, for finding the blocks that notes are about."""
 
     def __init__(self, before: Document, after: Document, name: str) -> None:
         """`name` is the name of the page, for messages."""

@@ -41,7 +41,7 @@ def block_of_tag(tag: Tag) -> DraftBlock:
     if tag.name.startswith(_METHOD_SECTIONS):
         return _api_method_part(tag)
     maker = _READERS.get(tag.name)
-    return maker(tag) if maker else _unknown(tag)
+    return maker(tag) if maker else _unknown_block(tag)
 
 
 def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
@@ -211,7 +211,7 @@ def _integration(tag: Tag) -> DraftBlock:
     return DraftBlock("integration", {"name": tag.name[1:], "arguments": arguments}, text=arguments.get("content", ""))
 
 
-def _unknown(tag: Tag) -> DraftBlock:
+def _unknown_block(tag: Tag) -> DraftBlock:
     arguments = dict(tag.arguments)
     if tag.words:
         arguments[""] = " ".join(tag.words)

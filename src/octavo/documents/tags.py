@@ -145,17 +145,17 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
     opener = source[position : position + 1]
     if opener not in _QUOTE:
         bare = _UNQUOTED.match(source, position, limit)
-        return (_clean(bare[0]), bare.end()) if bare else ("", position)
+        return (_unescaped_value(bare[0]), bare.end()) if bare else ("", position)
     unclosed, unclosable = _unclosed_value_end(source, position + 1, limit)
     for closer in _QUOTE[opener].finditer(source, position + 1, limit):
         if 0 <= unclosable < closer.start():
             break
         if not _is_escaped(source, closer.start(), position) and _AFTER_VALUE.match(source, closer.end(), limit):
-            return _clean(source[position + 1 : closer.start()]), closer.end()
+            return _unescaped_value(source[position + 1 : closer.start()]), closer.end()
     end = unclosed if unclosed >= 0 else source.find("%}", position, limit)
     if end < 0:
         return "", limit
-    return _clean(source[position + 1 : end].strip(" -\"'\u201c\u201d")), end
+    return _unescaped_value(source[position + 1 : end].strip(" -\"'\u201c\u201d")), end
 
 
 def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
@@ -178,5 +178,5 @@ def _is_escaped(source: str, position: int, first: int) -> bool:
     return (position - first_backslash) % 2 == 1
 
 
-def _clean(value: str) -> str:
+def _unescaped_value(value: str) -> str:
     return safe(_ESCAPED.sub(r"\1", html.unescape(value)))

@@ -82,12 +82,12 @@ class Proposal:
         base = RevisionRef(space_id=self.folder.space, revision_id=self.folder.revision)
         before = await SpaceReader(self.live.send, self.download, base).revision()
         baseline = self._baseline()
-        self._recognize_new(before)
+        self._recognize_new_pages(before)
         return await ProposalPlanner(self.folder, self.local, baseline, before, self._head, reader.text).plan()
 
     @property
     def change_request(self) -> ChangeRequest | None:
-        """The change request that is filled. None before a new one is created."""
+        """The change request that receives the edits. None before a new change request is created."""
         return self._request
 
     @property
@@ -141,7 +141,7 @@ class Proposal:
             contents.identify(entries, {file.path: file.id for file in files.values() if file.kind == "page"}, before)
         return Baseline(files, entries)
 
-    def _recognize_new(self, base: Revision) -> None:
+    def _recognize_new_pages(self, base: Revision) -> None:
         """Give the new pages of the folder that the change request has already their IDs."""
         known: dict[str, str] = {}
         if self._is_known:
@@ -263,7 +263,8 @@ class _Sender:
     """New pages of the current edit: name, parent and title."""
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
-    """Texts with links to pages that did not exist when they were sent, by the name of the page."""
+    """Texts that were sent with links to pages that did not exist yet, by the name of the page with the text. They are
+    sent again after all pages exist."""
 
     async def send(self) -> None:
         await self._send_files()

@@ -2,8 +2,8 @@
 
 `handle` dispatches on the class of an operation. Without a registered handler, it treats the operation as plain REST:
 it reads, creates, changes or deletes the document at the operation's path, or lists the documents below. For each
-subject, `presents` registers how a document is shown, `completes` how it is checked before it is saved, and `guards`
-who has permission. Every write needs a guard.
+subject, `presents` registers how a document is shown, `before_save` how it is checked and filled in before it is
+saved, and `guards` who has permission. Every write needs a guard.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from pydantic_core import from_json
 
 from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation
-from octavo.api.wire import VERSION, arguments, location
+from octavo.api.wire import VERSION, arguments, url_path
 from octavo.api.wrong_values import null_error
 from octavo.server.store import Json
 from octavo.server.world import Refusal, World
@@ -36,10 +36,10 @@ G = TypeVar("G", bound=Guard)
 GUARDS: dict[type[Operation[Any]], Guard] = {}
 """Functions that check permission for plain operations, by operation."""
 
-Completer = Callable[[Any, World, Json], Json]
-C = TypeVar("C", bound=Completer)
-COMPLETERS: dict[type[Model], Completer] = {}
-"""Functions that check and complete documents before they are saved, by model."""
+BeforeSave = Callable[[Any, World, Json], Json]
+C = TypeVar("C", bound=BeforeSave)
+BEFORE_SAVE: dict[type[Model], BeforeSave] = {}
+"""Functions that check and fill in documents before they are saved, by model."""
 
 
 def presents(kind: type[Model]) -> Callable[[P], P]:
@@ -62,16 +62,16 @@ def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
     return register
 
 
-def completes(kind: type[Model]) -> Callable[[C], C]:
-    """Register a function that checks and completes documents of `kind` before they are saved.
+def before_save(kind: type[Model]) -> Callable[[C], C]:
+    """Register a function that checks and fills in documents of `kind` before they are saved.
 
     The function is called with the operation, the world and the document with the request's fields. It returns the
     document to save.
     """
 
-    def register(complete: C) -> C:
-        COMPLETERS[kind] = complete
-        return complete
+    def register(function: C) -> C:
+        BEFORE_SAVE[kind] = function
+        return function
 
     return register
 
@@ -109,8 +109,8 @@ def _save(op: Operation[Any], world: World, path: str) -> Json:
         document = {"id": world.new_id()}
         path = f"{path}/{document['id']}"
     document |= request_fields(op)
-    if complete := COMPLETERS.get(spec.answer):
-        document = complete(op, world, document)
+    if function := BEFORE_SAVE.get(spec.answer):
+        document = function(op, world, document)
     return world.store.put(path, document)
 
 
@@ -127,19 +127,19 @@ def _check_guard(op: Operation[Any], world: World) -> None:
 def plain_list(op: Listing[Any], world: World) -> Json:
     """Return the documents below the path of `op`, in order of creation."""
     _check_guard(op, world)
-    kind = item_of(SPECS[type(op)].answer)
+    kind = item_type_of(SPECS[type(op)].answer)
     return paginate(op, world.store.items(path_of(op)), lambda document: PRESENTERS[kind](world, document))
 
 
-def item_of(response_type: type[ListPage[Any]]) -> type[Model]:
-    """Return the model of the items in a list."""
+def item_type_of(response_type: type[ListPage[Any]]) -> type[Model]:
+    """Return the model of the items in a list of the type `response_type`."""
     kind: type[Model] = response_type.__pydantic_generic_metadata__["args"][0]
     return kind
 
 
 def path_of(op: Operation[Any]) -> str:
     """Return the path in the store of the document that `op` refers to."""
-    return unquote(location(op).removeprefix(VERSION))
+    return unquote(url_path(op).removeprefix(VERSION))
 
 
 def request_fields(op: Operation[Any]) -> Json:

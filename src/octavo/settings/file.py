@@ -1,4 +1,5 @@
-"""The file `config.toml`: its values with their lines, as far as TOML can read it, and edits that keep all other lines."""
+"""Reads the values of `config.toml` with their lines, and edits the file. In a file with syntax errors, the valid lines
+are read. An edit keeps all other lines."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from octavo.untrusted_input import parse_toml, toml_text
 
 FILE = "config.toml"
 _MOST_LINES = 300
-"""Most lines of a file with syntax errors whose other lines are still read."""
+"""Maximum number of lines of a file with syntax errors. Of a longer file, no line is used."""
 
 
 class SettingsFile:
@@ -93,7 +94,7 @@ def with_value(text: str, name: str, value: str) -> str:
         first = _line_after_settings(lines)
         # An empty line separates the setting from the table that follows, or from the comment above that table.
         lines[first:first] = [f"{name} = {value}", *([""] if first < len(lines) and lines[first].strip() else [])]
-    return _joined(lines, text, {**parse_toml(text), **parse_toml(f"{name} = {value}")})
+    return _join_checked(lines, text, {**parse_toml(text), **parse_toml(f"{name} = {value}")})
 
 
 def without_value(text: str, name: str) -> str:
@@ -104,7 +105,7 @@ def without_value(text: str, name: str) -> str:
         first, end = found
         is_between_empty_lines = (first == 0 or not lines[first - 1]) and end < len(lines) - 1 and not lines[end]
         del lines[first : end + is_between_empty_lines]
-    return _joined(lines, text, {key: value for key, value in parse_toml(text).items() if key != name})
+    return _join_checked(lines, text, {key: value for key, value in parse_toml(text).items() if key != name})
 
 
 def toml_of(value: bool | float | str | list[str]) -> str:
@@ -119,8 +120,9 @@ def _lines_of(text: str) -> list[str]:
     return text.replace("\r\n", "\n").split("\n")
 
 
-def _joined(lines: list[str], text: str, expected: Mapping[str, Any]) -> str:
-    """Return changed lines of `text` as one text. Raises ValueError if they do not have the `expected` values."""
+def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> str:
+    """Return the changed lines as one text with the line ends of `text`. Raises ValueError if the text does not have the
+    `expected` values."""
     changed = ("\r\n" if "\r\n" in text else "\n").join(lines)
     if parse_toml(changed) != expected:
         raise ValueError("the file is too complex for this command")

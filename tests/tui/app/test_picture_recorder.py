@@ -21,8 +21,8 @@ async def test_picture_is_taken_only_after_the_first_layout(stage: Stage) -> Non
         run.app.switch_mode("inbox")
         assert isinstance(run.app.screen, InboxScreen)
         while not painted_rows(run.app.screen):
-            assert not recorder._take()
+            assert not recorder._take_picture()
             recorder.end()
             await asyncio.sleep(0)
         await run.see("REVIEW REQUESTED")
-        assert recorder._take()
+        assert recorder._take_picture()

@@ -36,11 +36,11 @@ def test_text_is_saved_exactly_before_the_file_is_deleted(tmp_path: Path, privat
     env = environment_with_editor(tmp_path, "path.write_text('a\\r\\nb\\u00ad\\ufeff\\n', newline='')")
     seen: list[tuple[str, int]] = []
 
-    def keep(text: str) -> str:
+    def save_text(text: str) -> str:
         seen.append((text, len(list(private.iterdir()))))
         return ""
 
-    result = run_editor("", private, env, name="page", keep=keep)
+    result = run_editor("", private, env, name="page", save_text=save_text)
     assert result == Edited("a\r\nb\u00ad\ufeff\n")
     assert seen == [("a\r\nb\u00ad\ufeff\n", 1)]
     assert list(private.iterdir()) == []
@@ -50,7 +50,9 @@ def test_text_that_cannot_be_saved_stays_in_its_file(tmp_path: Path, private: Pa
     def fail_to_save(text: str) -> str:
         return "Nothing is being saved: the disk is full."
 
-    result = run_editor("old", private, environment_with_editor(tmp_path, "path.write_text('new')"), keep=fail_to_save)
+    result = run_editor(
+        "old", private, environment_with_editor(tmp_path, "path.write_text('new')"), save_text=fail_to_save
+    )
     assert isinstance(result, NotEdited)
     assert result.kept is not None
     assert result.kept.read_text() == "new"
@@ -179,12 +181,12 @@ REWRITE_COMMAND = "import pathlib, sys; path = pathlib.Path(sys.argv[-1]); path.
 def test_changed_line_ends_and_byte_order_mark_are_not_an_edit(tmp_path: Path, before: str, written: str) -> None:
     kept: list[str] = []
 
-    def keep(text: str) -> str:
+    def save_text(text: str) -> str:
         kept.append(text)
         return ""
 
     command = (sys.executable, "-c", REWRITE_COMMAND.format(written))
-    result = run_editor(before, tmp_path, {"PATH": os.environ["PATH"]}, command=command, keep=keep)
+    result = run_editor(before, tmp_path, {"PATH": os.environ["PATH"]}, command=command, save_text=save_text)
     assert result == Edited(before)
     assert kept == [before]
 
@@ -194,7 +196,7 @@ def test_edited_line_keeps_the_line_ends_of_other_lines(tmp_path: Path) -> None:
         for end in (b"\n", b"\r\n"):
             command = (sys.executable, "-c", REWRITE_COMMAND.format(f"{b'one' + end + b'three' + end!r}"))
             assert run_editor(
-                before, tmp_path, {"PATH": os.environ["PATH"]}, command=command, keep=lambda text: ""
+                before, tmp_path, {"PATH": os.environ["PATH"]}, command=command, save_text=lambda text: ""
             ) == Edited(after)
 
 

@@ -219,7 +219,7 @@ def _edit(settings: Settings, path: Path) -> int:
             os.environ,
             command=settings.editor,
             name="config",
-            keep=save,
+            save_text=save,
             suffix=".toml",
         )
     if isinstance(result, NotEdited):

@@ -70,7 +70,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _folder_of_space(session: Session, options: argparse.Namespace) -> tuple[PulledFolder, str]:
-    """Return the folder for the space of the options, which may be new, and the title of the space. Raises Failure."""
+    """Return the folder to pull into, and the title of the space that the options name. The folder may not exist yet.
+    Raises Failure."""
     references = References(session, options)
     ref = parse_ref(options.ref)
     if ref.number is not None or ref.page:

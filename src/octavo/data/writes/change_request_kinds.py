@@ -70,13 +70,13 @@ async def changes_since(send: Send, at: ChangeRequestRef, before: Basis, now: Me
     has_moved = before.main is not None and now.main != before.main
     # If main changed between the two requests of `read_basis`, only `outdated` shows the change.
     if has_moved or (now.change_request.outdated and not before.is_outdated):
-        merged = await _last_merged(send, at, now.main) if has_moved else None
+        merged = await _change_request_merged_as(send, at, now.main) if has_moved else None
         name = f": #{merged.number} {merged.subject}".rstrip() + " was merged" if merged is not None else ""
         sentences.append(f"Main has changed since the checks were loaded{name}.")
     return " ".join(sentences)
 
 
-async def _last_merged(send: Send, at: ChangeRequestRef, main: str | None) -> ChangeRequest | None:
+async def _change_request_merged_as(send: Send, at: ChangeRequestRef, main: str | None) -> ChangeRequest | None:
     """Return the change request whose merge created the revision `main`. None if unknown."""
     if main is None:
         return None

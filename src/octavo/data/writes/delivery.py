@@ -117,7 +117,7 @@ class OutboxDelivery:
         try:
             await self._account.id()
         except ApiError as error:
-            await self._store_failure(entry, error, has_left=False)
+            await self._store_failure(entry, error, was_sent=False)
             return
         if not self._account.may_send(entry):
             self._entries.changed.notify()  # Screens must show that another account has to send this entry.
@@ -143,7 +143,7 @@ class OutboxDelivery:
             attempt = Attempt(op, entry.basis, baseline, me=await self._account.id())
             check = await kind_of(op).check(await self._thread_lists.reader_for(entry), attempt)
         except ApiError as error:
-            await self._store_failure(entry, error, has_left=False)
+            await self._store_failure(entry, error, was_sent=False)
             return
         match check:
             case AlreadyDone():
@@ -164,7 +164,7 @@ class OutboxDelivery:
             async with asyncio.timeout(self._request_timeout.total_seconds()):
                 response = await self._send(op)
         except ApiError as error:
-            await self._store_failure(entry, error, has_left=True)
+            await self._store_failure(entry, error, was_sent=True)
         except TimeoutError:
             await self.lose_response(entry)
         else:
@@ -210,7 +210,7 @@ class OutboxDelivery:
     async def _store_failed_lookup(self, entry: OutboxEntry, now: datetime, error: ApiError) -> None:
         """Store that the search for the write failed."""
         reason = f"Octavo could not check whether the server received this change. {error}"
-        is_refused, is_own_failure = classify_failure(error, has_left=False) == "refused", concerns_one_request(error)
+        is_refused, is_own_failure = classify_failure(error, was_sent=False) == "refused", concerns_one_request(error)
         may_arrive = entry.may_arrive_until is not None and now < entry.may_arrive_until
         fails_too_often = is_own_failure and entry.postponements + 1 >= MAX_OWN_FAILURES
         if is_refused and not entry.facts.creates:
@@ -222,8 +222,8 @@ class OutboxDelivery:
             look_again = partial(machine.look_again, due_at=due, reason=reason, own_failure=is_own_failure)
             await self._entries.step(entry.id, look_again)
 
-    async def _store_failure(self, entry: OutboxEntry, error: ApiError, *, has_left: bool) -> None:
-        match classify_failure(error, has_left=has_left):
+    async def _store_failure(self, entry: OutboxEntry, error: ApiError, *, was_sent: bool) -> None:
+        match classify_failure(error, was_sent=was_sent):
             case "refused":
                 await self._refuse(entry, str(error))
             case "unknown":
@@ -341,12 +341,12 @@ class ConnectionState:
     @property
     def pause_reason(self) -> str:
         """Return a sentence that says why nothing is sent now. Empty if there is no pause."""
-        return self.stop_reason or (self._reason if self._has_pause else "")
+        return self.stop_reason or (self._reason if self._is_paused else "")
 
     @property
     def rate_limited_until(self) -> datetime | None:
         """Return the end of the rate limit. None if there is no rate limit."""
-        return self.paused_until if self._is_rate_limited and self._has_pause else None
+        return self.paused_until if self._is_rate_limited and self._is_paused else None
 
     @property
     def needs_sign_in(self) -> bool:
@@ -356,10 +356,10 @@ class ConnectionState:
     @property
     def is_paused(self) -> bool:
         """Return True if nothing may be sent now."""
-        return bool(self.stop_reason) or self._has_pause
+        return bool(self.stop_reason) or self._is_paused
 
     @property
-    def _has_pause(self) -> bool:
+    def _is_paused(self) -> bool:
         return self.paused_until is not None and self._now() < self.paused_until
 
     def failed(self, error: ApiError) -> datetime:
@@ -391,7 +391,7 @@ class ConnectionState:
 
     def server_responded(self) -> bool:
         """Record that the server responded to another request. Return whether this ended a pause."""
-        if self._is_token_refused and self._has_pause:
+        if self._is_token_refused and self._is_paused:
             return False  # The server may accept the token only for reads. Do not retry a write after each read.
         has_waited = bool(self._failures) and not self._is_rate_limited
         if has_waited:

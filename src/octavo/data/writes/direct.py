@@ -163,7 +163,7 @@ class _DirectWrite:
         except Conflict as error:
             return await self._search_once(attempt) or SendResult("refused", f"{self.failed}: {error}")
         except ApiError as error:
-            if classify_failure(error, has_left=True) == "unknown":
+            if classify_failure(error, was_sent=True) == "unknown":
                 return await self.search_result(attempt, cause_of(error))
             return SendResult("refused", f"{self.failed}: {error}", error=error)
 
@@ -202,7 +202,7 @@ async def send_plain(
     try:
         response = await live.write(op, *edits)
     except ApiError as error:
-        if classify_failure(error, has_left=True) == "unknown":
+        if classify_failure(error, was_sent=True) == "unknown":
             return SendResult("unknown", f"{failed}: {cause_of(error)} {MAY_BE_DONE}")
         return SendResult("refused", f"{failed}: {error}", error=error)
     return SendResult("done", result=True if response is None else response)

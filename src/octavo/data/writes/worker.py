@@ -66,7 +66,7 @@ class OutboxWorker:
                     self._remove_ended()
                     wait = await self._begin_steps()
                 except NotSaved:
-                    # The result of a running step may not be stored. So release the lock, and take over the entries
+                    # Perhaps the result of a running step is not stored. So release the lock, and take over the entries
                     # again as after a crash. `StateDb.save_error` says why.
                     await self._wait_for_running()
                     self._release_lock()

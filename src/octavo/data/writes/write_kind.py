@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from octavo.api.errors import MAY_BE_DONE, ApiError, NotSent, Outcome, RateLimited, Unauthorized, Unreachable
 from octavo.api.operation import SPECS, Operation
-from octavo.api.wire import location
+from octavo.api.wire import url_path
 from octavo.data.availability import Send
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _no_undo(op: Operation[Any], basis: Basis) -> str:
 
 
 def _path(op: Operation[Any], basis: Basis) -> str:
-    return f"{SPECS[type(op)].method.lower()} {location(op)}"
+    return f"{SPECS[type(op)].method.lower()} {url_path(op)}"
 
 
 @dataclass(frozen=True)
@@ -168,18 +168,18 @@ class WriteKind(Generic[W]):
 Failure: TypeAlias = Literal["refused", "waiting", "unknown"]
 
 
-def classify_failure(error: ApiError, *, has_left: bool) -> Failure:
+def classify_failure(error: ApiError, *, was_sent: bool) -> Failure:
     """Return what an error means for a write.
 
     `refused` means that the server will not make the change. `waiting` means that the write was not sent and can be
-    sent later. `unknown` means that the server may have made the change. `has_left` is True if the request of the write
+    sent later. `unknown` means that the server may have made the change. `was_sent` is True if the request of the write
     failed, and False if a read before it failed.
     """
     if isinstance(error, (Unauthorized, RateLimited, NotSent)) or error.outcome is Outcome.NOT_SENT:
         return "waiting"
     if error.outcome is Outcome.REFUSED:
         return "refused"
-    return "unknown" if has_left else "waiting"
+    return "unknown" if was_sent else "waiting"
 
 
 def cause_of(error: ApiError) -> str:

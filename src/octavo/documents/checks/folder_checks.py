@@ -143,7 +143,8 @@ class CheckedFolder:
 
 
 def _names_in(url: str, names: Collection[str]) -> Iterator[str]:
-    """Yield the file names that the text after `.gitbook/assets/` may begin with. Spaces can be part of a name."""
+    """Yield the names in `names` with which `url` begins. `url` is the text after `.gitbook/assets/`. The end of the
+    file name in the text is unknown, because names can have spaces."""
     for text in {url, unquote(url), url.replace("\\", ""), unquote(url).replace("\\", "")}:
         yield from (text[:end] for end in range(1, len(text) + 1) if text[:end] in names)
 

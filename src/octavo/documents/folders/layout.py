@@ -49,8 +49,11 @@ class FolderLayout:
         known: Mapping[str, str] | None = None,
         reserved: Collection[str] = (),
     ) -> FolderLayout:
-        """Return the layout of a revision. `known` are paths by ID that stay as they are. A file whose path is `reserved`
-        for a file of the folder gets another name."""
+        """Return the layout of a revision of `space`.
+
+        `known` maps IDs to paths that do not change. `reserved` has the paths of other files in the folder: a page or
+        file that would get such a path gets a free path.
+        """
         paths: dict[str, str] = {}
         skipped: list[Problem] = []
         taken = {fold(path): path for path in (*_OWN_FILES, *(known or {}).values(), *reserved)}

@@ -554,7 +554,8 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
     conflicts = list(conflicts_in(root))
     for group in groups:
         joined = [each for each in conflicts if each.moved_blocks & group.blocks]
-        # the conflict at main's place decides, because the user's own text is put there
+        # One choice holds for all conflicts that share moved blocks: the choice for the conflict at the position in
+        # main, because a text that the user writes is inserted there.
         deciding = next((each for each in joined if each.main is not None), joined[0] if joined else None)
         for conflict in joined:
             conflict.deciding_conflict = deciding if conflict is not deciding else None

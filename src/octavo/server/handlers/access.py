@@ -10,7 +10,7 @@ from octavo.api.places import Shared
 from octavo.server.handlers.members import present_team, present_user, require_admin, user_ids_by_email
 from octavo.server.handlers.permissions import RANKS, allows, can_see, organization_role, refuse_guests, require, role
 from octavo.server.handlers.spaces import present_space, visible_spaces
-from octavo.server.rest import completes, guards, handle, omit, paginate, path_of, presents
+from octavo.server.rest import before_save, guards, handle, omit, paginate, path_of, presents
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
@@ -216,8 +216,8 @@ def _require_link_creator(op: invites.CreateLink, world: World) -> None:
             require(world, place, "admin")
 
 
-@completes(invites.InviteLink)
-def _complete_link(op: invites.CreateLink | invites.UpdateLink, world: World, link: Json) -> Json:
+@before_save(invites.InviteLink)
+def _fill_in_link(op: invites.CreateLink | invites.UpdateLink, world: World, link: Json) -> Json:
     if link.keys() - {"id", "organization"} not in _FIELD_SETS:
         raise Refusal(400, "Give either a role, or a level with a space or a collection.")
     return {**link, "organization": op.at.organization_id}

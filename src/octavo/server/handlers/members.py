@@ -12,7 +12,7 @@ from octavo.server.handlers.permissions import (
     require_in_organization,
     role,
 )
-from octavo.server.rest import completes, guards, handle, omit, paginate, path_of, presents, request_fields
+from octavo.server.rest import before_save, guards, handle, omit, paginate, path_of, presents, request_fields
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
@@ -228,8 +228,8 @@ def _require_team_creator(op: teams.Create, world: World) -> None:
     require_admin(world, op.at.organization_id)
 
 
-@completes(teams.Team)
-def _complete_team(op: teams.Create | teams.Update, world: World, team: Json) -> Json:
+@before_save(teams.Team)
+def _fill_in_team(op: teams.Create | teams.Update, world: World, team: Json) -> Json:
     if isinstance(op, teams.Update):
         return team
     team |= {"organization": op.at.organization_id, "createdAt": world.timestamp()}

@@ -14,7 +14,7 @@ from octavo.api import openapi
 from octavo.documents.openapi import MAX_LENGTH, SpecificationError, read_specification
 from octavo.server.fetcher import Fetcher, FetchFailure
 from octavo.server.handlers.permissions import allows, organization_role, require_in_organization
-from octavo.server.rest import completes, guards, handle, omit, path_of, presents
+from octavo.server.rest import before_save, guards, handle, omit, path_of, presents
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import BackgroundWork, Refusal, World
 
@@ -72,7 +72,7 @@ def _require_editor(op: Any, world: World) -> None:
     require_in_organization(world, world.store.get(f"/orgs/{op.at.organization_id}"), "create")
 
 
-@completes(openapi.OpenApiSpec)
+@before_save(openapi.OpenApiSpec)
 def _touch(op: openapi.Update, world: World, document: Json) -> Json:
     return {**document, "updatedAt": world.timestamp()}
 

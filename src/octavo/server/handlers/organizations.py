@@ -17,7 +17,17 @@ from octavo.server.handlers.permissions import (
     organization_role,
     require_in_organization,
 )
-from octavo.server.rest import PRESENTERS, completes, guards, handle, omit, paginate, path_of, presents, request_fields
+from octavo.server.rest import (
+    PRESENTERS,
+    before_save,
+    guards,
+    handle,
+    omit,
+    paginate,
+    path_of,
+    presents,
+    request_fields,
+)
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
@@ -124,8 +134,8 @@ def present_provider(world: World, document: Json) -> Json:
     }
 
 
-@completes(sso.SamlProvider)
-def _complete_provider(op: sso.CreateProvider | sso.UpdateProvider, world: World, document: Json) -> Json:
+@before_save(sso.SamlProvider)
+def _fill_in_provider(op: sso.CreateProvider | sso.UpdateProvider, world: World, document: Json) -> Json:
     """Return a provider with its status: active once all required fields are set. Raises MissingResource for its team."""
     organization = op.at.organization_id
     if op.default_team:
@@ -165,8 +175,8 @@ def present_translation(world: World, document: Json) -> Json:
     }
 
 
-@completes(translations.TranslationSettings)
-def _complete_translation(op: translations.Create | translations.Update, world: World, document: Json) -> Json:
+@before_save(translations.TranslationSettings)
+def _fill_in_translation(op: translations.Create | translations.Update, world: World, document: Json) -> Json:
     """Return translation settings with dates, organization and languages filled in."""
     now, language = world.timestamp(), document.get("language")
     begun = {"organization": op.at.organization_id, "languages": [language] if language else [], "createdAt": now}

@@ -17,7 +17,7 @@ from octavo.api.folding import fold
 from octavo.documents import page_trees
 from octavo.server.handlers import revisions, site_tree
 from octavo.server.handlers.permissions import organization_guard
-from octavo.server.rest import completes, guards, handle, omit, paginate, path_of, presents, request_fields
+from octavo.server.rest import before_save, guards, handle, omit, paginate, path_of, presents, request_fields
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
@@ -93,8 +93,8 @@ def present_share_link(world: World, document: Json) -> Json:
     return {"object": "share-link", **facts, "urls": urls}
 
 
-@completes(share_links.ShareLink)
-def _complete_share_link(op: share_links.Create | share_links.Update, world: World, document: Json) -> Json:
+@before_save(share_links.ShareLink)
+def _fill_in_share_link(op: share_links.Create | share_links.Update, world: World, document: Json) -> Json:
     if isinstance(op, share_links.Update):
         return document
     place = {"organization": op.at.organization_id, "site": op.at.site_id}
@@ -117,8 +117,8 @@ def present_server(world: World, document: Json) -> Json:
     }
 
 
-@completes(mcp_servers.McpServer)
-def _complete_server(op: mcp_servers.Create | mcp_servers.Update, world: World, document: Json) -> Json:
+@before_save(mcp_servers.McpServer)
+def _fill_in_server(op: mcp_servers.Create | mcp_servers.Update, world: World, document: Json) -> Json:
     return {**document, "organization": op.at.organization_id, "site": op.at.site_id}
 
 
@@ -134,8 +134,8 @@ def present_redirect(world: World, document: Json) -> Json:
     return {"object": "site-redirect", **document}
 
 
-@completes(redirects.Redirect)
-def _complete_redirect(op: redirects.Create | redirects.Update, world: World, document: Json) -> Json:
+@before_save(redirects.Redirect)
+def _fill_in_redirect(op: redirects.Create | redirects.Update, world: World, document: Json) -> Json:
     """Return a redirect with its source normalized. Raises MissingResource if its destination does not exist."""
     site = _site_path(op)
     source = normalize_path(document["source"])

@@ -13,7 +13,7 @@ from octavo.documents import page_trees
 from octavo.server.handlers import site_tree, site_view
 from octavo.server.handlers.permissions import organization_guard, require, role
 from octavo.server.handlers.site_tree import FOLDERS, PARENT_FIELDS, SiteTree
-from octavo.server.rest import completes, guards, handle, paginate, path_of, save_order
+from octavo.server.rest import before_save, guards, handle, paginate, path_of, save_order
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
@@ -92,8 +92,8 @@ def _site_space(tree: SiteTree, identifier: str, space: Json, section: str | Non
     return {**part, "space": space["id"], "path": _free_path(tree, "site-space", section, space["title"])}
 
 
-@completes(structure.SiteSpace)
-def _complete_site_space(
+@before_save(structure.SiteSpace)
+def _fill_in_site_space(
     op: structure.CreateSiteSpace | structure.UpdateSiteSpace, world: World, document: Json
 ) -> Json:
     tree = _load_tree(world, op)
@@ -128,8 +128,8 @@ def _require_space_not_on_site(world: World, tree: SiteTree, space_id: str) -> J
 # Sections
 
 
-@completes(structure.SiteSection)
-def _complete_section(op: structure.CreateSection | structure.UpdateSection, world: World, document: Json) -> Json:
+@before_save(structure.SiteSection)
+def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, world: World, document: Json) -> Json:
     tree = _load_tree(world, op)
     if isinstance(op, structure.UpdateSection):
         return _update_section(op, tree, document)
@@ -191,8 +191,8 @@ def _delete_section(op: structure.DeleteSection, world: World) -> None:
 # Groups
 
 
-@completes(structure.SectionGroup)
-def _complete_group(op: structure.CreateGroup | structure.UpdateGroup, world: World, document: Json) -> Json:
+@before_save(structure.SectionGroup)
+def _fill_in_group(op: structure.CreateGroup | structure.UpdateGroup, world: World, document: Json) -> Json:
     if isinstance(op, structure.UpdateGroup):
         return _without_null(document, "icon")
     tree = _load_tree(world, op)

@@ -15,7 +15,7 @@ from octavo.server.handlers.members import present_user
 from octavo.server.handlers.permissions import RANKS, allows, organization_guard, organization_role, role
 from octavo.server.handlers.site_structure import new_site_space, refuse_invalid_step, require_addable_space
 from octavo.server.handlers.site_tree import SiteTree
-from octavo.server.rest import completes, guards, handle, omit, paginate, path_of, presents
+from octavo.server.rest import before_save, guards, handle, omit, paginate, path_of, presents
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
 
@@ -111,7 +111,7 @@ guards(sites.Create)(organization_guard("create"))
 _require_admin = guards(sites.Update, sites.Delete)(organization_guard("admin"))
 
 
-@completes(sites.Site)
+@before_save(sites.Site)
 def _complete(op: sites.Create | sites.Update, world: World, site: Json) -> Json:
     return _create_site(op, world, site) if isinstance(op, sites.Create) else _update_site(op, world, site)
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from octavo.api import fonts, storage
 from octavo.server.handlers.permissions import allows, organization_guard, organization_role
-from octavo.server.rest import completes, guards, handle, presents
+from octavo.server.rest import before_save, guards, handle, presents
 from octavo.server.store import Json
 from octavo.server.world import Refusal, World, iso
 
@@ -127,8 +127,8 @@ def _present_source(world: World, source: Json) -> Json:
     return {"url": url, "format": source["format"]}
 
 
-@completes(fonts.Font)
-def _complete_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
+@before_save(fonts.Font)
+def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
     """Return a font with the uploaded files for the given weights. Files of other weights stay."""
     named: list[Json] = document.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in named}

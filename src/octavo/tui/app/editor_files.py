@@ -84,10 +84,10 @@ def open_in_editor(app: Shell, file: UnsentFile) -> None:
     """Open the file in the editor, and save the result as the draft of its thread, page or form."""
     place = file.note.place
 
-    def keep(text: str) -> str:
+    def save_text(text: str) -> str:
         return save_error(partial(_save_draft, app, file.note), text) if place else ""
 
-    result = reopen_file(app, file.path, keep)
+    result = reopen_file(app, file.path, save_text)
     if isinstance(result, NotEdited):
         app.say(result.message, tone="care", seconds=SECONDS)
     elif not place:
@@ -124,7 +124,7 @@ async def recover_drafts(app: Shell) -> None:
             unused.append(file)
         elif file.is_draft or not file.note.place.startswith("page "):
             _recover_draft(app, file, result.text)
-        # The page reads its file when it is edited again.
+        # The file of a page is not recovered here: it is read when the user edits the page again.
     if len(unused) == 1:
         app.say(f"Your draft “{unused[0].note.title}” was not sent. Press ! to open it.", tone="care", seconds=SECONDS)
     elif unused:

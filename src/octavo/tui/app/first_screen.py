@@ -64,7 +64,7 @@ class StartView(Protocol):
     """A view that can be the first view of a start."""
 
     @property
-    def is_as_at_start(self) -> bool:
+    def is_in_start_state(self) -> bool:
         """True if the view looks as it would after a start."""
 
     def save_position(self) -> None:
@@ -83,27 +83,27 @@ class PictureRecorder:
         """Take a picture of a view soon, because it shows another page or another state of the inbox."""
         if self._timer is not None:
             self._timer.stop()
-        self._take_soon(screen, tries=_MOST_TRIES)
+        self._schedule_picture(screen, tries=_MOST_TRIES)
 
-    def _take_soon(self, screen: View, tries: int) -> None:
-        def take() -> None:
+    def _schedule_picture(self, screen: View, tries: int) -> None:
+        def take_or_retry() -> None:
             # A notification, such as the greeting, may cover the screen for some seconds.
-            if not self._take() and tries > 1:
-                self._take_soon(screen, tries - 1)
+            if not self._take_picture() and tries > 1:
+                self._schedule_picture(screen, tries - 1)
 
-        self._timer = screen.set_timer(DELAY, take)
+        self._timer = screen.set_timer(DELAY, take_or_retry)
 
     def end(self) -> None:
         """Save the position in the view. Update or delete the picture if the next start will look different."""
         if (screen := self._start_view) is not None:
             screen.save_position()
-        if self._recorded != self._next_start() and not self._take():
+        if self._recorded != self._next_start() and not self._take_picture():
             self._picture.delete()
 
-    def _take(self) -> bool:
+    def _take_picture(self) -> bool:
         """Take a picture of the view. Return False if something covers the view or it is no first view."""
         screen = self._start_view
-        if screen is None or not screen.is_as_at_start or not (rows := rows_of(self._app.screen)):
+        if screen is None or not screen.is_in_start_state or not (rows := rows_of(self._app.screen)):
             return False
         screen.save_position()
         self._picture.save(rows)

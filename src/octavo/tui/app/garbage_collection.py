@@ -240,14 +240,14 @@ def trim() -> None:
 
 
 def _call(name: str, *arguments: int) -> None:
-    if found := _function(name):
+    if found := _c_function_address(name):
         from _ctypes import call_function
 
         call_function(found, arguments)
 
 
 @cache
-def _function(name: str) -> int:
+def _c_function_address(name: str) -> int:
     """Return the address of a function of the C library, or 0. `_ctypes` loads in 1 ms, `ctypes` in 3 ms."""
     try:
         from _ctypes import dlopen, dlsym

@@ -410,7 +410,9 @@ class Composer(Dialog[str | None]):
         if self.editing_folder is None:
             return
         self.save_now()
-        result = edit_text(self.app, self.text, self.editing_folder, keep=self._save_edited_text, note=self._file_note)
+        result = edit_text(
+            self.app, self.text, self.editing_folder, save_text=self._save_edited_text, note=self._file_note
+        )
         if isinstance(result, Edited):
             self.text_area.load_text(self._mentions.to_text(_normalize_lines(result.text)))
             self.text_area.move_cursor(self.text_area.document.end)
@@ -499,7 +501,7 @@ def open_composer(
         save_draft=dialog_draft.save,
         save_draft_now=dialog_draft.save_now,
         is_saved=dialog_draft.is_saved,
-        save_error=lambda: dialog_draft.save_problem,
+        save_error=lambda: dialog_draft.why_not_saved,
         verb=verb,
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",

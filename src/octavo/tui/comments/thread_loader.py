@@ -65,7 +65,8 @@ class ThreadLoader:
     """Loads the threads of an organization, source by source. `show` is called after new threads have arrived."""
 
     def __init__(self, view: View, show: Callable[[], None], update_status: Callable[[], None]) -> None:
-        """Create a loader. `update_status` is called instead of `show` if too few threads are new to rebuild a long list."""
+        """Create a loader. If a list is long and few threads are new, `update_status` is called instead of `show`,
+        because rebuilding a long list is slow."""
         self._view, self._show, self._update_status = view, show, update_status
         self._change_requests: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """Open change requests by status."""

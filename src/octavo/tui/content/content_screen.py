@@ -170,7 +170,7 @@ class SpaceList:
             self._open_space.show_space(wanted_route.space, wanted_route.page, wanted_route.part, remember=False)
 
 
-def _is_below_spaces(app: Shell, view: ContentScreen) -> bool:
+def _has_level_above(app: Shell, view: ContentScreen) -> bool:
     """Return True if there is a level above the focused pane: the spaces are the top level."""
     return view.focused is None or view.focused.id != "spaces"
 
@@ -208,7 +208,7 @@ CONTENT: Commands[ContentScreen] = Commands(
     "content",
     (
         Command("up", "escape", "Spaces", "Go up one level",
-                run=lambda _, view: view.go_up_or_back(), title_now=_up_label, is_available=_is_below_spaces),
+                run=lambda _, view: view.go_up_or_back(), title_now=_up_label, is_available=_has_level_above),
         Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",
@@ -316,7 +316,7 @@ class ContentScreen(View, CopiesWhenReady):
         self.open_space.history.save()
 
     @property
-    def is_as_at_start(self) -> bool:
+    def is_in_start_state(self) -> bool:
         """True if only the page is shown: without dialogs, notices, typed keys or source text."""
         is_covered = (
             any(notices.display for notices in self.query(Notices))

@@ -251,7 +251,7 @@ def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) ->
 
 
 def remember_space(app: Shell, organization: str, space: Space) -> None:
-    """Remember a space that was deleted on this computer."""
+    """Store on this computer that a space was deleted, so that the trash lists the space."""
     other_spaces = [each for each in _remembered_spaces(app) if each["id"] != space.id]
     entry = {"id": space.id, "title": space.title, "organization": organization, "at": short_texts.clock().isoformat()}
     app.session.state.set_fact("deleted spaces", [entry, *other_spaces][:MAX_REMEMBERED])

@@ -44,7 +44,7 @@ def _do_nothing() -> None:
 
 
 @dataclass(eq=False)
-class _Slot:
+class _ResponseSlot:
     """The operation of a slot, its response, and the callback that stops following it."""
 
     op: Operation[Any]
@@ -58,7 +58,7 @@ class Subscriptions:
 
     def __init__(self, owner: Widget, connection: Connection) -> None:
         self._owner, self._connection = owner, connection
-        self._slots: dict[str, _Slot] = {}
+        self._slots: dict[str, _ResponseSlot] = {}
         self._dependencies: tuple[LiveResponse, ...] = ()
         self._patient: set[str] = set()
         """Names of slots that load with low priority. Their responses do not count for the age of the data on screen."""
@@ -86,7 +86,7 @@ class Subscriptions:
         self._connection.subscriptions.add(self)
         # `watch` shows cached data before it returns, and `show` may follow another operation in this slot.
         live = self._connection.live
-        followed = self._slots[slot] = _Slot(op, live.watched_response(op))
+        followed = self._slots[slot] = _ResponseSlot(op, live.watched_response(op))
         leave = live.watch(op, partial(self._show, show), rank=rank, refetch=refetch, min_items=min_items)
         if self._slots.get(slot) is followed:
             followed.leave = leave

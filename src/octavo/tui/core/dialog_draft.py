@@ -35,7 +35,7 @@ class DialogDraft:
         return all(draft.key != self._key for draft in self._drafts.unsaved())
 
     @property
-    def save_problem(self) -> str:
+    def why_not_saved(self) -> str:
         """Reason why drafts cannot be saved, as a sentence. Empty if they can be saved."""
         if self._key in self._drafts.late_keys():
             return f"Could not save the draft: {self._drafts.unsaved_reason}. Octavo is retrying."

@@ -32,7 +32,7 @@ _LAYOUTS = (
     (False, True, 0),
 )
 """Layouts of the top bar, widest first. The first value is True if all tabs have names, the second is True if there are no
-gaps between tabs, and the third is the number of letters of the organization."""
+gaps between tabs, and the third is the number of letters in the title of the organization."""
 
 _ACCOUNT_LAYOUTS = ((True, False, 24), (True, False, 14), (True, False, 8))
 """Layouts of the top bar that include the account, in the format of `_LAYOUTS`. They are tried first."""
@@ -101,25 +101,27 @@ class TopBar(Widget):
             *((layout, with_account) for layout in _ACCOUNT_LAYOUTS),
             *((layout, right_parts) for layout in _LAYOUTS),
         )
-        for (is_named, is_tight, letters), candidates in layouts:
-            left = self._left_part(letters, is_named=is_named, is_tight=is_tight)
+        for (has_all_names, is_tight, title_length), candidates in layouts:
+            left = self._left_part(title_length, has_all_names=has_all_names, is_tight=is_tight)
             for right in candidates:
                 if (gap := width - left.cell_length - right.cell_length) > 0:
                     return left + Content(" " * gap) + right
         return left.truncate(width, ellipsis=True)
 
-    def _left_part(self, letters: int, *, is_named: bool, is_tight: bool) -> Content:
-        """Return the first `letters` letters of the organization, then the tabs. Without `is_named`, only the current
-        tab has a name."""
+    def _left_part(self, title_length: int, *, has_all_names: bool, is_tight: bool) -> Content:
+        """Return the title of the organization, shortened to `title_length` letters, and the tabs. Without
+        `has_all_names`, only the current tab has a name. With `is_tight`, there are no gaps between the tabs."""
         gap = Content("" if is_tight else " ")
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
         self._spans = []
-        name = Content.styled(f"{_shorten(title, letters)} ", "bold $foreground") if letters else Content("")
+        name = Content.styled(f"{_shorten(title, title_length)} ", "bold $foreground") if title_length else Content("")
         left = self._append_tab(left, Content.assemble(name, "▾"), "organization") + Content(" ")
         for key, view, name_of_view in VIEWS:
-            label = Content.assemble((key, "$primary"), f" {name_of_view}" if is_named or view == self._view else "")
-            if (count := self.shell.workspace.counts.get(view)) and is_named:
+            label = Content.assemble(
+                (key, "$primary"), f" {name_of_view}" if has_all_names or view == self._view else ""
+            )
+            if (count := self.shell.workspace.counts.get(view)) and has_all_names:
                 label = label + Content(f" {count}")
             label = Content.assemble(" " if view == self._view else gap, label, " ")
             if view == self._view:
@@ -231,7 +233,7 @@ class StatusBar(Widget):
         workspace = self.shell.workspace
         read_only = "read-only" if self.shell.has_session and self.shell.session.read_only else ""
         parts = [
-            (workspace.unsent.save_problem, "bold $error"),
+            (workspace.unsent.why_not_saved, "bold $error"),
             (facts, ""),
             (workspace.news.summary, "$primary"),
             (workspace.outbox_summary, "$warning"),

@@ -136,8 +136,8 @@ class NavigationHistory:
             self._behind.append(Step(current, is_opened))
         else:
             self._behind[-1] = Step(current, is_opened)
-        self._delete(self._ahead)
-        self._delete(self._behind[:-MAX_STOPS])
+        self._delete_steps(self._ahead)
+        self._delete_steps(self._behind[:-MAX_STOPS])
         self._limit_screens()
         while len(self._app.screen_stack) > 1 and self._app.screen.is_modal:
             self._app.pop_screen()
@@ -177,7 +177,7 @@ class NavigationHistory:
 
     def clear(self) -> None:
         """Delete the history."""
-        self._delete([*self._behind, *self._ahead])
+        self._delete_steps([*self._behind, *self._ahead])
 
     def _current_stop(self) -> Stop | None:
         """Return the current location. None while the view is not mounted."""
@@ -228,7 +228,7 @@ class NavigationHistory:
             self._app.pop_screen()
             stack = self._app.screen_stack
 
-    def _delete(self, steps: list[Step]) -> None:
+    def _delete_steps(self, steps: list[Step]) -> None:
         deleted = list(steps)
         self._behind = [each for each in self._behind if each not in deleted]
         self._ahead = [each for each in self._ahead if each not in deleted]

@@ -79,7 +79,7 @@ class UnsentTexts:
             self._app.background(self._session.drafts.save_again())
 
     @property
-    def save_problem(self) -> str:
+    def why_not_saved(self) -> str:
         """Number of drafts that could not be saved, and the reason. Empty if all drafts are saved."""
         unsaved = self._indexed[1]
         if self._session is None or not unsaved:

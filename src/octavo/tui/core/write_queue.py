@@ -265,7 +265,7 @@ class WriteQueue:
         app.say(undone.message if undone is not None else "Nothing to undo.")
         if undone is not None and undone.undone and not app.is_ending:
             entry = undone.undone[0]
-            self._go(_route_to_write(self._session().live, entry, self._view_of_entry.get(entry.id, "")))
+            self._go(_route_to_written_thread(self._session().live, entry, self._view_of_entry.get(entry.id, "")))
 
     async def _send_undo(self, undo: DirectUndo) -> None:
         outcome = await self._send_with_progress(undo.action, undo.send())
@@ -289,7 +289,7 @@ def show_progress(app: HostApp[Any], text: str) -> Iterator[None]:
         app.notices.close(number)
 
 
-def _route_to_write(live: Live, entry: OutboxEntry, view: str) -> ToThread:
+def _route_to_written_thread(live: Live, entry: OutboxEntry, view: str) -> ToThread:
     """Return the route to the comment or thread that an outbox entry has changed."""
     at, thread_id = entry.at, entry.facts.thread
     thread = live.peek(comments.Get(at=at, comment_id=thread_id, format="markdown")).value if thread_id else None

@@ -75,14 +75,14 @@ class PageEdit:
                 named = [await self._target_title(draft.key) for draft in drafts]
             self._offer(drafts, named)
         else:
-            await self._open_new()
+            await self._start_new_edit()
 
     async def open_changed(self, change: Callable[[str], str]) -> None:
         """Open the page in the editor after `change` was applied to its text."""
         if self.change_request is not None:
             await self._open_current(TargetRequest(self.space, change_request=self.change_request), change)
 
-    async def _open_new(self) -> None:
+    async def _start_new_edit(self) -> None:
         if self.change_request is not None:
             await self._open_current(TargetRequest(self.space, change_request=self.change_request))
         else:
@@ -115,7 +115,7 @@ class PageEdit:
                 Choice(partial(self._discard, draft), "Discard the draft", "you cannot undo this", group=group),
             ]
         note = "the draft will be kept" if len(drafts) == 1 else "the drafts will be kept"
-        choices.append(Choice(self._open_new, "Start a new edit", f"from the current page ({note})", group="Or"))
+        choices.append(Choice(self._start_new_edit, "Start a new edit", f"from the current page ({note})", group="Or"))
 
         def on_chosen(act: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
             if act is not None:
@@ -207,13 +207,15 @@ class PageEdit:
         line = await asyncio.to_thread(block_line, text.text, self.block) if self.block is not None else 1
         draft = DialogDraft(self.app, key.text)
 
-        def keep(written: str) -> str:
-            written = restore_line_endings(text.text, written)
-            return save_error(draft.save_now, written) if written.strip() and written != text.text else ""
+        def save_text(new_text: str) -> str:
+            new_text = restore_line_endings(text.text, new_text)
+            return save_error(draft.save_now, new_text) if new_text.strip() and new_text != text.text else ""
 
         name = key.file_name(self.app.session)
         note = FileNote(self.title, key.text, self.app.session.state.namespace)
-        result = edit_text(self.app, text.text, editor_folder(self.app), name=name, keep=keep, note=note, line=line)
+        result = edit_text(
+            self.app, text.text, editor_folder(self.app), name=name, save_text=save_text, note=note, line=line
+        )
         if isinstance(result, NotEdited):
             self.app.say(result.message, tone="care", seconds=10.0)
             self.on_end(None)

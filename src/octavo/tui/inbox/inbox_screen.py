@@ -470,7 +470,7 @@ class InboxScreen(ListView[InboxRow]):
         return comment is not None
 
     @property
-    def is_as_at_start(self) -> bool:
+    def is_in_start_state(self) -> bool:
         """True if the screen looks as it does after the start of Octavo."""
         is_changed = any(notices.display for notices in self.query(Notices)) or self.rows.has_filter
         return self.sections.current == "all" and not (is_changed or self.narrowing.filters or self.preview.has_focus)

@@ -161,8 +161,8 @@ class DiffContents(Contents):
         return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
 
     def units_to_build(self) -> tuple[DiffUnits, int]:
-        """Return the changes to show, and the number of characters of the page. The units of the changes may not be
-        built yet."""
+        """Return the diff to show, and the number of characters of the page. Some units of the diff may not be built
+        yet."""
         layout = self.built_layout = self.current_layout
         if self.compared is None:
             return DiffUnits(), 0
@@ -170,7 +170,8 @@ class DiffContents(Contents):
             return self.source_changes, self.size
         if layout == "new" or layout == "old":
             return build_side(self.compared, layout, self.threads, self.title), self.size
-        context_size = deepcopy(self.context_size)  # The thread reads a copy.
+        # A copy, because the background thread reads it while the user may change the original.
+        context_size = deepcopy(self.context_size)
         is_split = layout == "sides"
         wanted = build_diff(
             self.compared.diff,

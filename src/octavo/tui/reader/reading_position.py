@@ -210,7 +210,8 @@ def scrolled_top(
 
 
 def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingPosition | None:
-    """Return the reading position of a top, by its block, in lines of `width` cells. None if there are no lines."""
+    """Return the reading position for `top`, the position of the first visible line. The reading position names the
+    block of the line. The lines are `width` cells wide. None if there are no lines."""
     if not len(lines) or not width:
         return None
     unit, line = position_after(lines, top, 0)
@@ -222,8 +223,8 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, unit_index: int, width: int) -> LinePosition:
-    """Return the top that shows a reading position in lines of `width` cells. The block of the position is in
-    `unit_index`."""
+    """Return the position of the first visible line that shows a reading position. The block of the reading position is
+    in the unit `unit_index`. The lines are `width` cells wide."""
     found = (first for first, _, block in block_ranges(lines.lines(unit_index)) if block.key == position.top)
     first = next(found, -1) if position.top else -1
     is_same = position.width == width

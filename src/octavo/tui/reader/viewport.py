@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from octavo.tui.reader.reading_position import ReadingPosition
 
 WORK_SECONDS = 0.004
-"""Seconds of a search or a copy at a time, between keys."""
+"""Maximum seconds that a search or a copy runs before other events are handled."""
 WORK_SECONDS_SCROLLING = 0.0015
-"""Seconds of a search or a copy at a time, within `SCROLLING` seconds after scrolling."""
+"""The same maximum within `SCROLLING` seconds after scrolling."""
 WORK_INTERVAL = 0.01
 """Seconds until the search or the copy continues."""
 SCROLLING = 0.15
 Missing = list[tuple[AsyncCache[Any, Any], Any]]
 """Missing deferred content: each cache with the key to load."""
 FEW_LINES = 300
-"""Pages with fewer lines are laid out without the thread."""
+"""Pages with fewer lines are laid out without the background thread."""
 
 
 def _no_lines() -> VirtualLines[Any]:
@@ -83,7 +83,7 @@ class PanePart:
         """React to scrolling down or up."""
 
     def work(self, seconds: float) -> None:
-        """Continue long work for a number of seconds."""
+        """Continue a search or a copy for a number of seconds."""
 
 
 def explain(widget: Widget, sentence: str) -> None:
@@ -162,7 +162,7 @@ class Viewport:
 
     def lay_out_again(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
         """Lay out all units again, and keep the scroll position: at the block of `anchor`, otherwise at the current
-        top. `laid` has the units that a thread laid out."""
+        top. `laid` has the units that the background thread laid out."""
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
@@ -340,7 +340,7 @@ class BackgroundLayout:
         return self._prepared
 
     def lines(self, laid: LaidUnits | None) -> VirtualLines[Any]:
-        """Return the lines of the pane's contents. `laid` has the units that a thread laid out."""
+        """Return the lines of the pane's contents. `laid` has the units that the background thread laid out."""
         contents, prepared, self._prepared = self.viewport.contents, self._prepared, None
         layout = contents.layout_for(self.viewport.layout_width, self.viewport.folds)
         if prepared is not None and prepared.key == layout.key:

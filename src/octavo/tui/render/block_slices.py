@@ -192,7 +192,8 @@ def _split_cells(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices that each contain one slice of every tab, because only one tab is visible."""
+    """Yield slices of a block with tabs: the first has the first slice of each tab, the second has the second, and so
+    on. Only the slices of the selected tab are visible."""
     empty_tabs = [tab._replace(children=()) for tab in block.children]
     for pieces in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
         tabs = [piece or empty for piece, empty in zip(pieces, empty_tabs, strict=True)]
@@ -277,8 +278,8 @@ def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
-    """Yield inline text in parts that cost about `limit`. Each part ends at a space, or inside a word without
-    spaces."""
+    """Yield inline text in parts that cost about `limit` to lay out. Each part ends at a space. A very long word is
+    split."""
     row: list[Run] = []
     room = int(limit)
     for run in runs:

@@ -34,11 +34,14 @@ _COLUMN_LIMITS = (
     *((12, 32, 16, 1), (12, 32, 16, 2), (8, 32, 16, 1), (8, 32, 16, 2)),
     *((12, 24, 16, 1), (8, 24, 16, 1), (12, 18, 16, 1), (8, 14, 16, 1)),
 )
-"""Limits to try in turn, until the columns fit: the width up to which a column stays whole, the most cells for the
-longest word, the most cells for prose, and the index of the measure of `_longest_words` to use.
+"""Limits that are tried in turn until the columns fit. Each has four numbers:
 
-With index 2 addresses do not count as words. The limits that keep all other words whole are only for tables with words
-longer than `_LONG_LABEL`.
+- the width up to which a column does not shrink;
+- the width up to which the longest word of a column stays whole;
+- the width to which a column may shrink if all its words are shorter;
+- the index of the longest word in the result of `_longest_words`: 1 to count addresses as words, 2 to leave them out.
+
+The limit with `_ANY_LENGTH` and 2 is only for tables with words longer than `_LONG_LABEL`.
 """
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
 """Pattern as text: it is compiled for the first table, which takes a millisecond."""
@@ -130,9 +133,10 @@ def fit_columns(
 def _widths_around_words(
     rows: list[list[list[Piece]]], widths: list[int], broken: dict[int, int], available_width: int
 ) -> list[int]:
-    """Return the smallest widths in which no cell takes more lines than in `widths`, while breaking fewer words.
+    """Return column widths that break fewer words than `widths`. They are as small as possible, but no cell takes more
+    lines than with `widths`.
 
-    `broken` has the columns whose longest word is broken, with the width of that word. A word stays whole if the other
+    `broken` maps each column whose longest word is broken to the width of that word. A word stays whole if the other
     columns can spare the cells for it. Otherwise it is broken into parts of equal length.
     """
     lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]

@@ -102,7 +102,7 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
         return []
     chosen = context.folds.chosen_tab(block)
     cut = slice_bounds(block)
-    body = context.flow_in(block.children[chosen], width, is_open=True)
+    body = context.flow_children(block.children[chosen], width, is_open=True)
     body += [rule(width, styles)] if cut is None or cut.is_last else []
     if cut is not None and not cut.is_first:
         return body
@@ -229,7 +229,7 @@ def render_expandable(context: LayoutContext, block: Block, width: int) -> list[
     styles, glyphs = context.styles, context.styles.glyphs
     is_open = context.folds.is_open(block)
     rail = [Piece(glyphs.down + " ", styles.line, None, True)]
-    body = indent(context.flow_in(block, width - 2, is_open=True), rail, rail) if is_open else []
+    body = indent(context.flow_children(block, width - 2, is_open=True), rail, rail) if is_open else []
     if (cut := slice_bounds(block)) is not None and not cut.is_first:
         return body
     spot = Clickable("fold", block.key)
@@ -248,7 +248,7 @@ def render_updates(context: LayoutContext, block: Block, width: int) -> list[Lin
     for index, update in enumerate(block.children, cut.start if cut is not None else 0):
         update_cut = slice_bounds(update)
         if update_cut is not None and not update_cut.is_first:
-            out += context.flow_in(update, width, is_open=True)
+            out += context.flow_children(update, width, is_open=True)
             continue
         if index:
             out.append(Line([]))

@@ -183,7 +183,7 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
         return render_bar(context, [*left, *kept], [], width)
     rail = [Piece(styles.glyphs.rail + " ", styles.muted, None, True)]
     head = [Line(part) for part in wrap([Piece("reusable content: ", styles.muted, None, True), *kept], width - 2)]
-    body = context.flow_in(block, width - 2, is_open=True)
+    body = context.flow_children(block, width - 2, is_open=True)
     return indent([*head, *body] if has_start(block) else body, rail, rail)
 
 
@@ -191,7 +191,7 @@ def render_integration(context: LayoutContext, block: Block, width: int) -> list
     """Render a block of an integration: its name and its arguments."""
     styles, name = context.styles, str(block.attrs.get("name") or "integration")
     if not has_start(block) and not block.text:
-        return context.flow_in(block, width)
+        return context.flow_children(block, width)
     left = [Piece(f"{styles.glyphs.diamond} ", styles.muted, None, True), Piece(name, styles.strong)]
     arguments = dict(block.attrs.get("arguments") or {})
     url = next((str(value) for key, value in arguments.items() if key in ("url", "src", "href")), "")
@@ -217,7 +217,7 @@ def render_unknown(context: LayoutContext, block: Block, width: int) -> list[Lin
     if block.text:
         rows += [Line(part) for row in block.text.split("\n") for part in wrap([Piece(row, styles.text)], width - 4)]
     rows += context.text_lines(block.runs, width - 4) if block.runs else []
-    rows += context.flow_in(block, width - 4)
+    rows += context.flow_children(block, width - 4)
     title, rows = fit_title([Piece(name, styles.strong)], rows, width)
     return box(
         rows,

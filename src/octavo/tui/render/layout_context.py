@@ -204,7 +204,7 @@ class LayoutContext:
         self.spare = spare
         return out
 
-    def flow_in(self, block: Block, width: int, *, is_open: bool = False) -> list[Line]:
+    def flow_children(self, block: Block, width: int, *, is_open: bool = False) -> list[Line]:
         """Render the children of a block or slice, one below the other."""
         cut = slice_bounds(block)
         return self.flow(block.children, width, above=cut.previous if cut is not None else None, is_open=is_open)

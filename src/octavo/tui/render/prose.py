@@ -154,7 +154,7 @@ def is_loose(block: Block) -> bool:
 def render_quote(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a quote with a bar at the left."""
     bar = [Piece(context.styles.glyphs.down + " ", context.styles.muted, None, True)]
-    return indent(context.flow_in(block, width - 2, is_open=True), bar, bar)
+    return indent(context.flow_children(block, width - 2, is_open=True), bar, bar)
 
 
 def render_divider(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -188,7 +188,7 @@ def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[L
     for number, note in enumerate(block.children, 1 + (cut.start if cut is not None else 0)):
         label = str(note.attrs.get("label") or number)
         mark = f"[{label}] " if styles.ascii or not label.isdigit() else superscript(label) + " "
-        body = context.flow_in(note, width - len(mark)) or [Line([])]
+        body = context.flow_children(note, width - len(mark)) or [Line([])]
         if has_start(note) and _starts_right_to_left(note):
             body[0].pieces.append(Piece(f" {mark[:-1]}", styles.accent, None, True))
             out += [Line([*pad(line.pieces, width, PLAIN, "right")], line.block) for line in body]
@@ -209,7 +209,7 @@ def render_conflict_block(context: LayoutContext, block: Block, width: int) -> l
             name_lines = wrap([Piece(name, styles.error, None, True)], width - 5)
             dashes = [Piece(f"{glyphs.across * 2} ", styles.error, None, True)]
             out += indent(map(Line, name_lines), dashes, [Piece("   ", PLAIN, None, True)])
-        out += context.flow_in(side, width - 2)
+        out += context.flow_children(side, width - 2)
     return indent(out, bar, bar)
 
 

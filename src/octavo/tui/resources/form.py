@@ -339,7 +339,7 @@ class FormDialog(Dialog[None]):
             shell.settings.state_folder / "editing",
             name="form",
             suffix=".yaml",
-            keep=lambda text: save_error(state.editor_draft.save_now, text),
+            save_text=lambda text: save_error(state.editor_draft.save_now, text),
             note=note,
             line=state.yaml_error_line,
         )

@@ -17,7 +17,7 @@ from octavo.api.errors import NotFound
 from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef
-from octavo.api.wire import location
+from octavo.api.wire import url_path
 from octavo.data.live import Snapshot
 from octavo.tui.core.item_info import show_info
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, ListView, Preview
@@ -564,16 +564,16 @@ def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any)
 
     Sibling lists can depend on each other: a new role changes the number of members who can merge.
     """
-    siblings, previous = location(op).rpartition("/")[0], view.snapshot.value
+    siblings, previous = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None
-        or siblings == location(op).removesuffix(SPECS[type(op)].path)
+        or siblings == url_path(op).removesuffix(SPECS[type(op)].path)
         or previous is None
         or current == previous
     ):
         return
     for resource, other in list(view.counts):
-        if other != op and location(other).rpartition("/")[0] == siblings:
+        if other != op and url_path(other).rpartition("/")[0] == siblings:
             del view.counts[resource, other]
 
 

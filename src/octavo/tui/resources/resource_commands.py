@@ -202,7 +202,7 @@ def _create(app: Shell, target: CreateTarget) -> None:
     resource_forms.open_create_form(app, target.resource, target.arguments, target.on_created)
 
 
-def _why_not_created(app: Shell, target: CreateTarget) -> str | None:
+def _why_not_create(app: Shell, target: CreateTarget) -> str | None:
     resource = target.resource
     if resource.is_single and target.row is not None:
         return f"The {resource.singular} already exists. Press e to edit it."
@@ -225,7 +225,7 @@ def _may_create_in_some(app: Shell, target: CreateTarget) -> bool:
     return False
 
 
-def _why_no_command(app: Shell, target: CreateTarget) -> str | None:
+def _why_not_run_command(app: Shell, target: CreateTarget) -> str | None:
     command = target.resource.command
     return None if command is None else _why_unavailable(app, command.operation, target.parent)
 
@@ -319,9 +319,9 @@ def _copy(app: Shell, selection: Selection) -> None:
 CREATE_COMMANDS: Commands[CreateTarget] = Commands(
     "resource",
     (
-        Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=_why_not_created, writes=True,
+        Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=_why_not_create, writes=True,
                 title_now=lambda _, target: target.resource.create_label if target.resource.create or target.resource.add_item else None),
-        Command("ask", "t", "Test", "Test a link on the site, or search the site", run=_run_command, why_not=_why_no_command,
+        Command("ask", "t", "Test", "Test a link on the site, or search the site", run=_run_command, why_not=_why_not_run_command,
                 is_available=lambda _, target: target.resource.command is not None,
                 title_now=lambda _, target: None if target.resource.command is None else target.resource.command.name),
     ),

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.operation import SPECS, Listing, Model, Operation
 from octavo.api.paging import read_pages
-from octavo.api.wire import location
+from octavo.api.wire import url_path
 from octavo.data.availability import Send
 from octavo.data.live import Live
 from octavo.data.writes.direct import SendResult, send_direct, send_plain
@@ -305,7 +305,7 @@ def _permitted_places(app: Shell, resource: Resource[Any], arguments: Arguments)
 
 
 def _place_path(resource: Resource[Any], arguments: Arguments) -> str:
-    return location(resource.list_operation(arguments))
+    return url_path(resource.list_operation(arguments))
 
 
 async def _find_item(live: Live, resource: Resource[Any], arguments: Arguments, key: str) -> Any | None:

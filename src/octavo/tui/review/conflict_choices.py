@@ -95,14 +95,14 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
     # Blank lines around the text belong to the page, and editors add a final newline.
     initial = (draft.text or conflict.text(before or MergeChoice("words")) or "").strip("\n")
 
-    def keep(written: str) -> str:
-        new_text = written.strip("\r\n")
+    def save_text(edited_text: str) -> str:
+        new_text = edited_text.strip("\r\n")
         return save_error(draft.save_now, new_text) if new_text != initial else ""
 
     note = FileNote("Conflict resolution", draft.key, app.session.state.namespace)
-    result = edit_text(app, f"{initial}\n", editor_folder(app), name="conflict", keep=keep, note=note)
+    result = edit_text(app, f"{initial}\n", editor_folder(app), name="conflict", save_text=save_text, note=note)
     if isinstance(result, NotEdited):
-        suffix = _keep_failed_edit(result, keep)
+        suffix = _keep_failed_edit(result, save_text)
         cause = result.sentence if suffix else result.message
         app.say(f"{cause} The conflict is not resolved yet.{suffix}", tone="care", seconds=10.0)
         return False
@@ -119,11 +119,11 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
     return True
 
 
-def _keep_failed_edit(result: NotEdited, keep: Callable[[str], str]) -> str:
+def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
     """Keep the text that a failed editor left in its file, and return a sentence with the key that continues. Empty if
     the text cannot be read or stored."""
     content = read_back(result.kept) if result.kept is not None else result
-    if isinstance(content, NotEdited) or keep(content.text):
+    if isinstance(content, NotEdited) or save_text(content.text):
         return ""  # The text is only in the file.
     if result.kept is not None:
         delete_file(result.kept)

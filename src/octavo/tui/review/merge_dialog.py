@@ -157,7 +157,7 @@ class QueuedMerge:
         return f"#{self.change_request.number} in {self.space}"
 
     def fact(self, mark: Mark, text: str) -> Fact:
-        """Return the row of the change request in the dialog. The row ends with `text`."""
+        """Return the row of the change request in the dialog: `mark`, the number, and a line that ends with `text`."""
         return Fact(mark, f"#{self.change_request.number}", f"{self.space} · {self.change_request.title} · {text}")
 
 

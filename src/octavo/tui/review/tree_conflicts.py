@@ -99,7 +99,7 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
 def find_tree_conflicts(triple: RevisionTriple, now: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
     """Return the tree conflicts of a change request with the page tree `now`, and the conflicting fields by page ID."""
     page_ids = pages_to_read(triple, None)
-    # The texts are not needed: text conflicts have conflict markers.
+    # No texts, because only conflicts in the page tree are wanted. Text conflicts are found by their conflict markers.
     predicted = predict_merge(triple, dict.fromkeys(page_ids, ("", "", ""))).conflicts
     deletions = {each.id for each in predicted if each.kind == "deleted"}
     fields: dict[str, Fields] = {}

@@ -156,7 +156,7 @@ def edit_text(
     folder: Path,
     *,
     name: str = "comment",
-    keep: Callable[[str], str] | None = None,
+    save_text: Callable[[str], str] | None = None,
     note: FileNote | None = None,
     line: int = 1,
     suffix: str = ".md",
@@ -167,16 +167,20 @@ def edit_text(
     `folder` gets the mode 0700. The editor opens the file at `line` if it supports that. Editors choose the syntax by
     `suffix`. The other parameters are those of `run_editor`.
     """
-    run = partial(run_editor, text, folder, os.environ, name=name, keep=keep, note=note, line=line, suffix=suffix)
+    run = partial(
+        run_editor, text, folder, os.environ, name=name, save_text=save_text, note=note, line=line, suffix=suffix
+    )
     return _suspended(app, lambda command: run(command=command))
 
 
-def reopen_file(app: App[Any], path: Path, keep: Callable[[str], str]) -> Edited | NotEdited:
+def reopen_file(app: App[Any], path: Path, save_text: Callable[[str], str]) -> Edited | NotEdited:
     """Open a file that was kept after an earlier edit, as `edit_text` does."""
 
     def run(command: Sequence[str]) -> Edited | NotEdited:
         program = list(command) or _editor(os.environ)
-        return program if isinstance(program, NotEdited) else _run([*program, str(path)], path, os.environ, None, keep)
+        if isinstance(program, NotEdited):
+            return program
+        return _run([*program, str(path)], path, os.environ, None, save_text)
 
     return _suspended(app, run)
 
@@ -214,7 +218,7 @@ def run_editor(
     *,
     command: Sequence[str] = (),
     name: str = "comment",
-    keep: Callable[[str], str] | None = None,
+    save_text: Callable[[str], str] | None = None,
     note: FileNote | None = None,
     line: int = 1,
     suffix: str = ".md",
@@ -222,9 +226,9 @@ def run_editor(
     """Run an editor on a new private file with `text`, and return the saved text.
 
     The editor is `command`, else the editor of `environment`. The file name begins with `name`. If anything fails, the
-    file is kept with `note`. `keep` saves the text before the file is deleted, and returns why it could not, as a
-    sentence, or an empty string. With `keep`, the result has the line ends and the byte order mark of `text`. Without
-    `keep`, its lines end with \\n, and the last line has no end.
+    file is kept with `note`. `save_text` saves the text before the file is deleted, and returns why it could not, as a
+    sentence, or an empty string. With `save_text`, the result has the line ends and the byte order mark of `text`.
+    Without `save_text`, its lines end with \\n, and the last line has no end.
     """
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
@@ -235,8 +239,8 @@ def run_editor(
         path = write_file(text, folder, name, suffix, note and replace(note, process=os.getpid()))
     except OSError as error:
         return NotEdited(f"Could not create a file in {folder}: {error.strerror}.")
-    result = _run(at_line(program, str(path), line), path, environment, text, keep)
-    if isinstance(result, NotEdited) or keep is not None:
+    result = _run(at_line(program, str(path), line), path, environment, text, save_text)
+    if isinstance(result, NotEdited) or save_text is not None:
         return result
     return Edited(result.text.replace("\r\n", "\n").removesuffix("\n"))
 
@@ -246,7 +250,7 @@ def _run(
     path: Path,
     environment: Mapping[str, str],
     before: str | None,
-    keep: Callable[[str], str] | None,
+    save_text: Callable[[str], str] | None,
 ) -> Edited | NotEdited:
     """Run an editor on a file. `before` is the text in the file. None if the text is saved nowhere else."""
     start, text = time.monotonic(), before if before is not None else _text_of(path)
@@ -268,7 +272,7 @@ def _run(
             delete_file(path)
             return NotEdited(f"{sentence}. Nothing was changed.")
         result = NotEdited(f"{sentence}.", path if _is_regular(path) else None)
-    elif isinstance(result, Edited) and keep is not None and (why := keep(result.text)):
+    elif isinstance(result, Edited) and save_text is not None and (why := save_text(result.text)):
         result = NotEdited(why, path)
     if isinstance(result, Edited):
         delete_file(path)

@@ -234,7 +234,9 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             self._show_state()
 
     @property
-    def _is_being_read(self) -> bool:
+    def _is_key_delayed(self) -> bool:
+        """True for `READ_SECONDS` after the text of the dialog changed. The key does not confirm then, so that you read
+        the text first."""
         if self._content_time is None or self._word:
             return False
         return 0 <= (short_texts.clock() - self._content_time).total_seconds() < READ_SECONDS
@@ -286,7 +288,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             return None
         if self._blocked:
             return self._blocked
-        if self._is_being_read:
+        if self._is_key_delayed:
             return "The checks just finished loading. Read them, then press y."
         if self._field is not None and self._field.required_error and not self.text:
             return self._field.required_error
@@ -312,7 +314,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         button.is_dimmed = self.why_not_confirmed() is not None
         longest = max((field.lines for field in self._fields.values()), default=0)
         key = "y" if not longest else "ctrl+s" if longest > 1 else "enter"
-        button.key = "" if self._word or self._blocked or self._is_being_read else key
+        button.key = "" if self._word or self._blocked or self._is_key_delayed else key
         initial_texts = {name: each.value.strip() for name, each in self._fields.items() if each.save_draft is not None}
         has_changed_draft = any(
             self._field_text(name) not in ("", initial_text) for name, initial_text in initial_texts.items()

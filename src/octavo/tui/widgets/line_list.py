@@ -295,7 +295,8 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         self._refresh_items(self.cursor)
 
     def _nearest_stop(self, index: int, step: int) -> int:
-        """Return the nearest index from `index` on where the cursor can be, searching backward last."""
+        """Return the first index where the cursor can be, from `index` in the direction of `step`. If there is none,
+        search in the other direction. Return `index` if the cursor can be nowhere."""
         count = len(self.keys)
         index = max(0, min(index, count - 1))
         for direction in (step, -step):
