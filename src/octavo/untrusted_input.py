@@ -82,10 +82,10 @@ def _children(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file. Raises OSError if the file cannot be opened, ValueError if it is invalid."""
-    return parse_toml(toml_text(path))
+    return parse_toml(read_toml_text(path))
 
 
-def toml_text(path: Path) -> str:
+def read_toml_text(path: Path) -> str:
     """Return the text of a TOML file. Raises OSError if the file cannot be opened, ValueError if it is not text."""
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size > MAX_TOML_SIZE:

@@ -102,9 +102,9 @@ def test_operations_describe_their_responses() -> None:
     for route in ROUTES:
         responses = description_of(route)["responses"]
         assert str(route.spec.success) in responses, route.key
-        assert ("content" in responses[str(route.spec.success)]) is (route.spec.answer not in (None, type(None))), (
-            route.key
-        )
+        assert ("content" in responses[str(route.spec.success)]) is (
+            route.spec.response_type not in (None, type(None))
+        ), route.key
         assert {"401", "503"} <= responses.keys(), route.key
         assert ("404" in responses) >= ("{" in route.path), route.key
         assert "500" not in responses, route.key

@@ -37,7 +37,7 @@ def read_as(kind: Any, value: Any) -> Any:
 @cache
 def response_types() -> dict[str, TypeAdapter[Any]]:
     """Return the model of each operation's response by name, without free-form JSON."""
-    kinds = {str(spec.answer): spec.answer for spec in load().values()}
+    kinds = {str(spec.response_type): spec.response_type for spec in load().values()}
     return {name: TypeAdapter(kind) for name, kind in kinds.items() if kind not in (None, type(None), SafeJson)}
 
 

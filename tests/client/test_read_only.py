@@ -11,7 +11,7 @@ from octavo.api import organizations, search
 from octavo.api.errors import Forbidden, NotFound, Outcome, ReadOnly
 from octavo.api.operation import Listing, load
 from octavo.api.places import OrganizationRef, SiteRef
-from octavo.api.wire import build_operation, routes
+from octavo.api.wire import operation_for_route, routes
 from octavo.client.carrier import RawRequest
 from octavo.client.client import Client, outgoing_json
 from octavo.client.in_process import Application
@@ -53,7 +53,7 @@ async def test_read_only_client_sends_no_write() -> None:
             await client.raw(RawRequest(sent, sent.target, is_read=False))
     assert methods == []
     me = next(route for spec in load().values() for route in routes(spec) if spec.name == "users.Me")
-    assert (await client(build_operation(me, {}))).id == "ada"
+    assert (await client(operation_for_route(me, {}))).id == "ada"
     assert methods == ["GET"]
     words = search.InSite(at=SiteRef(organization_id="acme", site_id="none"), query="tide", scope=search.All())
     with pytest.raises(NotFound):

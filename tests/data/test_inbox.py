@@ -27,7 +27,7 @@ from octavo.data.inbox import (
     MessageFacts,
     ReasonCache,
     ThreadRef,
-    Unknown,
+    UnknownCounts,
     WriteRef,
     inbox_of,
     matches,
@@ -409,7 +409,7 @@ def test_unread_lists_make_no_rows_and_are_counted() -> None:
     )
     inbox = inbox_of(unread)
     assert inbox.rows == ()
-    assert inbox.unknown == Unknown(reviews=1, requested=1, places=2, replies=1)
+    assert inbox.unknown == UnknownCounts(reviews=1, requested=1, places=2, replies=1)
     assert inbox.unknown.summary == (
         "not loaded yet: reviews of 1 change request, reviewers of 1 change request, threads in 2 locations, "
         "replies in 1 thread"

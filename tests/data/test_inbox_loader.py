@@ -17,7 +17,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data import inbox_loader, inbox_plan, sync_queue
 from octavo.data.comment_text import mention_suffix
 from octavo.data.drafts import Drafts
-from octavo.data.inbox import Inbox, InboxFacts, MessageFacts, ReasonCache, ThreadRef, Unknown, inbox_of
+from octavo.data.inbox import Inbox, InboxFacts, MessageFacts, ReasonCache, ThreadRef, UnknownCounts, inbox_of
 from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
 from octavo.data.inbox_plan import OWNER, url_of
 from octavo.data.inbox_responses import InboxResponses
@@ -325,7 +325,7 @@ async def test_one_failing_response_blocks_no_other(
     platform.refuse_next(comments.List, 500, "The harbour master says no.", times=4)
     view = await follow(inbox)
     assert [each.label for each in view.now.failed] == ["threads"]
-    assert view.now.unknown == Unknown(places=1)
+    assert view.now.unknown == UnknownCounts(places=1)
 
 
 async def test_offline_requests_are_repeated_after_the_first_response(

@@ -18,7 +18,7 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.data.writes.change_request_writes import merge
-from octavo.data.writes.direct import send_plain
+from octavo.data.writes.direct import send_unchecked
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
 from tests.data.sends import RequestGate, refuse_to_save
@@ -316,7 +316,7 @@ async def test_unknown_outcome_names_the_action_and_warns_once(
 
         live.send = lose_response  # type: ignore[assignment]  # loses the response of one operation
     if write == "plain":
-        sent = await send_plain(live, op, "Could not duplicate Handbook")
+        sent = await send_unchecked(live, op, "Could not duplicate Handbook")
         assert (sent.kind, sent.message) == ("unknown", f"Could not duplicate Handbook: {cause} {WARNING}")
     else:
         sent = await merge(live, at, seen)

@@ -7,7 +7,7 @@ import pytest
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
-from octavo.data.writes.direct import send_plain
+from octavo.data.writes.direct import send_unchecked
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from octavo.server.handlers.comments import Threads
@@ -319,7 +319,7 @@ async def test_quitting_sends_a_write_that_waits_for_an_earlier_write(stage: Sta
         run.gate.shut(comments.Update)
         done: list[object] = []
         resolve = comments.Update(at=at, comment_id=thread.id, resolved=True)
-        sending = send_plain(run.app.session.live, resolve, "Could not resolve the thread")
+        sending = send_unchecked(run.app.session.live, resolve, "Could not resolve the thread")
         run.app.writes.send("resolve the thread", sending, on_success=done.append, is_visible=True)
         words = comments.Create(at=at, body=Markdown(markdown="On my way out"))
         run.app.writes.queue(NewWrite(words, "comment"), message="Comment added.")

@@ -23,7 +23,7 @@ from schemathesis.specs.openapi import checks
 
 from octavo.api.openapi_document import document
 from octavo.api.operation import load
-from octavo.api.wire import Route, build_operation, encode, routes
+from octavo.api.wire import Route, encode, operation_for_route, routes
 from octavo.server.app import Platform
 from octavo.server.store import Store
 from octavo.server.world import World
@@ -56,7 +56,7 @@ class FilledWorld:
         loop = asyncio.new_event_loop()
 
         def ask(route: Route, values: dict[str, Any]) -> tuple[int, Any]:
-            request = encode(build_operation(route, values))
+            request = encode(operation_for_route(route, values))
             answer = loop.run_until_complete(asking.http(request.method, request.url, json=request.body))
             return answer.status_code, answer.json() if answer.content else None
 

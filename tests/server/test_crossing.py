@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from octavo.api.operation import load
-from octavo.api.wire import Route, build_operation, routes
+from octavo.api.wire import Route, operation_for_route, routes
 from octavo.server.dispatch import run_operation
 from octavo.server.handlers import uploads
 from octavo.server.store import Json, MissingResource, Store
@@ -68,7 +68,7 @@ class TwoOrganizations:
     def ask(self, route: Route, values: Json) -> tuple[int, Any]:
         """Send a request as ada. Return the status and the body."""
         try:
-            said = run_operation(build_operation(route, values), self.world)
+            said = run_operation(operation_for_route(route, values), self.world)
         except (Refusal, MissingResource) as refusal:
             return getattr(refusal, "status", 404), str(refusal)
         return route.spec.success, said.early_response if isinstance(said, BackgroundWork) else said

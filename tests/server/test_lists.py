@@ -16,7 +16,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Listing, load
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.spaces import Space
-from octavo.api.wire import Route, build_operation, encode, query_fields, routes
+from octavo.api.wire import Route, encode, operation_for_route, query_fields, routes
 from octavo.server.app import Platform
 from octavo.server.handlers import revisions
 from octavo.server.store import Json
@@ -108,7 +108,7 @@ class FilledLists:
         return answer
 
     def ask(self, route: Route, values: Json) -> tuple[int, Any]:
-        request = encode(build_operation(route, values))
+        request = encode(operation_for_route(route, values))
         return self.send(request.method, request.url, json=request.body)
 
     def put(self, url: str, content: bytes) -> None:
@@ -127,7 +127,7 @@ class FilledLists:
 
     def url(self, key: str, **cut: str) -> tuple[str, str, Json | None]:
         """Return the URL of a page of a list, with a limit that operations do not allow."""
-        request = encode(build_operation(ROUTES[key], {**self.walk.at(key), **self.walk.other_values(key)}))
+        request = encode(operation_for_route(ROUTES[key], {**self.walk.at(key), **self.walk.other_values(key)}))
         if request.body is not None and not query_fields(ROUTES[key].spec):
             return request.method, request.url, {**request.body, **cut}
         return request.method, request.url + ("&" if "?" in request.url else "?") + urlencode(cut), request.body

@@ -90,10 +90,10 @@ def test_every_operation_has_a_handler(platform: Platform) -> None:
     for op, spec in load().items():
         handler = rest.handle.dispatch(op)
         if handler is rest.handle.dispatch(object):
-            shown = spec.method == "DELETE" or spec.answer in rest.PRESENTERS
+            shown = spec.method == "DELETE" or spec.response_type in rest.PRESENTERS
             answered = shown and (spec.method == "GET" or op in rest.GUARDS)
         else:
-            answered = handler is not rest.plain_list or rest.item_type_of(spec.answer) in rest.PRESENTERS
+            answered = handler is not rest.list_documents or rest.item_type_of(spec.response_type) in rest.PRESENTERS
         if not answered:
             left.append(spec.name)
     assert left == []

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from octavo.api.operation import load
-from octavo.api.wire import Route, build_operation, encode, routes
+from octavo.api.wire import Route, encode, operation_for_route, routes
 from octavo.server.app import Platform
 from tests.every_operation import website
 from tests.server.asking import Ask, Clock
@@ -21,7 +21,7 @@ def test_every_operation_responds_as_declared() -> None:
     with asyncio.Runner() as runner, website() as page:
 
         def ask(route: Route, values: dict[str, Any]) -> tuple[int, Any]:
-            request = encode(build_operation(route, values))
+            request = encode(operation_for_route(route, values))
             answer = runner.run(asking.http(request.method, request.url, json=request.body))
             return answer.status_code, answer.json() if answer.content else None
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from octavo.api.operation import SPECS, Operation
-from octavo.api.wire import Route, build_operation
+from octavo.api.wire import Route, operation_for_route
 from octavo.server.dispatch import resolve_place, run_operation
 from octavo.server.handlers import uploads
 from octavo.server.handlers.permissions import RANKS
@@ -186,7 +186,7 @@ def allowed_users() -> Iterator[dict[str, set[str]]]:
     found: dict[str, set[str]] = {}
 
     def ask(route: Route, values: Json) -> tuple[int, Any]:
-        op = build_operation(route, values)
+        op = operation_for_route(route, values)
         if route.spec.method != "GET":
             found[route.key] = users_who_can(world, op)
         try:

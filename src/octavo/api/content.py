@@ -316,7 +316,7 @@ class PageFields(Tagged):
     into: Id | None = None
     """The page to move this page below. null is the top level."""
     at: Annotated[int, Field(ge=0)] | None = None
-    """The position among the pages there, counted from 0."""
+    """The position among the subpages of the new parent, counted from 0."""
 
 
 class UpdatePage(PageFields):

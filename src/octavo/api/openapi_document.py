@@ -1,7 +1,7 @@
 """Generates the OpenAPI 3.1 document of the API from its operations.
 
-Responses are described as the embedded server sends them. Import the module only to get the document: generating it
-builds the schema of every model.
+Responses are described as the embedded server sends them. Import the module only where the document is needed.
+Generating the document is slow, because it builds the schema of every model.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class _Schemas:
 
     def __init__(self, specs: list[Spec]) -> None:
         requested = {kind: TypeAdapter[Any](kind) for spec in specs for kind in (spec.operation, *spec.places)}
-        requested |= {spec.answer: spec.codec for spec in specs}
+        requested |= {spec.response_type: spec.codec for spec in specs}
         found, shared = TypeAdapter.json_schemas(
             [(kind, "validation", adapter) for kind, adapter in requested.items()],
             ref_template=_SCHEMAS + "{model}",
@@ -130,8 +130,8 @@ class _Schemas:
         self._shared: Json = shared.get("$defs", {})
         self._inlined = {self._name(kind) for spec in specs for kind in (spec.operation, *spec.places)}
         for spec in specs:
-            if _is_list(spec.answer):
-                _adapt_list_schema(self.model_schema(spec.answer))
+            if _is_list(spec.response_type):
+                _adapt_list_schema(self.model_schema(spec.response_type))
 
     def model_schema(self, kind: Any) -> Json:
         """Return the schema of a model itself, not a reference to it."""
@@ -139,9 +139,9 @@ class _Schemas:
         shared: Json = self._shared.get(self._name(kind), found)
         return shared
 
-    def answer(self, spec: Spec) -> Json:
+    def response_schema(self, spec: Spec) -> Json:
         """Return the schema of the response of an operation."""
-        described: Json = _renamed(self._found[spec.answer])
+        described: Json = _renamed(self._found[spec.response_type])
         return described
 
     def field(self, kind: Any, name: str) -> Json:
@@ -159,7 +159,7 @@ class _Schemas:
 
 
 class _Generator(GenerateJsonSchema):
-    """A generator without titles that repeat field names, and without defaults for fields that may be missing."""
+    """Generates JSON schemas without titles for fields, and without default values that are empty."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -185,8 +185,8 @@ def _operation(route: Route, schemas: _Schemas) -> Json:
     if body := _body(spec, schemas):
         described["requestBody"] = body
     success: Json = {"description": HTTPStatus(spec.success).phrase}
-    if spec.answer not in (None, type(None)):
-        success["content"] = {"application/json": {"schema": schemas.answer(spec)}}
+    if spec.response_type not in (None, type(None)):
+        success["content"] = {"application/json": {"schema": schemas.response_schema(spec)}}
     errors = {str(status): {"$ref": f"#/components/responses/{_response(status)}"} for status in error_statuses(route)}
     described["responses"] = {str(spec.success): success, **errors}
     return described

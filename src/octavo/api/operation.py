@@ -138,9 +138,10 @@ class Operation(BaseModel, Generic[T]):
 
     if not TYPE_CHECKING:
 
-        def __class_getitem__(cls, answer: Any) -> GenericAlias:
-            # The type is only recorded for `Spec.answer`. A real generic model for each type would take long to create.
-            return GenericAlias(cls, (answer,))
+        def __class_getitem__(cls, response_type: Any) -> GenericAlias:
+            # The type is only recorded for `Spec.response_type`. A real generic model for each type would take long to
+            # create.
+            return GenericAlias(cls, (response_type,))
 
     def __init_subclass__(
         cls,
@@ -227,7 +228,7 @@ class Spec:
         return get_args(field.annotation) or (field.annotation,)
 
     @cached_property
-    def answer(self) -> Any:
+    def response_type(self) -> Any:
         """Return the response type, which is the `T` of `Operation[T]`."""
         for base in self.operation.__dict__.get("__orig_bases__", ()):
             kinds = get_args(base)
@@ -240,7 +241,7 @@ class Spec:
     @cached_property
     def codec(self) -> TypeAdapter[Any]:
         """Return the converter between the response type and JSON."""
-        return TypeAdapter(self.answer)
+        return TypeAdapter(self.response_type)
 
 
 def read(codec: TypeAdapter[T], body: bytes) -> T:

@@ -94,7 +94,7 @@ class Seen(Model):
 
 
 class OfEmailDomain(Model):
-    """The organizations of users with an email address of a domain."""
+    """The organizations whose users have an email address in a given domain."""
 
     organizations: tuple[Organization, ...] = ()
 

@@ -16,4 +16,4 @@ DefaultLevel = Role | Literal["inherit"]
 """The default access of a space or collection in a request. None stands for no access."""
 
 DefaultLevelName = Annotated[SafeLine, KnownValues("admin", "create", "edit", "review", "comment", "read", "inherit")]
-"""The default access in a response."""
+"""The default access of a space or collection in a response."""

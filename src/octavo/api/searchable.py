@@ -56,7 +56,7 @@ def _part_boundary() -> re.Pattern[str]:
     return re.compile(f"(?<=[{lower}0-9])(?=[{upper}])|(?<=[{upper}])(?=[{upper}](?!s(?![{lower}]))[{lower}])")
 
 
-def part_starts(text: str) -> list[int]:
+def word_part_starts(text: str) -> list[int]:
     """Return the positions inside words where a new part begins, such as before each capital of `getStationId`."""
     return [found.start() for found in _part_boundary().finditer(text)]
 
@@ -66,7 +66,7 @@ def word_parts(text: str) -> str:
     that part on."""
     found: dict[str, None] = {}
     for word in _WORD.findall(text):
-        if word.islower() or word.isupper() or len(word) > MAX_SPLIT_WORD or not (starts := part_starts(word)):
+        if word.islower() or word.isupper() or len(word) > MAX_SPLIT_WORD or not (starts := word_part_starts(word)):
             continue
         if len(starts) < MAX_WORD_PARTS:
             pieces = [word[start:end] for start, end in zip([0, *starts], [*starts, len(word)], strict=True)]

@@ -94,7 +94,7 @@ def decode(request: Request) -> Operation[Any]:
     raise NoSuchOperation(request.method, path, tuple(dict.fromkeys(other_methods)))
 
 
-def build_operation(route: Route, values: dict[str, Any]) -> Operation[Any]:
+def operation_for_route(route: Route, values: dict[str, Any]) -> Operation[Any]:
     """Return the operation for `route`. `values` are its fields by wire name. Raises ValidationError."""
     at = {"at": route.place.model_validate(values)} if route.place else {}
     own = {name: values[name] for name in _aliases(route.spec) if name in values and name != "at"}
@@ -154,7 +154,7 @@ def _decoded(route: Route, values: dict[str, str], query: str, body: dict[str, A
             values_by_name[name] = texts if is_list_field(route.spec, name) else texts[-1]
     if route.spec.changes and in_body and not body:
         raise NothingChanged
-    return build_operation(route, {**values_by_name, **values})
+    return operation_for_route(route, {**values_by_name, **values})
 
 
 @cache

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import Listing, Operation, Spec, find_spec, load
-from octavo.api.wire import VERSION, Route, body_fields, build_operation, is_list_field, query_fields, routes
+from octavo.api.wire import VERSION, Route, body_fields, is_list_field, operation_for_route, query_fields, routes
 from octavo.api.wrong_values import error_sentence, null_error
 from octavo.cli.api_values import (
     STDIN_HINT,
@@ -83,11 +83,11 @@ def operation(name: str, values: Values, body_file: str, files: Files) -> Operat
     if wrong := null_error(spec, fields):
         raise _not_run(spec, wrong)
     lacks_body = bool(body_fields(spec)) and not body_fields(spec) & fields.keys()
-    body_hint = f" {STDIN_HINT}" if lacks_body and _is_stdin_offered(body_file) else ""
+    body_hint = f" {STDIN_HINT}" if lacks_body and _has_unread_stdin(body_file) else ""
     if spec.changes and lacks_body:
         raise _not_run(spec, f"nothing to change. Add KEY=VALUE.{body_hint}")
     try:
-        return build_operation(route, {key: _as_list(spec, key, value) for key, value in fields.items()})
+        return operation_for_route(route, {key: _as_list(spec, key, value) for key, value in fields.items()})
     except ValidationError as error:
         hint = _choice_hint(error, fields) or body_hint
         raise _not_run(spec, f"{error_sentence(error, fields)}{hint}") from None
@@ -176,7 +176,7 @@ def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
     return nearest(value, re.findall(r"'([^']*)'", expected))
 
 
-def _is_stdin_offered(body_file: str) -> bool:
+def _has_unread_stdin(body_file: str) -> bool:
     """Return whether standard input is a pipe or a file that the command does not read."""
     if body_file or sys.stdin is None:
         return False

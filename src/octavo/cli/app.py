@@ -12,7 +12,7 @@ from octavo import settings as settings_module
 from octavo.cli.failures import Failure
 from octavo.cli.session_choice import SessionChoice, choose_session
 from octavo.cli.standard_streams import tell
-from octavo.cli.traceback_hooks import install_other_hooks
+from octavo.cli.traceback_hooks import install_thread_and_log_hooks
 from octavo.first_picture import FirstPicture
 from octavo.settings import Settings
 
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     os.environ.pop("LINES", None)
     picture = _picture(settings, choice, fresh=options.reset)
     try:
-        install_other_hooks()
+        install_thread_and_log_hooks()
         from octavo.cli.running_app import run_app  # lazy: Textual, after the first picture
 
         code, messages = run_app(settings, options, choice, picture)

@@ -14,7 +14,7 @@ from octavo.cli.commands import COMMANDS, load_command
 from octavo.cli.failures import Failure
 from octavo.cli.parsers import COMPLETE, WrongUsage, commands_of
 from octavo.cli.standard_streams import tell, write_error, write_out
-from octavo.cli.traceback_hooks import install_other_hooks
+from octavo.cli.traceback_hooks import install_thread_and_log_hooks
 from octavo.settings import nearest
 
 _REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
@@ -38,7 +38,7 @@ def run(argv: Sequence[str]) -> int:
             raise
         is_app = options.module in ("app", "opening") and options.command not in COMMANDS
         if not is_app:  # The app does this after it has shown its first picture.
-            install_other_hooks()
+            install_thread_and_log_hooks()
             if options.debug:
                 _print_log()
         if options.command in COMMANDS:

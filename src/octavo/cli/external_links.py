@@ -13,7 +13,8 @@ MAX_URLS = 2_000
 _PARALLEL = 8
 """Number of requests at the same time."""
 _MISSING = (404, 410)
-"""Statuses of pages that do not exist. Websites send other statuses to programs for pages that do."""
+"""Statuses of pages that do not exist. Other error statuses are ignored, because websites also send them to programs if
+a page exists."""
 
 
 def broken_urls(urls: Sequence[str], fetcher: Fetcher) -> dict[str, str]:

@@ -8,7 +8,7 @@ from mcp.server.stdio import stdio_server
 
 from octavo import __version__
 from octavo.cli.mcp_tools import INSTRUCTIONS, Tool, Toolbox, ToolError
-from octavo.data.proposed_notes import source_name
+from octavo.data.proposed_notes import sanitize_source_name
 
 
 async def serve(box: Toolbox) -> None:
@@ -19,7 +19,7 @@ async def serve(box: Toolbox) -> None:
 
     async def call_tool(context: ServerRequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         client = context.session.client_params
-        box.source = source_name(client.client_info.name) if client is not None else "unknown"
+        box.source = sanitize_source_name(client.client_info.name) if client is not None else "unknown"
         try:
             text, is_error = await box.call(params.name, params.arguments or {}), False
         except ToolError as error:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from octavo.api.safety import line
 from octavo.cli.failures import USAGE, Failure
-from octavo.data.proposed_notes import MAX_NOTES, body_text, source_name
+from octavo.data.proposed_notes import MAX_NOTES, sanitize_note_text, sanitize_source_name
 from octavo.settings import nearest
 from octavo.untrusted_input import DuplicateKeyError, LimitExceededError, parse_strict_json
 
@@ -89,11 +89,11 @@ def note_of(value: dict[str, Any], number: int = 1) -> Note:
     return Note(
         line=number,
         page=texts["page"],
-        source=source_name(texts["source"]),
+        source=sanitize_source_name(texts["source"]),
         block=texts["block"],
         quote=texts["quote"],
-        text=body_text(texts["text"]),
-        suggestion=None if value.get("suggestion") is None else body_text(texts["suggestion"]),
+        text=sanitize_note_text(texts["text"]),
+        suggestion=None if value.get("suggestion") is None else sanitize_note_text(texts["suggestion"]),
         side="before" if texts["side"] == "before" else "after",
         revision=texts["revision"],
         severity=line(texts["severity"]),

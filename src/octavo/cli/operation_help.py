@@ -40,7 +40,7 @@ def operation_help(spec: Spec) -> str:
     by_route = [parameters(route, openapi) for route in routes(spec)]
     described = {each["name"]: each for found in by_route for each in found}
     for name, each in described.items():
-        # A parameter of one of two paths selects that path.
+        # An operation can have two paths. A parameter of only one path is optional: it selects that path.
         each["required"] = each["required"] and all(name in {one["name"] for one in found} for found in by_route)
     more = (getdoc(spec.operation) or "").partition("\n")[2].strip()
     paragraphs = [f"{spec.name}: {spec.summary}", *(" ".join(each.split()) for each in more.split("\n\n") if each)]

@@ -72,7 +72,8 @@ class Ref:
     """A REF as it was written. `str` returns its shortest form, which can be parsed again."""
 
     space: str = ""
-    """Title, short name or id of a space, or the id of something else. Empty for the default space."""
+    """First part of a REF: the title, short name or id of a space, or the id of another item. Empty for the default
+    space."""
     number: int | None = None
     """Number of a change request."""
     page: str = ""

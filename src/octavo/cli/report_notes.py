@@ -10,7 +10,7 @@ from octavo.api.content import Page, PageTree
 from octavo.api.safety import line
 from octavo.cli.failures import USAGE, Failure
 from octavo.cli.note_files import Note
-from octavo.data.proposed_notes import MAX_NOTES, body_text, source_name
+from octavo.data.proposed_notes import MAX_NOTES, sanitize_note_text, sanitize_source_name
 from octavo.documents.checks.findings import Finding
 from octavo.documents.folders.layout import page_path
 from octavo.documents.linters.placement import LintedPage, place_reports, suggested_block
@@ -95,10 +95,10 @@ def _note(finding: Finding, page: LintedPage, where: str) -> Note:
     return Note(
         0,
         page.path,
-        source_name(finding.source),
+        sanitize_source_name(finding.source),
         finding.block,
         finding.words,
-        body_text(f"{finding.message}.{rule}"),
+        sanitize_note_text(f"{finding.message}.{rule}"),
         suggested_block(finding, page.document, page.text),
         severity=finding.severity,
         rule=finding.rule,

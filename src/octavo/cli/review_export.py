@@ -69,7 +69,7 @@ async def export_review(
         chosen = await select_page(references, target, items, options.page)
         pages, threads = await asyncio.gather(_load_pages(references, sides, chosen), _load_threads(references, target))
         row |= exported_texts(pages, threads, options)
-        row["files"] = [_file(each) for each in chosen if each.page is None]
+        row["files"] = [_file_row(each) for each in chosen if each.page is None]
     if "findings" in wanted:
         row["findings"] = await _findings(references, target, options.page)
     return row
@@ -83,7 +83,7 @@ def exported_texts(
     """Return the fields `pages`, `threads` and `truncated` for changed pages. Slow for long pages."""
     parsed = [_Page(each, parse(each.before), parse(each.after)) for each in pages]
     placed = _PlacedThreads(parsed, threads)
-    rows = [_page(each, placed, changed_only=options.changed_only) for each in parsed]
+    rows = [_page_row(each, placed, changed_only=options.changed_only) for each in parsed]
     kept, is_cut = _limited(rows, options.limit)
     return {"pages": kept, "threads": [placed.row(*each) for each in threads], "truncated": is_cut}
 
@@ -100,7 +100,7 @@ async def _findings(references: References, target: Target, page: str) -> list[d
     return [each.as_json() for each in sorted_findings(report.findings) if rules.applies(each)]
 
 
-def _file(item: ChangedPage) -> dict[str, Any]:
+def _file_row(item: ChangedPage) -> dict[str, Any]:
     return {"name": item.title, "change": PageTexts(item).change}
 
 
@@ -204,11 +204,11 @@ class _PlacedThreads:
             "status": comment.status,
             "outdated": bool(page is not None and page.outdated),
             "quote": node.preview if node is not None else None,
-            "comments": [_message(each) for each in (comment, *replies)],
+            "comments": [_message_row(each) for each in (comment, *replies)],
         }
 
 
-def _message(message: Any) -> dict[str, Any]:
+def _message_row(message: Any) -> dict[str, Any]:
     suggestions = find_suggestions(message.body.text)
     return {
         "id": message.id,
@@ -219,7 +219,7 @@ def _message(message: Any) -> dict[str, Any]:
     }
 
 
-def _page(page: _Page, placed: _PlacedThreads, *, changed_only: bool) -> dict[str, Any]:
+def _page_row(page: _Page, placed: _PlacedThreads, *, changed_only: bool) -> dict[str, Any]:
     difference = diff(page.before, page.after)
     changes = block_changes(difference) if page.texts.item.is_document else iter(())
     row: dict[str, Any] = {
@@ -229,14 +229,14 @@ def _page(page: _Page, placed: _PlacedThreads, *, changed_only: bool) -> dict[st
         "change": page.texts.change,
         "added": difference.size.added,
         "removed": difference.size.removed,
-        "blocks": [_block(page, each, placed) for each in changes if each.change != "same" or not changed_only],
+        "blocks": [_block_row(page, each, placed) for each in changes if each.change != "same" or not changed_only],
     }
     if page.texts.old_path:
         row["from"] = page.texts.old_path
     return row
 
 
-def _block(page: _Page, change: BlockChange, placed: _PlacedThreads) -> dict[str, Any]:
+def _block_row(page: _Page, change: BlockChange, placed: _PlacedThreads) -> dict[str, Any]:
     before, after = change.before, change.after
     keys = [each.key for block in (before, after) if block is not None for each in block.walk()]
     row: dict[str, Any] = {

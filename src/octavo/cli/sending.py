@@ -136,20 +136,20 @@ def check_allowed(why: str | None, doing: str) -> None:
 
 async def send(session: Session, writes: Sequence[NewWrite], options: argparse.Namespace) -> list[OutboxEntry]:
     """Send writes in order, and return their entries when all are done. Raises Failure, or NotSaved."""
-    return await send_added(session, lambda: session.outbox.add_all(writes), writes[0].action, options)
+    return await add_and_send(session, lambda: session.outbox.add_all(writes), writes[0].action, options)
 
 
-async def send_added(session: Session, add: Adding, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
+async def add_and_send(session: Session, add: Adding, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
     """Wait until the writes are done that `add` adds to the outbox, and return their entries. Raises Failure if one is
     refused, or not confirmed in time: then it stays in the outbox."""
     done: dict[str, OutboxEntry] = {}
     changed = asyncio.Event()
 
-    def note_done(entry: OutboxEntry) -> None:
+    def record_done(entry: OutboxEntry) -> None:
         done[entry.id] = entry
         changed.set()
 
-    session.outbox.observe_done(note_done)
+    session.outbox.observe_done(record_done)
     leave = session.outbox.observe(changed.set)
     try:
         added = await add()

@@ -21,7 +21,7 @@ def install_main_hooks() -> None:
     sys.unraisablehook = _unraisable
 
 
-def install_other_hooks() -> None:
+def install_thread_and_log_hooks() -> None:
     """Install the hooks of threads and logs. Called after the first picture, because the imports cost time."""
     if sys.excepthook is not _uncaught:
         return

@@ -17,13 +17,13 @@ from octavo.cli.failures import BLOCKED, FAILED, NOT_ALLOWED, USAGE, Failure
 from octavo.cli.output import Field, print_object
 from octavo.cli.refs import References, Target
 from octavo.cli.sending import (
+    add_and_send,
     add_sending_options,
     add_text_options,
     check_allowed,
     given_text,
     once_key,
     prepare,
-    send_added,
     was_done_once,
 )
 from octavo.cli.standard_streams import tell
@@ -97,7 +97,7 @@ async def _review(session: Session, options: argparse.Namespace, doing: str) -> 
     if change_request.status not in UNDECIDED:
         raise Failure(f"Could not {action}: it is {change_request.status}.", BLOCKED)
     await _check_revision(session, target, change_request, options, action)
-    entries = await send_added(session, lambda: _add(session, target, options, text, action), action, options)
+    entries = await add_and_send(session, lambda: _add(session, target, options, text, action), action, options)
     number = sum(not each.facts.is_review for each in entries)
     row = {
         "ref": target.ref.place,

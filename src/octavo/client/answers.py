@@ -51,12 +51,12 @@ class ParsedResponseCache:
 
 def has_no_body(spec: Spec) -> bool:
     """Return whether the operation has no response body."""
-    return spec.answer in (None, type(None))
+    return spec.response_type in (None, type(None))
 
 
 def cap(spec: Spec) -> int:
     """Return the maximum size of the response body in bytes. 0 if the operation has no response body."""
-    kind = spec.answer
+    kind = spec.response_type
     if has_no_body(spec):
         return 0
     return LIST_CAP if isinstance(kind, type) and issubclass(kind, ListPage) else PAGE_CAP

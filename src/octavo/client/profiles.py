@@ -218,7 +218,7 @@ def _profile(name: str, values: Mapping[str, Any]) -> Profile:
     if not isinstance(values, dict):
         raise TypeError("it must be a section with settings, such as [profiles.work].")
     for unknown in values.keys() - set(_FIELDS):
-        if meant := nearest(unknown, _FIELDS):  # the user may have meant `read_only`
+        if meant := nearest(unknown, _FIELDS):  # a misspelled `read_only` must not be ignored
             raise ValueError(f"there is no setting {line(unknown)!r}.{meant}")
     store = values.get("store")
     if store is None or store not in get_args(StoreName):

@@ -64,7 +64,7 @@ class Person:
 
 @dataclass(frozen=True)
 class RoleSource:
-    """One source of the role of a person."""
+    """One reason why a person has a role, such as membership in a team or a role in a collection."""
 
     kind: str
     """`direct`, `team`, `inherited`, `inherited from team`, `organization` or `administrator`."""

@@ -4,9 +4,9 @@
     for row in inbox.rows: ...                 # reason, title, place, time
     inbox.unknown.words                        # "not loaded yet: reviews of 12 change requests"
 
-The API has no notifications, so Octavo computes each row from other responses. `Unknown` counts the responses that are
-not loaded and may lead to more rows. A thread or change request has at most one row. The user's own actions make no
-row.
+The API has no notifications, so Octavo computes each row from other responses. `UnknownCounts` counts the responses
+that are not loaded and may lead to more rows. A thread or change request has at most one row. The user's own actions
+make no row.
 
 The API names no author of a page. So a thread of others makes a row only in a change request of the user, after a
 reply of the user, or if it mentions the user. The API does not report conflicts either: a row says instead that the
@@ -135,7 +135,7 @@ class InboxRow:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class UnknownCounts:
     """Number of responses of each kind that are not loaded and may lead to more rows."""
 
     me: bool = False
@@ -192,7 +192,7 @@ class Inbox:
     """The rows of the inbox, and the responses that are missing."""
 
     rows: tuple[InboxRow, ...] = ()
-    unknown: Unknown = Unknown()
+    unknown: UnknownCounts = UnknownCounts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +362,7 @@ class _InboxBuild:
         self._add_drafts()
         rows = sort_rows([row.row() for row in self._rows.values() if row.reasons])
         not_loaded = self._not_loaded
-        unknown = Unknown(
+        unknown = UnknownCounts(
             not self._me, not_loaded["reviews"], not_loaded["requested"], not_loaded["places"], not_loaded["replies"]
         )
         return Inbox(rows, unknown)

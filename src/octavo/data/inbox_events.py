@@ -67,7 +67,8 @@ class InboxEventDetector:
         self._merged: set[str] = set()
 
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
-        """Return the rows with a new event that others caused. Empty until an inbox was complete."""
+        """Return the rows with a new event that others caused. Empty up to the first call with a complete inbox, whose
+        rows are not new."""
         stamps = {(each.key, each.stamp): each for each in rows}
         if self._known is None:
             self._known = set(stamps) if is_complete else None

@@ -29,7 +29,7 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.concurrency import Tasks
 from octavo.data.drafts import Draft, Drafts
-from octavo.data.inbox import Inbox, InboxFacts, InboxRow, ReasonCache, RowTarget, ThreadRef, Unknown, inbox_of
+from octavo.data.inbox import Inbox, InboxFacts, InboxRow, ReasonCache, RowTarget, ThreadRef, UnknownCounts, inbox_of
 from octavo.data.inbox_plan import MAX_ITEMS, OWNER, FinishedWrite, InboxPlanner, Lists, discussion_of, url_of
 from octavo.data.inbox_responses import InboxBuilder, InboxResponses, pack_rows, unpack_rows
 from octavo.data.live import Live
@@ -50,7 +50,7 @@ _LABELS = {
     "draft": "the draft change requests",
     "me": "your account",
 }
-_ALL_UNKNOWN = Unknown()
+_ALL_UNKNOWN = UnknownCounts()
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class InboxSnapshot:
     """The rows of the inbox, and how much of it is loaded."""
 
     rows: tuple[InboxRow, ...] = ()
-    unknown: Unknown = _ALL_UNKNOWN
+    unknown: UnknownCounts = _ALL_UNKNOWN
     """Responses that are not loaded yet and may lead to rows."""
     fetched: int = 0
     """Number of responses of this round that have arrived."""

@@ -45,9 +45,8 @@ def rules_for(space: Space, organization: Organization | None) -> MergeRules:
     if not inherits(space):
         return _rules(space.merge_rules, "space")
     if organization is None:
-        return MergeRules(
-            is_known=space.merge_rules is None
-        )  # a server without merge rules omits the field, so there are no rules
+        # A server that does not support merge rules omits the field. Then it is known that there are no rules.
+        return MergeRules(is_known=space.merge_rules is None)
     return _rules(organization.merge_rules, "organization")
 
 

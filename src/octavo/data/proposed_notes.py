@@ -59,7 +59,7 @@ class NewNote:
 
 @dataclass(frozen=True)
 class ProposedNote:
-    """A note that waits for your decision. Attributes without a text are as in NewNote."""
+    """A note that waits for your decision. Attributes without a docstring are documented in NewNote."""
 
     id: str
     at: ChangeRequestRef
@@ -224,11 +224,11 @@ def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
     return NewWrite(op, "comment", key, Basis(), used_draft_keys=(used_draft_key,))
 
 
-def source_name(name: str) -> str:
+def sanitize_source_name(name: str) -> str:
     """Return the name of a source as it is stored and shown: one line without invisible characters."""
     return line(name).strip()[:MAX_SOURCE] or "unknown"
 
 
-def body_text(value: str) -> str:
+def sanitize_note_text(value: str) -> str:
     """Return the text of a note as it is stored and shown."""
     return text(value).strip()

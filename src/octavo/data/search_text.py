@@ -13,7 +13,14 @@ from urllib.parse import unquote
 
 from octavo.api import safety
 from octavo.api.folding import FoldedText, Range, fold
-from octavo.api.searchable import SIGNED, diagram_labels, encode_mention, end_after_mention, part_starts, to_index_text
+from octavo.api.searchable import (
+    SIGNED,
+    diagram_labels,
+    encode_mention,
+    end_after_mention,
+    to_index_text,
+    word_part_starts,
+)
 
 LONGEST_QUERY, MOST_TERMS = 512, 24
 MAX_PASSAGE = 4000
@@ -75,7 +82,7 @@ class SearchTerms:
             return ()
         folded = FoldedText(text)
         letters, indexes = _without_accents(folded.text)
-        starts = set(part_starts(text))
+        starts = set(word_part_starts(text))
         matches: list[Range] = []
         for pattern, is_prefix in self._patterns:
             at = 0

@@ -244,7 +244,8 @@ class SyncQueue:
         return self._start(url, now)
 
     def wake_at(self, now: datetime) -> datetime | None:
-        """Return the next time at which time alone may allow another request. None if there is no such time."""
+        """Return the next time at which another request may be allowed although nothing else happens. None if there is
+        no such time."""
         times = [self._paused_until, self._limited_until]
         times += [self._spaced_until] if self._ready[Rank.LATER] else []
         has_background = any(self._ready[rank] for rank in Rank if rank > Rank.AWAITED)

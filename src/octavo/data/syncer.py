@@ -260,7 +260,7 @@ class Syncer(Generic[R]):
     def invalidate(self, is_affected: Callable[[Operation[Any]], bool]) -> None:
         """Mark running requests as stale if a write may change their responses. They are sent again after they end.
 
-        `is_near` returns whether the write may change the response to an operation.
+        `is_affected` returns whether the write may change the response to an operation.
         """
         for flight in self.queue.flights.values():
             if is_affected(flight.op):

@@ -328,13 +328,15 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
     return line
 
 
-def _line_after(state: StateBlock, text: str, position: int, start: int, end: int, limit: int) -> int | None:
-    """Return the line after the line that contains `text`. For `</table`, skip nested tables. None if it is not
-    found."""
+def _line_after(
+    state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
+) -> int | None:
+    """Return the line after the first line that contains `text` after `position`. For `</table`, skip nested tables.
+    None if the line is not among `max_lines` lines from `first_line` on, or not before `end_line`."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)
     if found >= len(state.src):
         return None
-    line = bisect_left(state.eMarks, found, start, end)
-    return line + 1 if line < min(end, start + limit) else None
+    line = bisect_left(state.eMarks, found, first_line, end_line)
+    return line + 1 if line < min(end_line, first_line + max_lines) else None

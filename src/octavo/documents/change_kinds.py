@@ -106,7 +106,7 @@ class ChangeKinds:
     """The kinds of the entries of a diff."""
 
     def __init__(self, entries: Sequence[Entry] = ()) -> None:
-        self._entries = entries  # The keys of the dictionary are valid as long as the entries exist.
+        self._entries = entries  # Keeps the entries alive, because `_by_entry` uses their `id()` as keys.
         self._by_entry: dict[int, frozenset[ChangeKind]] = {}
         self._counts: Counter[ChangeKind] = Counter()
         self._add(entries, in_warning=False, are_steps=False)

@@ -67,8 +67,8 @@ def with_new_tags(operation: Node) -> Node:
 
 
 def join_rewritten_operations(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join an operation with the blocks that it was rewritten to or from. `run` has only added and removed steps.
-    `compare` compares two nodes."""
+    """Join the block of an API operation with the blocks that it was rewritten to or from. `run` has only added and
+    removed steps. `compare` compares two nodes."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [node for step in run if step.status == status and (node := step.old if is_removed else step.new)]

@@ -78,7 +78,7 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     pairs = [part for pair in _pair_parts(parts, others) for part in _split_container_pair(pair)]
     paired_nodes = [one.node for one, other in pairs if one is not None and other is not None]
     if sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
-        return None  # the crossing blocks have no counterpart here
+        return None  # the pairs contain hardly any text of the crossing blocks
     step = _restructured_step(pairs, compare, _same_containers(pairs))
     if step.note and len(old) == len(new) == 1:
         step = compare(old[0], new[0])  # its versions were not paired, because its size changed too much

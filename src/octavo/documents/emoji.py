@@ -188,31 +188,31 @@ def _is_drawn_as_text(character: str) -> bool:
 # Compressed lines that are grouped by first letter take 100 KB in all. A lookup takes about 70 µs.
 _NameTable: TypeAlias = Mapping[str, bytes]
 _FILE = Path(__file__).with_name("emoji_names.txt")
-"""Names and code points, in a part for each source of names. Written by `tests/emoji_table.py`."""
+"""Names and code points, with a section for each source of names. Written by `tests/emoji_table.py`."""
 
 
 @cache
 def _editor_names() -> tuple[_NameTable, _NameTable]:
-    return _pack(_part("editor")), _pack(_part("aliases"))
+    return _pack(_read_section("editor")), _pack(_read_section("aliases"))
 
 
 @cache
 def _described_names() -> _NameTable:
     """Return the Unicode descriptions of the same emoji. They are loaded separately, because few pages use them."""
-    return _pack(_part("descriptions"))
+    return _pack(_read_section("descriptions"))
 
 
 @cache
 def _other_names() -> _NameTable:
-    others = dict(_part("others"))
+    others = dict(_read_section("others"))
     listed = (entry.split(" ")[1] for entry in _entries(_editor_names()[0]))
     for code in {code for code in (*listed, *others.values()) if "-" not in code}:
         others.setdefault(_BETWEEN_WORDS.sub("_", unicode_name(chr(int(code, 16)), "").lower()), code)
     return _pack(others.items())
 
 
-def _part(title: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and code points of a part of the file."""
+def _read_section(title: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and code points in the section of the file with a title."""
     _, _, rest = _FILE.read_text(encoding="utf-8").partition(f"[{title}]\n")
     for row in rest.partition("[")[0].splitlines():
         name, _, code = row.partition(" ")

@@ -125,7 +125,7 @@ class RunBuilder:
         self.runs.append(Run("\n", kind="break"))
 
     def image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
-        """Add an image. Its alternative text is dropped if it is image data."""
+        """Add an image. An alternative text that consists of image data is left out."""
         image_attrs = {"src": clean_url(src) or "", **{key: value for key, value in attrs.items() if value}}
         if self._dark_source:
             image_attrs["dark"] = self._dark_source

@@ -101,7 +101,7 @@ class IncrementalParse:
         try:
             self._metadata = front_matter.parse(self._yaml)
         except front_matter.FrontMatterError as error:
-            yield self._finalizer.finalize([self._unread_front_matter(str(error))])
+            yield self._finalizer.finalize([self._front_matter_as_code(str(error))])
         body = "\n" * marked.count("\n", 0, start) + marked[start:] if start else marked
         body = _with_conflict_tags(body)
         chunks, closed_tags, diagnostics = (
@@ -143,7 +143,8 @@ class IncrementalParse:
             unfinished = [*unfinished, DraftBlock("code", attrs, text=source_rest, first=first, last=last)]
         yield self._finalizer.finalize(unfinished)
 
-    def _unread_front_matter(self, reason: str) -> DraftBlock:
+    def _front_matter_as_code(self, reason: str) -> DraftBlock:
+        """Report front matter that could not be read, and return a code block with its text."""
         message = f"Could not read the front matter: {reason}."
         self._diagnostics.append(Diagnostic(0, message))
         attrs = {"language": "yaml", "title": message}

@@ -141,8 +141,8 @@ class TwoVersionAnchors:
         return {**found, "": rest} if rest else found
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether a thread is outdated: its block is not in the new version, and the server calls it outdated or
-        neither version has the block or its text."""
+        """Return whether a thread is outdated. Its block must be missing in the new version. In addition, the server
+        must call the thread outdated, or neither version may have the block or its text."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         has_text = "" not in self._new.by_exact_block([thread]) or "" not in self._old.by_exact_block([thread])

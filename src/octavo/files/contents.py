@@ -54,20 +54,20 @@ def _take(entry: Entry, others: list[Entry], same: Callable[[Entry], object]) ->
         others.remove(found)
 
 
-def flat(entries: Iterable[Entry], depth: int = 0) -> Iterator[tuple[Any, ...]]:
-    """Yield what `SUMMARY.md` says about each entry. Equal entries give equal tables of contents."""
+def flatten(entries: Iterable[Entry], depth: int = 0) -> Iterator[tuple[Any, ...]]:
+    """Yield what `SUMMARY.md` says about each entry. Two tables of contents are equal if these values are equal."""
     for entry in entries:
         slug = entry.slug if entry.slug != page_trees.page_slug(entry.title) else ""
         address = unquote(entry.address).strip("<>")
         yield depth, entry.kind, entry.id, entry.title, entry.path, address, entry.link_title, slug
-        yield from flat(entry.children, depth + 1)
+        yield from flatten(entry.children, depth + 1)
 
 
 def structure(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
     """Return what a table of contents says without the titles of pages, which their files give too."""
     return [
         (depth, kind, name, title if kind == "group" else "", address)
-        for depth, kind, name, title, _, address, *_ in flat(entries)
+        for depth, kind, name, title, _, address, *_ in flatten(entries)
     ]
 
 

@@ -137,17 +137,19 @@ class FolderMerge:
             merged = contents.without(mine, ())
         else:
             merged = self._merged_entries(base, server)
-            if not base_text or list(contents.flat(server)) != list(contents.flat(base)):
+            if not base_text or list(contents.flatten(server)) != list(contents.flatten(base)):
                 base_text = write_summary(server)
         self._merged_ids = {entry.id for entry in walk_entries(merged)}
         wanted = WantedFile(SUMMARY, SUMMARY, "summary", "", base_text, before=file)
         self._track(wanted, self.folder.store_base(base_text))
         if data is None:
             self._put(SUMMARY, write_summary(merged).encode(), self.result.added)
-        elif list(contents.flat(merged)) != list(contents.flat(mine)) and (new := write_summary(merged)) != text:
+        elif list(contents.flatten(merged)) != list(contents.flatten(mine)) and (new := write_summary(merged)) != text:
             is_mine = file is None or text_digest(text) != file.base_sha256
             if is_mine and write_summary(mine) != text:
-                self._copies[SUMMARY] = data  # Octavo writes only entries, so that other lines are lost.
+                self._copies[SUMMARY] = (
+                    data  # A copy, because Octavo writes only entries, and other lines would be lost.
+                )
             self._put(SUMMARY, as_in(new, data), self.result.merged if is_mine else self.result.edited)
 
     def _server_entries(self, base: Entries) -> Entries:

@@ -33,7 +33,7 @@ class FileVersion:
 
 @dataclass
 class PageChange:
-    """The changes of one page, as an edit of content takes them."""
+    """The changes of one page, in the form that an edit of content needs."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     text: str | None = None

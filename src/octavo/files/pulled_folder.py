@@ -264,7 +264,8 @@ def _tracked(path: str, stored: Mapping[str, Any]) -> TrackedFile:
 
 
 def _checked_proposal(stored: Any) -> dict[str, Any]:
-    """Return the proposal in `state.json`. Raises ValueError or an error of its types if it is not one."""
+    """Return the proposal in `state.json`. Raises ValueError, LookupError, TypeError or AttributeError if it is
+    malformed."""
     for path, page in stored.get("pages", {}).items():
         _tracked(path, {"kind": "page", "id": page["id"], "baseSha256": page["sha256"]})
     for name in ("files", "hashes"):

@@ -49,7 +49,8 @@ def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator
 
 
 def deleted_pages(pages: Pages, order: PageOrder, kept: Collection[str]) -> list[str]:
-    """Return the pages of a tree that an order does not have, without those below another deleted page."""
+    """Return the pages of a tree that are neither in `order` nor in `kept`. Pages below another deleted page are left
+    out."""
     above = parents(pages)
     wanted = {name for names in order.children.values() for name in names} | set(kept)
     gone = [name for name in above if name not in wanted]

@@ -58,7 +58,7 @@ _IMPLIED_ENDS = {
 }
 """Implied ends by element: the open elements that its start tag ends, and the ancestors at which that search stops."""
 _OPEN_ELEMENT_LIMIT = 30
-"""Maximum number of open elements that are searched for an element that ends."""
+"""Maximum number of open elements that are checked when a start tag ends open elements."""
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 RewriteUrl = Callable[[str], str]

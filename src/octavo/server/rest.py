@@ -92,7 +92,7 @@ def handle(op: Operation[Any], world: World) -> Any:
 
 def present(op: Operation[Any], world: World, document: Json) -> Json:
     """Return a stored document as the resource that `op` returns."""
-    return PRESENTERS[SPECS[type(op)].answer](world, document)
+    return PRESENTERS[SPECS[type(op)].response_type](world, document)
 
 
 def omit(document: Json, *names: str) -> Json:
@@ -109,7 +109,7 @@ def _save(op: Operation[Any], world: World, path: str) -> Json:
         document = {"id": world.new_id()}
         path = f"{path}/{document['id']}"
     document |= request_fields(op)
-    if function := BEFORE_SAVE.get(spec.answer):
+    if function := BEFORE_SAVE.get(spec.response_type):
         document = function(op, world, document)
     return world.store.put(path, document)
 
@@ -124,10 +124,10 @@ def _check_guard(op: Operation[Any], world: World) -> None:
 
 
 @handle.register(Listing)
-def plain_list(op: Listing[Any], world: World) -> Json:
+def list_documents(op: Listing[Any], world: World) -> Json:
     """Return the documents below the path of `op`, in order of creation."""
     _check_guard(op, world)
-    kind = item_type_of(SPECS[type(op)].answer)
+    kind = item_type_of(SPECS[type(op)].response_type)
     return paginate(op, world.store.items(path_of(op)), lambda document: PRESENTERS[kind](world, document))
 
 

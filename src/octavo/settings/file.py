@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from octavo.untrusted_input import parse_toml, toml_text
+from octavo.untrusted_input import parse_toml, read_toml_text
 
 FILE = "config.toml"
 _MOST_LINES = 300
@@ -27,7 +27,7 @@ class SettingsFile:
         self.text = ""
         self._lines: list[tuple[int, int, tuple[str, ...]]] | None = None
         try:
-            self.text = toml_text(path)
+            self.text = read_toml_text(path)
         except FileNotFoundError:
             pass
         except OSError as error:

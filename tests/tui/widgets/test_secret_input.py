@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from textual.events import Paste
 
-from octavo.tui.widgets.text_inputs import SecretCount, SecretInput, extract_token, why_no_token
+from octavo.tui.widgets.text_inputs import SecretInput, SecretLengthLabel, extract_token, why_no_token
 from tests.tui.widgets.scratch import Scratch, shown, until
 
 KEY = "gb_api_abcDEF123456"
@@ -29,7 +29,7 @@ def _no_log(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 async def test_token_is_extracted_from_pasted_text(pasted: str) -> None:
     field = SecretInput()
-    app = Scratch(field, SecretCount(field))
+    app = Scratch(field, SecretLengthLabel(field))
     async with app.run_test() as pilot:
         field.focus()
         field.post_message(Paste(pasted))
@@ -42,7 +42,7 @@ async def test_token_is_extracted_from_pasted_text(pasted: str) -> None:
 
 async def test_token_is_neither_shown_nor_copied() -> None:
     field = SecretInput()
-    app = Scratch(field, SecretCount(field))
+    app = Scratch(field, SecretLengthLabel(field))
     async with app.run_test() as pilot:
         field.focus()
         await pilot.press(*KEY)
@@ -70,7 +70,7 @@ async def test_token_input_is_refused_while_keys_are_logged(
 ) -> None:
     monkeypatch.setenv(name, value)
     field = SecretInput()
-    app = Scratch(field, SecretCount(field))
+    app = Scratch(field, SecretLengthLabel(field))
     async with app.run_test() as pilot:
         field.focus()
         await pilot.press(*"gb")

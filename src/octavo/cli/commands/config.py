@@ -20,7 +20,7 @@ from octavo.settings import Found, Settings, in_words, nearest, read_each
 from octavo.settings.file import FILE, toml_of, with_value, without_value
 from octavo.settings.table import BY_NAME, TABLE, Setting
 from octavo.settings.values import InvalidValueError, quoted
-from octavo.untrusted_input import toml_text
+from octavo.untrusted_input import read_toml_text
 
 _EDIT = "To change it, run: octavo config edit"
 _DEFAULT = "default"
@@ -162,7 +162,7 @@ def _change(path: Path, change: Callable[[str], str], action: str) -> None:
     # A link to the file, for example into a repository of dotfiles, stays a link.
     file = path.resolve()
     try:
-        text = toml_text(file) if file.exists() else ""
+        text = read_toml_text(file) if file.exists() else ""
         changed = change(text)
         if changed != text:
             write_private(file, changed)
@@ -200,7 +200,7 @@ def _edit(settings: Settings, path: Path) -> int:
 
     file = path.resolve()
     try:
-        before = toml_text(file) if file.exists() else _template()
+        before = read_toml_text(file) if file.exists() else _template()
     except (OSError, ValueError) as error:
         raise Failure(f"Could not open {path}: {in_words(error)}") from error
 

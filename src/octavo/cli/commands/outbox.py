@@ -11,7 +11,7 @@ from octavo.cli.connection import run_connected
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.cli.refs import References
-from octavo.cli.sending import add_sending_options, prepare, send_added
+from octavo.cli.sending import add_and_send, add_sending_options, prepare
 from octavo.cli.standard_streams import tell
 from octavo.data.comment_text import plain_text
 
@@ -107,7 +107,7 @@ async def _retry(session: Session, entry: OutboxEntry, options: argparse.Namespa
             session.outbox.start()
         return [entry]
 
-    await send_added(session, add, entry.action, options)
+    await add_and_send(session, add, entry.action, options)
     tell(f"Sent: {entry.action}.")
 
 

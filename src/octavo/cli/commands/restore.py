@@ -51,7 +51,8 @@ def _tracked(folder: PulledFolder, local: LocalFiles, path: str) -> TrackedFile:
 
 
 def _restore(folder: PulledFolder, local: LocalFiles, file: TrackedFile, data: bytes) -> None:
-    """Write a file of the last pull, with a copy of the file that it replaces. Raises Failure or OSError."""
+    """Write a file as it was at the last pull. First store a copy of the file that is replaced. Raises Failure or
+    OSError."""
     mine = local.data.get(file.path)
     if mine is not None and not local.is_changed(file):
         write_out(f"{file.path} has no changes.\n")

@@ -20,7 +20,7 @@ from octavo.cli.review_export import ExportOptions, check_is_change, export_revi
 from octavo.cli.review_import import ImportResult, NoteImport, result_row, summary
 from octavo.cli.standard_streams import tell, write_out
 from octavo.cli.verdicts import VERDICT_FIELDS, add_review_options, add_verdict_options, submit
-from octavo.data.proposed_notes import source_name
+from octavo.data.proposed_notes import sanitize_source_name
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
@@ -133,7 +133,7 @@ async def _discard(session: Session, options: argparse.Namespace) -> int:
     check_is_change(target)
     at = target.at
     assert isinstance(at, ChangeRequestRef), "it was checked"
-    source = source_name(options.source) if options.source else None
+    source = sanitize_source_name(options.source) if options.source else None
     notes = [each for each in session.proposed.at(at) if source in (None, each.source)]
     await session.proposed.discard(notes)
     write_out(f"Discarded {len(notes)} proposed {'note' if len(notes) == 1 else 'notes'}.\n")

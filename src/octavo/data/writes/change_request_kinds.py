@@ -1,6 +1,6 @@
-"""Checks the writes on a change request before sending, and finds them after a lost response.
+"""Checks writes on a change request before they are sent. After a lost response, searches the server for the write.
 
-A merge or update is compared with a `MergeBasis`. The last part of the module is about edits of pages.
+Merges and updates are compared with a `MergeBasis`. Edits of pages are at the end of the module.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ async def restore_pages(
             return outcome
     assert expected is not None
     try:
-        edits = await asyncio.gather(*(_same_as_revert(live, at, expected, change) for change in changes))
+        edits = await asyncio.gather(*(_edit_instead_of_revert(live, at, expected, change) for change in changes))
     except ApiError as error:
         return EditOutcome("refused", f"{NOT_SAVED}: {error}")
     except _CannotRestore as error:
@@ -158,7 +158,7 @@ async def restore_pages(
     return outcome
 
 
-async def _same_as_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
+async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
     """Return an edit with the same effect as `change`, without reverting a page. Raises ApiError, _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change

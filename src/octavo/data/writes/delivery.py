@@ -171,7 +171,7 @@ class OutboxDelivery:
             self._connection.request_succeeded()
             await self._confirm(entry, response.id if entry.facts.creates else "")
 
-    async def find_lost(self, entry: OutboxEntry) -> None:
+    async def find_lost_write(self, entry: OutboxEntry) -> None:
         """Search the server for an entry in the state `unknown`, and store the result."""
         # Read the clock before the request, because the response shows a state that is at least this new.
         now = self._entries.now()
@@ -271,11 +271,8 @@ class OutboxDelivery:
         )
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the server's id of the thread of `entry`, if the entry has a temporary id of the thread. Empty if the
-        entry
-
-        has no temporary id. None if the thread was not posted.
-        """
+        """Return the server's id for the temporary thread id in `entry`. Empty if the entry has no temporary thread id.
+        None if the thread was not posted."""
         thread = entry.facts.thread
         if not thread.startswith("pending-"):
             return ""

@@ -191,7 +191,7 @@ class _DirectWrite:
         await state.write(lambda db: db.execute(update, values))
 
 
-async def send_plain(
+async def send_unchecked(
     live: Live, op: Operation[Any], failed: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
 ) -> SendResult[Any]:
     """Send a write that has no row in the table. It is not checked before, and not searched for after a lost response.

@@ -150,7 +150,7 @@ class OutboxWorker:
             case "queued":
                 await self._delivery.deliver(entry)
             case "unknown":
-                await self._delivery.find_lost(entry)
+                await self._delivery.find_lost_write(entry)
 
     def wake(self) -> None:
         """Make `run` check for due steps now."""

@@ -30,7 +30,8 @@ class SourcePlaces:
         self._starts = [0, *(match.end() for match in re.finditer("\n", source))]
         self._file_lines = file_text.split("\n") if source != file_text else []
         if len(self._file_lines) != len(self._starts):
-            self._file_lines = []  # Unusual line separators. The columns then count characters of the safe source.
+            # The file has unusual line separators. So columns are counted in the sanitized source.
+            self._file_lines = []
 
     def place(self, start: int, end: int) -> Place:
         """Return the place of a range of the source."""

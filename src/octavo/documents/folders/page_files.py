@@ -177,7 +177,8 @@ def read_layout(value: Any) -> Json:
 
 
 def _with_values(existing: str, values: Mapping[str, Any]) -> list[str]:
-    """Return lines of front matter with `values` for the keys of the API. Lines that mean the same stay as they are."""
+    """Return the lines of front matter in which the keys of the API have `values`. Lines with the same value, and lines
+    with other keys, are unchanged."""
     entries = list(_entries(existing))
     known = {key for key, _ in entries}
     result: list[tuple[str, list[str]]] = []
@@ -246,5 +247,5 @@ def _number(value: Any) -> float:
 
 
 def single_line(value: Any) -> str:
-    """Return a text as one line, with its other spaces as they are. Empty for other values."""
+    """Return a text with a space in place of each line break. Empty if `value` is not a text."""
     return _LINE_END.sub(" ", value).strip() if isinstance(value, str) else ""

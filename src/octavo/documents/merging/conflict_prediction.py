@@ -155,7 +155,7 @@ def _file(file: File) -> Json:
 
 
 def _reusable(item: ReusableContent) -> Json:
-    # The text of reusable content is unavailable, so different documents count as changed.
+    # The text of reusable content is not loaded. So a new ID of its document counts as a change.
     return {**_fields(item, {"document"}), **_text(item.document)}
 
 

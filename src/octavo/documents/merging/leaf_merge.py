@@ -147,8 +147,8 @@ _HTML_TAG = re.compile(r"<[^<>]*>")
 def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Run]:
     """Return the runs of words that are lost or repeated when all conflicts are resolved for one side.
 
-    A run must occur at least and at most as often as two counts allow: its count on that side, and this count plus the
-    difference between the other side and the base.
+    The number of occurrences must lie between two counts: the count on that side, and the count after the changes of
+    both sides, which is the sum of the counts on both sides minus the count in the base.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [side_of(page.root, side) or "" for side in SIDES]
@@ -161,7 +161,8 @@ def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Ru
         in_base, in_own, in_other, in_merged = (
             _count_runs({each: count[each] for each in differing}) for count in all_counts
         )
-        # If both sides deleted a sentence, they may have deleted the same occurrence.
+        # Both sides may have deleted the same occurrences of a sentence, as many as the side with fewer deletions
+        # deleted.
         deleted = {each: sentences.base[each] - max(own[each], other[each]) for each in differing}
         deleted_by_both = _count_runs(deleted)
         for run in in_merged.keys() | in_own.keys() | in_other.keys():

@@ -135,8 +135,8 @@ class MergedPage:
     root: MergedBlock
     line_end: str = "\n"
 
-    def with_conflict_before_text(self, conflict: Conflict) -> MergedPage:
-        """Return the page with a conflict before its text."""
+    def with_conflict_at_start(self, conflict: Conflict) -> MergedPage:
+        """Return the page with `conflict` inserted before its text."""
         pieces = [MergedChild(conflict, "\n\n"), MergedChild(self.root, "")]
         return MergedPage(MergedBlock("page", "", "", pieces, "", ""), self.line_end)
 

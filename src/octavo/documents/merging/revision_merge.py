@@ -226,12 +226,13 @@ def merge_revisions(base: Json, main: Json, proposed: Json, name: str, texts: Te
 def has_same_content(one: Json, other: Json) -> bool:
     """Return whether two revisions have the same content. A page without `pages` has no children."""
     return bool(
-        {**one, "pages": _with_page_lists(one["pages"])} == {**other, "pages": _with_page_lists(other["pages"])}
+        {**one, "pages": _add_missing_page_lists(one["pages"])}
+        == {**other, "pages": _add_missing_page_lists(other["pages"])}
     )
 
 
-def _with_page_lists(pages: Pages) -> Pages:
-    return [{**page, "pages": _with_page_lists(page.get("pages", []))} for page in pages]
+def _add_missing_page_lists(pages: Pages) -> Pages:
+    return [{**page, "pages": _add_missing_page_lists(page.get("pages", []))} for page in pages]
 
 
 def _is_edited(before: Json, after: Json) -> bool:

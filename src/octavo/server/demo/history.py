@@ -240,7 +240,7 @@ _AGE = re.compile(r"(?:(\d+)d)? ?(?:(\d+)h)? ?(?:(\d+)m)?")
 
 @dataclass(frozen=True)
 class PastAction:
-    """Action of a person in the past, with its age and the name for the IDs of new resources."""
+    """Action of a person in the past. The IDs of the resources that it creates are derived from `name`."""
 
     age: timedelta
     person: str

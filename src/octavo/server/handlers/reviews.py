@@ -30,7 +30,7 @@ def present_review(world: World, at: ChangeRequestRef, document: Json, format: F
     return review
 
 
-def present_requested(world: World, document: Json) -> Json:
+def present_requested_reviewer(world: World, document: Json) -> Json:
     """Return a requested reviewer as an API resource."""
     return {
         "object": "change-request-requested-reviewer",
@@ -86,7 +86,7 @@ def _mark_outdated(world: World, path: str, user: str) -> None:
 @handle.register
 def _list_requested(op: reviews.ListRequested, world: World) -> Json:
     stored = world.store.items(f"{change_request_path(op.at)}/requested-reviewers")
-    return paginate(op, stored, lambda document: present_requested(world, document))
+    return paginate(op, stored, lambda document: present_requested_reviewer(world, document))
 
 
 @handle.register
@@ -121,7 +121,7 @@ def _refuse_reviewer(world: World, space: Json, user: str) -> None:
 def _request_review(world: World, path: str, revision: str, user: str) -> Json:
     _mark_outdated(world, path, user)
     request: Json = {"id": user, "requestedBy": world.caller, "createdAt": world.timestamp(), "revision": revision}
-    return present_requested(world, world.store.put(f"{path}/requested-reviewers/{user}", request))
+    return present_requested_reviewer(world, world.store.put(f"{path}/requested-reviewers/{user}", request))
 
 
 @handle.register

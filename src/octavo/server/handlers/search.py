@@ -18,9 +18,9 @@ from octavo.api.searchable import (
     end_after_mention,
     from_index_text,
     mentioned_urls,
-    part_starts,
     to_index_text,
     with_titles,
+    word_part_starts,
 )
 from octavo.documents import links, page_trees
 from octavo.server.handlers import site_view
@@ -115,7 +115,7 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
 def _partial_match_snippet(world: World, section: SearchHit, query_text: str) -> str:
     """Return the text around the first matching part of a word. For sections in which no whole word matches."""
     body, words = from_index_text(world.store.section_body(section.unmarked)), _query_words(query_text)
-    sections = (at for at in part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
+    sections = (at for at in word_part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
     start = max(0, next(sections, 0) - SNIPPET_LENGTH // 3)
     start = body.find(" ", start) + 1 if start else 0
     end = end_after_mention(body, start + SNIPPET_LENGTH)

@@ -41,7 +41,7 @@ class SiteView:
         return not self.as_visitor and allows(organization_role(self.world, self.tree.site["organization"]), "create")
 
     def sees(self, part: SitePart) -> bool:
-        """Return whether a site space is visible."""
+        """Return whether the caller may see `part`, a site space."""
         return self._is_public or role(self.world, self.tree.spaces[part.document["space"]]) is not None
 
     def site_spaces(self) -> SiteParts:

@@ -32,7 +32,7 @@ def _is_signed_in(app: Shell, _: object) -> bool:
     return app.has_session
 
 
-def _lacks_key(app: Shell, _: object) -> bool:
+def _needs_api_key(app: Shell, _: object) -> bool:
     return app.has_session and app.workspace.connection.needs_key
 
 
@@ -122,11 +122,12 @@ ACCOUNT: Commands[Shell] = Commands(
     "account",
     (
         Command("sign_in", "f3", "Sign in", "Sign in again or sign in to another account", run=_sign_in,
-                is_available=_is_signed_in, offered_on_failure=_lacks_key, shown=False),
+                is_available=_is_signed_in, offered_on_failure=_needs_api_key, shown=False),
         Command("switch", "f4", "Switch account", "Switch to another account", run=_switch,
-                is_available=_is_signed_in, offered_on_failure=_lacks_key, shown=False),
+                is_available=_is_signed_in, offered_on_failure=_needs_api_key, shown=False),
         Command("sign_out", "", "Sign out", "Sign out and delete the API key and cached pages",
-                run=_sign_out, why_not=_why_not_signed_out, is_available=_is_signed_in, offered_on_failure=_lacks_key),
+                run=_sign_out, why_not=_why_not_signed_out, is_available=_is_signed_in,
+                offered_on_failure=_needs_api_key),
     ),
     find=lambda app: app,
 )  # fmt: skip

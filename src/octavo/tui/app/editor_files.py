@@ -73,7 +73,7 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
         if note is None:
             kind = path.name.partition("-")[0].partition(".")[0]
             if kind == "page":
-                continue  # The file is named after its page, which uses the draft.
+                continue  # The editor finds this file by the name of the page, when the user edits the page again.
             note = FileNote(_NAMES.get(kind, "A draft"), "", app.session.state.namespace)
         if note.of == app.session.state.namespace and not _is_open(note.process) and path.is_file():
             files.append(UnsentFile(path, note, datetime.fromtimestamp(path.stat().st_mtime, UTC)))

@@ -77,7 +77,7 @@ class PictureRecorder:
     def __init__(self, app: Shell, picture: FirstPicture) -> None:
         self._app, self._picture = app, picture
         self._timer: Timer | None = None
-        self._recorded = self._next_start()
+        self._recorded = self._state_of_next_start()
 
     def page_shown(self, screen: View) -> None:
         """Take a picture of a view soon, because it shows another page or another state of the inbox."""
@@ -97,7 +97,7 @@ class PictureRecorder:
         """Save the position in the view. Update or delete the picture if the next start will look different."""
         if (screen := self._start_view) is not None:
             screen.save_position()
-        if self._recorded != self._next_start() and not self._take_picture():
+        if self._recorded != self._state_of_next_start() and not self._take_picture():
             self._picture.delete()
 
     def _take_picture(self) -> bool:
@@ -107,7 +107,7 @@ class PictureRecorder:
             return False
         screen.save_position()
         self._picture.save(rows)
-        self._recorded = self._next_start()
+        self._recorded = self._state_of_next_start()
         return True
 
     @property
@@ -116,8 +116,9 @@ class PictureRecorder:
         screen = self._app.screen
         return screen if is_whole(screen) and isinstance(screen, StartView) else None
 
-    def _next_start(self) -> tuple[Any, ...]:
-        """Return the values that decide how the next start looks."""
+    def _state_of_next_start(self) -> tuple[Any, ...]:
+        """Return what the first view after the next start depends on: the organization, the theme, and the inbox rows
+        or the open page with its reading position."""
         if not self._app.has_session:
             return ()
         session = self._app.session

@@ -63,10 +63,10 @@ def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[
 
 def preload(garbage: Garbage) -> None:
     """Import the modules in a thread, then start the garbage collection."""
-    Thread(target=_run, args=(garbage,), daemon=True, name="octavo-preload").start()
+    Thread(target=_import_modules_and_start, args=(garbage,), daemon=True, name="octavo-preload").start()
 
 
-def _run(garbage: Garbage) -> None:
+def _import_modules_and_start(garbage: Garbage) -> None:
     for name in _MODULES:
         import_module(name)
     garbage.start()

@@ -21,7 +21,7 @@ from octavo.tui.terminal.textual_internals import is_being_removed, prepare_scre
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.dialog import TextButton
 from octavo.tui.widgets.key_bar import KeyBar
-from octavo.tui.widgets.text_inputs import PathInput, SecretCount, SecretInput
+from octavo.tui.widgets.text_inputs import PathInput, SecretInput, SecretLengthLabel
 
 _CREATED_AT = "app.gitbook.com/account/developer"
 """Page on which GitBook creates personal access tokens."""
@@ -81,7 +81,7 @@ class SignInScreen(HasCommands, Screen[None]):
                 with Horizontal(id="typing"):
                     yield Static("API key  ", id="label")
                     yield (secret := SecretInput(id="key"))
-                    yield SecretCount(secret, id="count")
+                    yield SecretLengthLabel(secret, id="count")
                 yield Static("", id="facts")
                 with Horizontal(id="next"):
                     yield TextButton("Check key", "enter", id="check", classes="-primary")

@@ -186,8 +186,8 @@ class EmojiSuggestions:
         return [(Choice(each, emoji_label(each.character, each.name)), None) for each in self.matching(query)]
 
     def final_value(self, typed: str) -> NamedEmoji | str | None:
-        """Return the emoji whose whole name was typed with a second `:`, or the typed text if no emoji matches. Else
-        None."""
+        """Return the emoji if its whole name was typed, with a second `:`. Return the typed text if it cannot become
+        the name of an emoji. None while the name is incomplete, or the names are not loaded."""
         name = typed.removesuffix(":")
         if not self._is_loaded:
             return None

@@ -143,7 +143,7 @@ class CommentsScreen(ListView[Thread]):
         )
 
     @property
-    def target_drafts(self) -> Sequence[UnsentText]:
+    def drafts_in_selection(self) -> Sequence[UnsentText]:
         """Return your unsent drafts in the current thread, or in the selected threads."""
         threads = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
         index = self.shell.workspace.unsent.index

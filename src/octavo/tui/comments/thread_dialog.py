@@ -73,8 +73,8 @@ def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
 
 
 class ThreadDialog(Dialog[None]):
-    """A dialog with a thread and its keys, which never covers its block. `t` and `T` go to the next and the previous
-    thread, and the page follows."""
+    """A dialog that shows a thread and the keys of the dialog. It never covers the block that the thread is about. `t`
+    and `T` go to the next and the previous thread, and the page scrolls to the block of that thread."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",

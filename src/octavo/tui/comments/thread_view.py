@@ -156,7 +156,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
         return Subscriptions(self, self.shell.workspace.connection)
 
     @property
-    def target_drafts(self) -> Sequence[UnsentText]:
+    def drafts_in_selection(self) -> Sequence[UnsentText]:
         """Return your unsent drafts in this thread."""
         if self.at is None or self.comment is None or self.why_not_this_thread() is not None:
             return ()
@@ -317,12 +317,12 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
         return bool(own_indexes) and message.id in [each.id for each in messages[own_indexes[-1] + 1 :]]
 
     def _show_drafts(self) -> None:
-        if self.comment is not None and (self._draft_lines or self.target_drafts):
+        if self.comment is not None and (self._draft_lines or self.drafts_in_selection):
             self._lay_out()
 
     def _lines_of_drafts(self, width: int) -> list[Line]:
         """Return the first lines of each draft in this thread. Pending comments are shown as messages."""
-        drafts = [target_draft for target_draft in self.target_drafts if target_draft.draft_key]
+        drafts = [draft for draft in self.drafts_in_selection if draft.draft_key]
         if not drafts:
             return []
         styles, lines = self._line_styles, []

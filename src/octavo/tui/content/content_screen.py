@@ -328,12 +328,12 @@ class ContentScreen(View, CopiesWhenReady):
     # Targets of the keys
 
     @property
-    def target_drafts(self) -> Sequence[UnsentText]:
+    def drafts_in_selection(self) -> Sequence[UnsentText]:
         """Your unsent drafts in the focused thread, else on the selected page or block."""
         threads = self.open_space.side_panel.threads
         if threads.has_focus and threads.item is not None:
             return self.open_space.threads.drafts_in(threads.item)
-        return self.open_space.target_drafts
+        return self.open_space.drafts_in_selection
 
     @property
     def selected_items(self) -> Sequence[Model]:

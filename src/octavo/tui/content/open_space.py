@@ -191,7 +191,7 @@ class OpenSpace(SpacePanes):
                 self.pages_tree.state.fail("Could not refresh the pages", refresh_error)
 
     @property
-    def target_drafts(self) -> Sequence[UnsentText]:
+    def drafts_in_selection(self) -> Sequence[UnsentText]:
         """Unsent drafts on the selected page of the tree, else on the selected block of the open page."""
         if not self.target.is_tree_focused:
             return self.threads.drafts_on(block) if (block := self.visible_block) is not None else ()

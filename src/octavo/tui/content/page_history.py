@@ -419,7 +419,7 @@ class PageHistoryScreen(View):
         view = self.query_one("#page", PageView)
         if message.kind == "page":
             self.shell.say(_NO_LINK, tone="care")
-        elif not link_opening.open_part(self.shell, view, message, self._on_link_followed):
+        elif not link_opening.open_link_without_page(self.shell, view, message, self._on_link_followed):
             self._follow(view, message)
 
     def _follow(self, view: PageView, message: LinkFollowed) -> None:

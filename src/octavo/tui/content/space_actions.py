@@ -15,7 +15,7 @@ from octavo.api.operation import Operation
 from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef, ContentRef, OrganizationRef
 from octavo.api.spaces import Space
-from octavo.data.writes.direct import SendResult, send_plain
+from octavo.data.writes.direct import SendResult, send_unchecked
 from octavo.tui.content import space_changes, space_target
 from octavo.tui.content.space_target import SpaceOrCollection, title_of
 from octavo.tui.core.external_links import copy_text
@@ -114,12 +114,12 @@ def _duplicate(app: Shell, target: SpaceTarget, space: Space) -> None:
     live = app.session.live
 
     def undo_duplicate(copy: Space) -> DirectUndo:
-        delete_copy = partial(send_plain, live, spaces.Delete(at=copy.ref), f"Could not delete {title_of(copy)}")
+        delete_copy = partial(send_unchecked, live, spaces.Delete(at=copy.ref), f"Could not delete {title_of(copy)}")
         return DirectUndo(f"delete {title_of(copy)}", delete_copy, f"Deleted {title_of(copy)}.")
 
     app.writes.send(
         f"duplicate {title_of(space)}",
-        send_plain(live, spaces.Duplicate(at=space.ref), f"Could not duplicate {title_of(space)}"),
+        send_unchecked(live, spaces.Duplicate(at=space.ref), f"Could not duplicate {title_of(space)}"),
         message=f"Duplicated {title_of(space)}.",
         make_undo=undo_duplicate,
         on_success=lambda copy: target.on_created(copy.id),
@@ -161,9 +161,9 @@ def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destinat
     position = space_target.position_of(item, items)
 
     async def undo_transfer() -> SendResult[Any]:
-        sent = await send_plain(live, _transfer_operation(item, organization.id), f"Could not move {name} back")
+        sent = await send_unchecked(live, _transfer_operation(item, organization.id), f"Could not move {name} back")
         if sent.kind == "done" and (position.parent or position.before or position.after):
-            return await send_plain(
+            return await send_unchecked(
                 live,
                 space_target.move_operation(item, position),
                 f"Moved {name} back to the top level, but not to its original position",
@@ -176,7 +176,7 @@ def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destinat
         undo = DirectUndo(f"move {name} back", undo_transfer, f"Moved {name} back to {organization.title}.")
         app.writes.send(
             f"move {name} to {destination.title}",
-            send_plain(live, _transfer_operation(item, destination.id), f"Could not move {name}"),
+            send_unchecked(live, _transfer_operation(item, destination.id), f"Could not move {name}"),
             message=f"Moved {name} to {destination.title}.",
             make_undo=lambda _: undo,
             on_success=lambda _: target.on_removed(item.id),
@@ -241,11 +241,13 @@ async def _import_into_request(app: Shell, space: Space, request: TargetRequest)
 def _show_import_form(
     app: Shell, space: Space, at: ContentRef, target_title: str, request: TargetRequest | None
 ) -> None:
-    pages_before: set[str] = set()
+    existing_page_ids: set[str] = set()
 
-    async def load_pages_before() -> None:
+    async def load_existing_page_ids() -> None:
         try:
-            pages_before.update(each.id for each in (await app.session.live.fetch(content.ListPages(at=at))).walk())
+            existing_page_ids.update(
+                each.id for each in (await app.session.live.fetch(content.ListPages(at=at))).walk()
+            )
         except ApiError:
             return  # Without the page ids, no imported page is opened.
 
@@ -264,10 +266,10 @@ def _show_import_form(
             app.writes.forbid_undo(
                 "You cannot undo an import into main by pressing u. To remove an imported page, select the page and press X."
             )
-            app.background(_open_imported(app, space, pages_before))
+            app.background(_open_imported(app, space, existing_page_ids))
 
     if request is None:
-        app.background(load_pages_before())
+        app.background(load_existing_page_ids())
     visibility = (
         "Readers will see the pages immediately." if request is None else "Readers will see the pages after the merge."
     )

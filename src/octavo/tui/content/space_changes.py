@@ -16,7 +16,7 @@ from octavo.api.places import OrganizationRef, SiteRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.queries import collections_of, spaces_of
-from octavo.data.writes.direct import send_plain
+from octavo.data.writes.direct import send_unchecked
 from octavo.tui.content import space_target
 from octavo.tui.content.space_target import SpaceOrCollection, SpacePosition, kind_of, title_of
 from octavo.tui.core.dialog_draft import DialogDraft
@@ -107,7 +107,7 @@ def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: Sp
     undo = DirectUndo(
         f"move {title_of(item)} back",
         partial(
-            send_plain,
+            send_unchecked,
             app.session.live,
             space_target.move_operation(item, before),
             f"Could not move {title_of(item)} back",
@@ -116,7 +116,7 @@ def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: Sp
     )
     action, op = f"move {title_of(item)}", space_target.move_operation(item, position)
     cache_edit = _list_operation(target, item), lambda page: space_target.list_after_move(page, item, position)
-    sending = send_plain(app.session.live, op, f"Could not {action}", cache_edit)
+    sending = send_unchecked(app.session.live, op, f"Could not {action}", cache_edit)
     app.writes.send(action, sending, message=message, make_undo=lambda _: undo, is_visible=True)
 
 
@@ -336,12 +336,12 @@ def restore(app: Shell, target: SpaceTarget, space_id: str, title: str) -> None:
     live, at = app.session.live, SpaceRef(space_id=space_id)
     undo = DirectUndo(
         f"delete {title} again",
-        partial(send_plain, live, spaces.Delete(at=at), f"Could not undo the restoration of {title}"),
+        partial(send_unchecked, live, spaces.Delete(at=at), f"Could not undo the restoration of {title}"),
         f"Deleted {title} again.",
     )
     app.writes.send(
         f"restore {title}",
-        send_plain(live, spaces.Restore(at=at), f"Could not restore {title}"),
+        send_unchecked(live, spaces.Restore(at=at), f"Could not restore {title}"),
         message=f"Restored {title}.",
         make_undo=lambda _: undo,
         on_success=lambda _: target.on_created(space_id),

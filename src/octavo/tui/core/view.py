@@ -97,7 +97,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def selected_items(self) -> Sequence[Model]:
-        """The selected item, followed by its parents. Commands act on them."""
+        """The selected item, followed by its parents. Commands show all of them, or act on the first."""
         return ()
 
     @property

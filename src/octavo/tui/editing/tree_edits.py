@@ -79,31 +79,33 @@ class TreeEdit:
 
     async def rename(self) -> None:
         """Ask for a new title, then rename the page."""
-        await self._with_target(f"Rename {self.title}", self._rename)
+        await self._load_tree_of_target(f"Rename {self.title}", self._rename)
 
     async def move(self) -> None:
         """Ask for a new position, then move the page."""
-        await self._with_target(f"Move {self.title}", self._move)
+        await self._load_tree_of_target(f"Move {self.title}", self._move)
 
     async def details(self) -> None:
         """Open the form for the details of the page, such as slug and description."""
-        await self._with_target(f"Edit the details of {self.title}", self._details)
+        await self._load_tree_of_target(f"Edit the details of {self.title}", self._details)
 
     async def delete(self) -> None:
         """Ask for confirmation, then delete the page and its subpages."""
-        await self._with_target(f"Delete {self.title}", self._delete)
+        await self._load_tree_of_target(f"Delete {self.title}", self._delete)
 
     async def insert(self) -> None:
         """Ask for a position and a title, then add a page."""
-        await self._with_target("Add a page", self._insert)
+        await self._load_tree_of_target("Add a page", self._insert)
 
-    async def _with_target(self, subject: str, on_loaded: Callable[[LoadedTree], None]) -> None:
+    async def _load_tree_of_target(self, subject: str, on_loaded: Callable[[LoadedTree], None]) -> None:
+        """Let the user choose a change request if none is open, then load its page tree. `subject` is the title of the
+        dialog."""
         if self.change_request is not None:
-            await self._with_tree(on_loaded, TargetRequest(self.space, change_request=self.change_request))
+            await self._load_tree(on_loaded, TargetRequest(self.space, change_request=self.change_request))
         else:
-            await target_request.choose_target(self.app, self.space, subject, partial(self._with_tree, on_loaded))
+            await target_request.choose_target(self.app, self.space, subject, partial(self._load_tree, on_loaded))
 
-    async def _with_tree(self, on_loaded: Callable[[LoadedTree], None], target: TargetRequest) -> None:
+    async def _load_tree(self, on_loaded: Callable[[LoadedTree], None], target: TargetRequest) -> None:
         live = self.app.session.live
         at: ContentRef = target.ref or self.space
         try:

@@ -55,7 +55,8 @@ def done_label(app: Shell, selected: SelectedRows) -> str | None:
 
 
 def mark_done(app: Shell, selected: SelectedRows) -> None:
-    """Remove rows from the inbox until something new happens. Rows that are done or snoozed move back to the inbox."""
+    """Remove rows from the inbox until something new happens. If the rows are done or snoozed already, move them back
+    to the inbox."""
     if selected.is_removed:
         _move_back(app, selected)
         return

@@ -87,7 +87,7 @@ class TextPane(VerticalScroll, can_focus=False):
         self.query_one(ChangingText).update(text)
 
     def scroll_by_page(self, direction: int) -> bool:
-        """Scroll by one page. Return False if the end was reached before."""
+        """Scroll by one page. Return False if the view cannot scroll any further in this direction."""
         at_end = self.scroll_y >= self.max_scroll_y if direction > 0 else self.scroll_y <= 0
         if not at_end:
             self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
@@ -266,7 +266,7 @@ def summary_lines(
     now: datetime,
     width: int,
 ) -> list[Content]:
-    """Return the lines of the text, centered in `width` cells."""
+    """Return the lines that an inbox without rows shows, centered in `width` cells."""
     content_width = max(20, min(width - 4, _MAX_WIDTH))
     indent = " " * max(2, (width - content_width) // 2)
     lines: list[Content] = [

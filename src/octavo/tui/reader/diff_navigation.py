@@ -329,7 +329,7 @@ class DiffNavigation:
         self.pane.viewport.notify_moved()
 
     def toggle_only_meaning(self) -> None:
-        """Hide or show the changes without meaning."""
+        """Hide or show the changes that do not affect what the page says."""
         self.contents.only_meaning = not self.contents.only_meaning
         selected = self.cursor.current()
         self.builder.build(partial(self._select_near, selected.start) if selected is not None else None)

@@ -49,11 +49,13 @@ def follow_link(shown: ShownPage, message: LinkFollowed) -> None:
     app = shown.shell
     if message.kind == "page":
         open_link(app, "" if app.session.is_embedded else page_url(shown.page), "page")
-    elif not open_part(app, shown.view, message, lambda followed: follow_link(shown, followed)):
+    elif not open_link_without_page(app, shown.view, message, lambda followed: follow_link(shown, followed)):
         _follow_target(shown, message)
 
 
-def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]) -> bool:
+def open_link_without_page(
+    app: Shell, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]
+) -> bool:
     """Open a footnote, an image or a search. Return False for other links."""
     match message.kind:
         case "ask" | "search":

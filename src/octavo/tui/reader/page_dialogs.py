@@ -16,7 +16,7 @@ from octavo.tui.reader.viewport import explain
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
-from octavo.tui.render.tables import record_document
+from octavo.tui.render.tables import document_of_row
 from octavo.tui.widgets.commands import Command, Commands, HostApp
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 
@@ -166,7 +166,7 @@ class TableRowDialog(Dialog[TableRowResult]):
     def _draw(self) -> None:
         rows = self.table.children
         number = next((index for index, row in enumerate(rows, 1) if row is self._row), 1)
-        document = record_document(self.table, self._row)
+        document = document_of_row(self.table, self._row)
         first = next((text for cell in self._row.children if (text := " ".join(plain_text(cell.runs).split()))), "Row")
         self.query_one(DialogFrame).set_border_texts(
             first if len(first) <= _TITLE else f"{first[:_TITLE]}…", f"row {number} of {len(rows)}"

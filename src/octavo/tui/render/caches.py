@@ -94,8 +94,8 @@ class AsyncCache(Generic[K, V]):
         self.missing.append(key)
         return None
 
-    def for_thread(self) -> AsyncCache[K, V]:
-        """Return a cache with the same results and its own list of missing keys, for use in another thread."""
+    def for_background_thread(self) -> AsyncCache[K, V]:
+        """Return a copy for use in the background thread. It has the same results, but its own list of missing keys."""
         other = copy(self)
         other.missing = []
         return other

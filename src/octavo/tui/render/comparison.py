@@ -1,4 +1,4 @@
-"""Comparison of two versions of a page, and the slices of long changes."""
+"""Compares two versions of a page, and splits long changes into slices that are laid out one at a time."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def _split_words(words: Sequence[TextPart]) -> Iterator[tuple[TextPart, ...]]:
     some: list[TextPart] = []
     cost = 0
     for word in words:
-        for part in _split_word(word):
+        for part in _split_equal_part(word):
             some.append(part)
             cost += len(part.run.text) * (1 if part.run.text.isascii() else 4)
             if cost > SLICE_COST:
@@ -261,8 +261,8 @@ def _split_words(words: Sequence[TextPart]) -> Iterator[tuple[TextPart, ...]]:
         yield tuple(some)
 
 
-def _split_word(word: TextPart) -> Iterator[TextPart]:
-    """Yield a long unchanged passage in parts, and other words unchanged."""
+def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
+    """Yield a long part that is equal in both versions as several parts. Yield any other part as it is."""
     if word.op != "equal" or len(word.run.text) <= SLICE_COST or word.old is not None:
         yield word
         return

@@ -188,19 +188,20 @@ class DeferredContent:
     def __iter__(self) -> Iterator[AsyncCache[Any, Any]]:
         return (cache for cache in vars(self).values() if isinstance(cache, AsyncCache))
 
-    def for_thread(self) -> DeferredContent:
-        """Return the same content for use in another thread, with its own lists of missing keys."""
+    def for_background_thread(self) -> DeferredContent:
+        """Return a copy for use in the background thread. It has the same content, but its own lists of missing
+        keys."""
         other = copy(self)
         for name, cache in vars(self).items():
             if isinstance(cache, AsyncCache):
-                setattr(other, name, cache.for_thread())
+                setattr(other, name, cache.for_background_thread())
         if self.targets is not None:
             other.targets = self.targets.with_titles(other.titles)
         return other
 
     def take_missing(self, original: DeferredContent | None = None) -> list[tuple[AsyncCache[Any, Any], Any]]:
-        """Return the missing keys, each with its cache, and clear them. If this is a copy for a thread, `original` is
-        the content that was copied: then the returned caches are those of `original`."""
+        """Return the missing keys, each with its cache, and clear them. If this is a copy for the background thread,
+        `original` is the content that was copied: then the returned caches are those of `original`."""
         taken = [(owner, key) for cache, owner in zip(self, original or self, strict=True) for key in cache.missing]
         for cache in self:
             cache.missing.clear()

@@ -50,7 +50,7 @@ class UnchangedRange(NamedTuple):
     section_paths: Sequence[tuple[str, ...]]
 
     def unit_at(self, position: int) -> PlacedUnit:
-        """Return one of the blocks as a unit."""
+        """Return the block at `position` as a unit of the diff."""
         unit = DiffUnit("block", self.news[position], self.olds[position], None, self.ancestors, self.old_ancestors)
         return PlacedUnit(unit, self.section_paths[bisect_right(self.starts, position) - 1], self.container, True)
 

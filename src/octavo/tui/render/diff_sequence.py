@@ -63,8 +63,8 @@ def build_diff(
     thousands.
 
     `threads` are by block key, with "" for the threads of the page. `side_by_side`: removed blocks are paired with the
-    blocks that replace them. `kinds` says what each change affects, and `only_meaning` hides the changes without
-    meaning. A line replaces hidden changes."""
+    blocks that replace them. `kinds` says what each change affects, and `only_meaning` hides the changes that do
+    not affect what the page says. A line replaces hidden changes."""
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffUnits()
     builder = _DiffBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)

@@ -117,7 +117,8 @@ def render_code_change(
     side_widths: SideWidths,
     part: int = 0,
 ) -> list[SidePair]:
-    """Render the changed lines of code and the lines around them, or the lines of slice number `part`."""
+    """Render the changed lines of code and the lines around them. If the change is split into slices, `lines` are the
+    lines of slice number `part`, counted from 1. Otherwise `part` is 0."""
     styles, tokens = context.styles, [code_tokens(context, block) or [] for block in (old, new)]
     was, now = (_muted_line(_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new))
     parts = [SidePair(was, now, is_same=True)] if part < 2 else []

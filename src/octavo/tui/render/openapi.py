@@ -63,7 +63,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
         and above.kind == block.kind
         and _loaded_specification(context.deferred, above)[1] == problem
     ):
-        problem = ""  # Repeated only once for adjacent blocks.
+        problem = ""  # The block above shows the same problem.
     query = operation_query(specification, block) if specification is not None else None
     operation, is_known = _known_operation(context.deferred, query)
     is_whole = variant in ("schemas", "file")

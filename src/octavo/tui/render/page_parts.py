@@ -13,7 +13,8 @@ from octavo.documents.blocks import NO_ATTRS, Block, Document, Run
 _SOURCE_BLOCK, _LONGEST_LINE = 2_000, 8_000
 """Characters of a source block, and of the longest line in it."""
 _MOST_EDGES = 4_000
-"""Maximum number of blocks whose edges are edges of source blocks."""
+"""Maximum number of starts and ends of blocks at which source blocks begin. If a page has more, source blocks begin at
+the starts of some blocks only."""
 _FEW_LINES, _STEPS = 8, (2_000, 250, 60)
 """Maximum number of lines that are counted one by one. More lines are counted in steps of the second number of
 characters, which is faster."""

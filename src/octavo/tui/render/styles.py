@@ -108,7 +108,7 @@ ASCII = Glyphs(
 )
 
 
-class _Styles(NamedTuple):
+class _StyleFields(NamedTuple):
     text: Style = PLAIN
     muted: Style = PLAIN
     line: Style = PLAIN
@@ -133,7 +133,7 @@ class _Styles(NamedTuple):
     glyphs: Glyphs = UNICODE
 
 
-class Styles(_Styles):
+class Styles(_StyleFields):
     """Styles by meaning. Styles named after a background set only the background, and others only the foreground, so
     that any two can be combined."""
 

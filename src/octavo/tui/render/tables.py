@@ -258,7 +258,7 @@ _LABEL = 24
 """Maximum width of a field name next to its value, in cells. Without room for both, the name is above the value."""
 
 
-def record_document(table: Block, row: Block) -> Document:
+def document_of_row(table: Block, row: Block) -> Document:
     """Return a row as a document that contains one record block, with a cell for each column, including hidden
     columns."""
     at = next((index for index, each in enumerate(table.children) if each is row), 0)

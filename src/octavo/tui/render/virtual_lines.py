@@ -183,7 +183,7 @@ class LaidUnits(NamedTuple):
 def lay_out_units(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]) -> Generator[None, None, LaidUnits]:
     """Lay out the units with the indexes `which` in a thread. Yields after each unit."""
     laid = LaidUnits(layout, {}, {}, {})
-    deferred = layout.deferred.for_thread() if layout.deferred is not None else None
+    deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
     render = layout.renderer_with(deferred)
     for index in which:
         lines = render(units[index])

@@ -299,7 +299,7 @@ class FormState:
         spec = SPECS.get(self.form.operation)
         return self.form.item is None and (spec is None or not spec.changes)
 
-    # Text
+    # Texts of the fields
 
     def parse(self) -> FormResult:
         """Return the operation that the text makes, or the errors in it."""

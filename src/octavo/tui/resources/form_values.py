@@ -75,7 +75,7 @@ def _present_value(field: FormField, item: BaseModel | Mapping[str, Any]) -> Any
 
 def _inner_value(value: Any, name: str, wire: str) -> Any:
     if isinstance(value, BaseModel):
-        # In responses, an ID can replace a model with a single field: the ID of a team.
+        # The attribute is missing if a response has an ID in place of a model, such as the ID of a team.
         return getattr(value, name, _MISSING)
     if isinstance(value, Mapping):
         return value.get(wire, value.get(name, _MISSING))

@@ -16,7 +16,7 @@ from octavo.api.places import SiteRef
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, SiteStructure
 from octavo.api.sites import Checkout, Site
 from octavo.data.live import Live
-from octavo.data.writes.direct import SendResult, send_plain
+from octavo.data.writes.direct import SendResult, send_unchecked
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources import site_tree
@@ -123,7 +123,7 @@ async def _send(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -
 
 async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes: bool) -> SendResult[Any]:
     op = sites.Publish(at=site_ref) if publishes else sites.Unpublish(at=site_ref)
-    sent = await send_plain(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
+    sent = await send_unchecked(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
     if isinstance(sent.result, Checkout):
         cause = "the site's plan has not been paid for. To pay, press o to open the site in the browser."
         return SendResult("refused", f"Could not publish {name}: {cause}")

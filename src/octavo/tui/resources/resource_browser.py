@@ -616,7 +616,7 @@ def open_selected_row(view: BrowserScreen, table: str = "") -> None:
 
 
 class PendingNavigation:
-    """A navigation that continues when a list is loaded: open an item, or move by some tables."""
+    """A navigation that continues when a list is loaded: open an item, or select a later table."""
 
     def __init__(self, view: BrowserScreen) -> None:
         self._view = view

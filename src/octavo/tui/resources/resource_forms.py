@@ -15,7 +15,7 @@ from octavo.api.paging import read_pages
 from octavo.api.wire import url_path
 from octavo.data.availability import Send
 from octavo.data.live import Live
-from octavo.data.writes.direct import SendResult, send_direct, send_plain
+from octavo.data.writes.direct import SendResult, send_direct, send_unchecked
 from octavo.data.writes.write_kind import AlreadyDone, Attempt, WriteKind
 from octavo.tui.core.permissions import why_no_permission
 from octavo.tui.core.shell import Shell
@@ -213,7 +213,7 @@ async def _send_bulk_edit(
 def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
     async def undo() -> SendResult[bool]:
         for name, operation in ops:
-            sent = await send_plain(live, operation, f"Could not undo the change to {name}")
+            sent = await send_unchecked(live, operation, f"Could not undo the change to {name}")
             if sent.kind != "done":
                 return SendResult(sent.kind, sent.message)
         return SendResult("done", result=True)
@@ -272,7 +272,7 @@ def _created_title(resource: Resource[Any], response: Any) -> str:
     try:
         return resource.title(response) if isinstance(response, Model) else ""
     except AttributeError:
-        return ""  # The response is of another kind, for example the number of invited members.
+        return ""  # The response is not an item, for example the number of invited members.
 
 
 def _created_key(resource: Resource[Any], response: Any) -> str:
@@ -280,7 +280,7 @@ def _created_key(resource: Resource[Any], response: Any) -> str:
     try:
         return resource.key(response) if isinstance(response, Model) else ""
     except AttributeError:
-        return ""  # The response is of another kind, as in `_created_title`.
+        return ""  # The response is not an item, for example the number of invited members.
 
 
 def _reference_lists(app: Shell, resource: Resource[Any], arguments: Arguments) -> dict[str, ReferenceList]:
@@ -391,7 +391,7 @@ def undo_of_deletion(
     async def undo() -> SendResult[bool]:
         for item, op in zip(items, ops, strict=True):
             assert op is not None, "checked above"
-            sent = await send_plain(live, op, f"Could not restore {resource.title(item)}")
+            sent = await send_unchecked(live, op, f"Could not restore {resource.title(item)}")
             if sent.kind != "done":
                 return SendResult(sent.kind, sent.message)
         return SendResult("done", result=True)
@@ -406,4 +406,4 @@ async def send_action(
     operation, values = (action.undo_operation, action.undo_values) if is_undo else (action.operation, action.values)
     assert operation is not None, "the action must have an operation"
     op = build_operation(operation, {**resource.arguments_for(arguments, item), **values})
-    return await send_plain(live, op, f"Could not change {resource.title(item)}")
+    return await send_unchecked(live, op, f"Could not change {resource.title(item)}")

@@ -21,7 +21,7 @@ from octavo.api.site_structure import (
     SiteStructure,
     Sort,
 )
-from octavo.data.writes.direct import send_plain
+from octavo.data.writes.direct import send_unchecked
 from octavo.tui.core.permissions import why_no_permission
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo
@@ -349,7 +349,7 @@ def _move(
         final = f"You cannot undo this move by pressing u because {name} was the only item in its section or group."
     else:
         reverse = site_structure.Sort(at=target.site_ref, item=item, position=previous)
-    send_task = send_plain(app.session.live, sort, f"Could not move {name}", cache_edit)
+    send_task = send_unchecked(app.session.live, sort, f"Could not move {name}", cache_edit)
     undo = _undo_with(app, reverse, f"move {name}", f"Moved {name} back.")
     app.writes.send(f"move {name}", send_task, message=message, make_undo=undo, no_undo_reason=final, is_visible=True)
 
@@ -360,7 +360,7 @@ def _undo_with(
     """Return an undo that sends the operation `reverse`. None if `reverse` is None."""
     if reverse is None:
         return None
-    undo_write = partial(send_plain, app.session.live, reverse, f"Could not undo “{title}”")
+    undo_write = partial(send_unchecked, app.session.live, reverse, f"Could not undo “{title}”")
     undo = DirectUndo(f"undo “{title}”", undo_write, message)
     return lambda _: undo
 
@@ -382,7 +382,9 @@ def make_default(app: Shell, selection: Selection) -> None:
     if previous is not None:
         undo_message = f"Restored {title_of(previous)} as the default."
         undo = _undo_with(app, set_default_operation(site_ref, previous), title, undo_message)
-    send_task = send_plain(app.session.live, set_default_operation(site_ref, part), f"Could not {title}", cache_edit)
+    send_task = send_unchecked(
+        app.session.live, set_default_operation(site_ref, part), f"Could not {title}", cache_edit
+    )
     app.writes.send(title, send_task, message=message, make_undo=undo, is_visible=True)
 
 

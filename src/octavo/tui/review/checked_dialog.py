@@ -83,7 +83,8 @@ CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
 
 
 class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
-    """Dialog that shows the checks of a write, and is confirmed with `y`. No dialog is opened with `y`."""
+    """Dialog that shows the checks of a write, and is confirmed with `y`. No command opens such a dialog with `y`, so
+    that pressing a key twice never confirms."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHECKED_COMMANDS,)

@@ -129,7 +129,7 @@ class OpenConflicts:
     pages: tuple[ConflictedPage, ...] = ()
     tree_conflicts: tuple[TreeConflict, ...] = ()
     unread: int = 0
-    """Number of changed pages that were not read."""
+    """Number of changed pages that were not checked for conflicts, because there are too many."""
 
     @property
     def names(self) -> list[str]:
@@ -324,7 +324,7 @@ class _PageReader:
             rest = "\n".join(source.split("\n")[markers[0].last + 1 :]).removeprefix("\n")
             read = await asyncio.to_thread(_read_conflicts, rest, merged, markers[0].theirs)
             conflict = Conflict(FIELDS, self._fields_of_base(page.id, fields), *lines, both=lines[0])
-            read = read.with_conflict_before_text(conflict)
+            read = read.with_conflict_at_start(conflict)
             return ConflictedPage(
                 page.id, page.title, read, source, fields, main=main, page_titles=titles, sets_title=sets_title
             )

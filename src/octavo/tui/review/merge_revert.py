@@ -223,8 +223,8 @@ class RevertPlan:
 
 
 async def load_sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None) -> MergeSides | None:
-    """Load the three revisions. None if the server does not name the revision before the merge. Raises ApiError. `now`
-    is the revision in which the merge is reverted, or None for main."""
+    """Load the revisions before and after a merge, and the revision in which the merge is reverted: `now`, or main if
+    `now` is None. Return None if the server does not name the revision before the merge. Raises ApiError."""
     if change_request.revision_merged is None:
         return None
     merged = await live.cached_or_fetch(content.Get(at=_ref(space, change_request.revision_merged)))

@@ -298,7 +298,7 @@ class PageDiff:
         return self._anchors
 
     @property
-    def target_drafts(self) -> Sequence[UnsentText]:
+    def drafts_in_selection(self) -> Sequence[UnsentText]:
         """Unsent drafts for the selected thread or block. If a draft is selected, only that draft."""
         drafts, stop = self._unsent_of_page(), self._stop
         if stop is None:

@@ -61,8 +61,8 @@ def edit_and_accept(app: Shell, note: ProposedNote) -> None:
 
 
 def source_label(note: ProposedNote) -> str:
-    """Return the program that proposed a note, such as `proposed by claude`. If the block of the note is only likely, the label
-    adds that."""
+    """Return a label that names the program which proposed a note, such as `proposed by claude`. The label also says if
+    the block of the note is not certain."""
     return f"proposed by {note.source}" + (" · similar block" if note.placed == "likely" else "")
 
 

@@ -8,7 +8,7 @@ from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
 from octavo.data.writes.change_request_writes import create
-from octavo.data.writes.direct import send_plain
+from octavo.data.writes.direct import send_unchecked
 from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
 from octavo.tui.core import dialog_draft
@@ -124,7 +124,7 @@ def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], dr
     edit = change_requests.Get(at=at), lambda known: known.model_copy(update=changes)
     app.writes.send(
         action,
-        send_plain(app.session.live, op, f"Could not {action}", edit),
+        send_unchecked(app.session.live, op, f"Could not {action}", edit),
         message=f"Saved the details of {name}",
         on_success=drop_drafts,
         failure_hint=dialog_draft.DRAFT_SAVED,

@@ -1,4 +1,4 @@
-"""The findings of the checks on the words that a change request added: which are found, and which you dismissed."""
+"""Checks the words that a change request added, and stores which findings you dismissed."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ class RequestFindings:
         """Number of findings by page key."""
         return {key: count for key in self._found if (count := len(self.on_page(key)))}
 
-    def dismiss(self, key: str) -> None:
+    def dismiss(self, finding_key: str) -> None:
         """Hide a finding until its words change."""
-        self._save([*self._dismissed, key])
+        self._save([*self._dismissed, finding_key])
 
-    def restore(self, key: str) -> None:
+    def restore(self, finding_key: str) -> None:
         """Show a dismissed finding again."""
-        self._save([each for each in self._dismissed if each != key])
+        self._save([each for each in self._dismissed if each != finding_key])
 
     def _save(self, dismissed: list[str]) -> None:
         self._dismissed = dismissed[-MAX_DISMISSED:]

@@ -181,7 +181,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         if self.shell.workspace.organization is not None:
             self._show_organization(self.shell.workspace.organization)
         self._on_spaces_changed()
-        self.watch(self.rows, "scroll_y", self._follow_shown_soon, init=False)
+        self.watch(self.rows, "scroll_y", self._follow_visible_rows_later, init=False)
         self.rows.focus()
 
     def _on_spaces_changed(self) -> None:
@@ -239,7 +239,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             else:
                 self.show_list_page(snapshot.value, items)
             self._load_facts(undecided)
-            self._follow_shown_soon()
+            self._follow_visible_rows_later()
             self._on_row_selected()  # The selected change request may be newer.
         self.show_response(snapshot, "Change requests", "change requests")
         self._show_position()
@@ -279,32 +279,32 @@ class ChangesScreen(ListView[ChangeRequest]):
         return self.shell.workspace.unsent.index.of_place(each.ref(space)) if space is not None else ()
 
     @property
-    def target_drafts(self) -> Sequence[UnsentText]:
+    def drafts_in_selection(self) -> Sequence[UnsentText]:
         """The unsent drafts in the selected change requests, else in the current one."""
         among = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
         return [words for each in among for words in self._unsent_of(each)]
 
     # Status of the change requests
 
-    def _follow_shown_soon(self) -> None:
+    def _follow_visible_rows_later(self) -> None:
         """Follow the status of the visible rows once the list stops scrolling."""
         if self._follow_timer is not None:
             self._follow_timer.stop()
-        self._follow_timer = self.set_timer(SELECTION_DELAY, self._follow_shown)
+        self._follow_timer = self.set_timer(SELECTION_DELAY, self._follow_visible_rows)
 
-    def _follow_shown(self) -> None:
+    def _follow_visible_rows(self) -> None:
         if not self.is_current:
             return  # The list is hidden by another view.
         rows = self.rows
         self.statuses.follow_shown([rows.items[index] for index in rows.visible_indexes])
 
     def on_resize(self) -> None:
-        self._follow_shown_soon()
+        self._follow_visible_rows_later()
 
     def on_screen_resume(self) -> None:
         if is_whole(self):
             self.rows.redraw()
-            self._follow_shown_soon()
+            self._follow_visible_rows_later()
 
     def _on_status_changed(self, name: str) -> None:
         if not is_whole(self):
@@ -371,7 +371,7 @@ class ChangesScreen(ListView[ChangeRequest]):
     @on(LineList.FilterChanged, "#change-requests")
     def _on_filter_changed(self) -> None:
         self._show_position()
-        self._follow_shown_soon()
+        self._follow_visible_rows_later()
 
     @on(LineList.Opened, "#change-requests")
     def _on_row_opened(self) -> None:

@@ -95,8 +95,9 @@ def is_predicted(change_request: ChangeRequest) -> bool:
 
 
 def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
-    """Return a line of at most `width` cells with the labels, such as the space and the author, and the status. In a
-    narrow line the last facts are shortened first, then the first labels are omitted. No fact is omitted."""
+    """Return a line of at most `width` cells: the labels, such as the space and the author, then the facts of the
+    status. If the line is too long, facts are shortened from the last to the first. Then labels are omitted from the
+    first to the last. No fact is omitted."""
     facts, labels = status_facts(status), [each for each in labels if each]
     levels = [0] * len(facts)
 

@@ -118,7 +118,7 @@ DELETE_COMMANDS: Commands[Any] = (
 def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
     """Return the unsent drafts for the selected block if the diff has the focus, else for the page."""
     if view.focused is view.view:
-        return view.page_diff.target_drafts
+        return view.page_diff.drafts_in_selection
     return view.changed_tree.unsent_of(view.changed_tree.key)
 
 

@@ -20,7 +20,7 @@ from octavo.api.users import User
 from octavo.data.live import Live
 from octavo.data.queries import requested_of
 from octavo.data.writes.change_request_writes import request_reviews
-from octavo.data.writes.direct import send_plain
+from octavo.data.writes.direct import send_unchecked
 from octavo.tui.review import status_changes
 from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.widgets import short_texts
@@ -71,7 +71,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         self.rows.redraw()
 
     def why_not_submit(self) -> str | None:
-        """Return the reason why nothing can be requested. None if it can."""
+        """Return the reason why the dialog cannot be submitted. None if it can be submitted."""
         return "Press enter to select or deselect a reviewer first." if self._selected == self._requested else None
 
     def submit(self) -> None:
@@ -138,7 +138,7 @@ def _withdraw(app: Shell, target: RequestTarget, user_id: str, name: str) -> Non
     action, op = f"withdraw the review request to {name}", reviews.Withdraw(at=target.at, user_id=user_id)
     app.writes.send(
         action,
-        send_plain(app.session.live, op, f"Could not {action}"),
+        send_unchecked(app.session.live, op, f"Could not {action}"),
         message=f"Withdrew the review request sent to {name}",
         on_success=lambda _: target.view.refresh_data(),
         is_visible=True,

@@ -22,7 +22,7 @@ from octavo.data.writes.direct import (
     delete_lock,
     find_unfinished,
     is_unfinished,
-    send_plain,
+    send_unchecked,
     unfinished_writes,
 )
 from octavo.tui.core.permissions import UNDECIDED, why_not_in_change_request
@@ -137,7 +137,7 @@ def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: Change
     def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:
             action = f"{verb.lower()} #{change_request.number}"
-            sending = send_plain(app.session.live, op, f"Could not {action}")
+            sending = send_unchecked(app.session.live, op, f"Could not {action}")
             app.writes.send(action, sending, message=f"{done} #{change_request.number}", is_visible=True)
 
     intro = (

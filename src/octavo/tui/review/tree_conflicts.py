@@ -84,7 +84,7 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
     deleted = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.below))
     moves: list[ContentEdit] = []
-    # The conflicts are in reverse order, because each page is put before the pages that moved to the same position.
+    # Begin with the last conflict: each page is inserted before the pages that were moved to the same position earlier.
     for each in reversed(conflicts):
         above = [page for page in deleted if each.id in page.below]
         if each.kind == "deleted" and each not in deleted and above:
@@ -234,8 +234,8 @@ def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, now: P
 
 
 def _field_conflict(page: Page, title: str, fields: Fields) -> TreeConflict | None:
-    """Return the conflict about fields that both sides changed. None if the page has the values of this change
-    request."""
+    """Return the conflict about the fields that both sides changed. None if `page` already has the values of this
+    change request."""
     own_values = {name: value for name, (_, value) in fields.items()}
     if all(getattr(page, name) == value for name, value in own_values.items()):
         return None

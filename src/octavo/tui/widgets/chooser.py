@@ -64,7 +64,7 @@ class Choice(Generic[T]):
 
     @property
     def explanation(self) -> str:
-        """The reason why the item cannot be chosen, if any, followed by its explanation."""
+        """The reason why the item cannot be chosen, if there is one, followed by the detail of the item."""
         if not (self.detail and self.disabled_reason):
             return self.disabled_reason or self.detail
         return f"{self.disabled_reason} {self.detail}"  # The reason comes first, because a row may cut the rest.

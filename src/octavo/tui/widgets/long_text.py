@@ -22,7 +22,7 @@ from octavo.tui.terminal.textual_internals import use_as_lines
 MAX_ROW_LENGTH = 2000
 """Maximum characters of a row. Each key press wraps a whole row, and each drawn line reads its row."""
 _CUT_LENGTH = 1500
-"""Characters before each cut in a longer line."""
+"""Approximate length in characters of the rows into which a longer line is cut."""
 _MAX_EXACT = 8000
 """Maximum number of characters of unusual width that are wrapped exactly in one call. Others are wrapped approximately."""
 _TAB = 4
@@ -37,7 +37,8 @@ _COMBINING = re.compile(
 
 
 class RemovedText(str):
-    """A removed part of a text. Inserting it again restores its cuts, so that locations stay valid."""
+    """A removed part of a text, with its rows. If the part is inserted again, its long lines are cut at the same
+    places, so that locations stay valid."""
 
     rows: list[str]
     separators: list[str]

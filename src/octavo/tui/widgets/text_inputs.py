@@ -317,10 +317,10 @@ class SecretInput(HasCommands, Input):
             self.insert_text_at_cursor(extract_token(self.app.clipboard.strip()[:MAX_INPUT_LENGTH]))
 
 
-class SecretCount(Widget):
+class SecretLengthLabel(Widget):
     """A label with the number of characters in a `SecretInput`, or the reason why it is disabled."""
 
-    DEFAULT_CSS = "SecretCount { height: 1; width: auto; color: $octavo-muted; }"
+    DEFAULT_CSS = "SecretLengthLabel { height: 1; width: auto; color: $octavo-muted; }"
 
     def __init__(self, source: SecretInput, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
