@@ -16,7 +16,7 @@ from octavo.client.body import LIST_CAP, PAGE_CAP
 from octavo.client.threads import run_in_thread
 
 THREAD_SIZE = 256 * 1024
-"""Body size in bytes from which parsing runs in a thread, because it would block the event loop."""
+"""Body size in bytes from which parsing runs in a background thread, because it would block the event loop."""
 CACHE_SIZE = 1000
 """Maximum number of URLs whose last response is cached."""
 

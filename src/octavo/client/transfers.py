@@ -117,7 +117,7 @@ async def open_carrier(
     ca_file: Path | None = None,
     place: str = "",
 ) -> Carrier:
-    """Return an `HttpCarrier` with these arguments, created in a thread. Raises Unsendable."""
+    """Return an `HttpCarrier` with these arguments, created in a background thread. Raises Unsendable."""
 
     def create() -> Carrier:
         from octavo.client.http import HttpCarrier  # lazy: httpx, 0.1 s

@@ -42,7 +42,7 @@ def safe_name(name: str, default: str = "file") -> str:
 
 
 def destination(entered: str, name: str) -> Path:
-    """Return the path that the user entered as `written`. `~` is the home folder. If the path is an existing folder,
+    """Return the path that the user entered. `~` is the home folder. If the path is an existing folder,
     append `name`. Raises FileNotSaved if the path cannot be used."""
     if not entered or "\0" in entered:
         raise FileNotSaved("Enter a file name.")
@@ -126,7 +126,7 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
 
 
 async def _run_to_completion(step: Callable[[], T]) -> T:
-    """Run `step` in a thread, and return its result. If the caller is cancelled, wait for `step` first."""
+    """Run `step` in a background thread, and return its result. If the caller is cancelled, wait for `step` first."""
     work = asyncio.get_running_loop().run_in_executor(None, step)
     try:
         return await asyncio.shield(work)
@@ -136,8 +136,8 @@ async def _run_to_completion(step: Callable[[], T]) -> T:
 
 
 def _unused_path(segments: tuple[str, ...], path_counts: dict[tuple[str, ...], int]) -> tuple[str, ...]:
-    """Return `steps`, with a number added if the path is already used. Case is ignored, as in some file systems.
-    `taken` counts the uses of each path."""
+    """Return the path `segments`, with a number added to the name if the path is already used. Case is ignored, as in
+    some file systems. `path_counts` counts the uses of each path."""
     *folder, name = segments
     stem, dot, ending = name.partition(".")
     wanted = tuple(fold(step) for step in segments)

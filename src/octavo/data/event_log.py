@@ -56,7 +56,8 @@ class LogEntry:
 
 
 class EventLog:
-    """Writes the log in a thread, so that a slow disk delays nothing. An entry that cannot be written is lost."""
+    """Writes the log in a background thread, so that a slow disk delays nothing. An entry that cannot be written is
+    lost."""
 
     def __init__(self) -> None:
         self.echo: Callable[[str], object] | None = None

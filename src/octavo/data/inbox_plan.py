@@ -229,7 +229,7 @@ class InboxPlanner:
                     yield replace(self.all_wants[url], max_age=timedelta())
 
     def _rechecks(self, excluded: set[str], now: datetime) -> list[Want]:
-        """Choose a few wants that are not due and whose URLs are not in `taken`, and return them as due.
+        """Choose a few wants that are not due and whose URLs are not in `excluded`, and return them as due.
 
         Spaces and change requests with recent posts in threads of the user are chosen often, all others in turn.
         """

@@ -137,7 +137,7 @@ class InboxBuilder:
         self, build: Callable[[ReasonCache, bool], Awaitable[Inbox | None]], on_built: Callable[[], None]
     ) -> None:
         """`build` returns the new inbox, or None if nothing has changed. Its second argument is True if the caller of
-        `schedule` knows of a change. `show` is called after each build."""
+        `schedule` knows of a change. `on_built` is called after each build."""
         self.inbox = Inbox()
         self.can_build = False
         """True if enough is loaded to build rows. Until then, the rows of an earlier run are shown."""

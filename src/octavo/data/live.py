@@ -54,7 +54,7 @@ IDLE_IN_MEMORY = 40
 MAX_CONFIRMED = 200
 """Maximum number of confirmed writes that are kept to be applied to older responses."""
 DECODED_IN_THREAD_FROM = 256 * 1024
-"""Size in bytes from which a cached response is decoded in a thread."""
+"""Size in bytes from which a cached response is decoded in a background thread."""
 NOT_AVAILABLE_OFFLINE = "Not available offline: Octavo has not loaded this before."
 
 

@@ -252,9 +252,7 @@ class ResponseCache:
 
     def pinned_sizes(self, owner: str) -> dict[str, int | None]:
         """Return the size in bytes of each response that `owner` has pinned, by URL. The size is None if the response
-        is
-
-        not on disk. Can be called in any thread. Raises sqlite3.Error.
+        is not on disk. Can be called in any thread. Raises sqlite3.Error.
         """
         query = (
             "SELECT pins.url, length(body) FROM pins LEFT JOIN answers USING (namespace, url)"

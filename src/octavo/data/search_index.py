@@ -545,7 +545,7 @@ def _known(db: sqlite3.Connection, keys: list[str]) -> dict[str, IndexedDocument
 
 
 def _in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tuple[int, str]]:
-    """Return the id and key of each document of a scope that is not newer than `when`."""
+    """Return the id and key of each document of a scope that is not newer than `known_at`."""
     condition, values = "space = ? AND kind = ? AND known_at <= ?", [scope.space, scope.kind, known_at]
     for name, value in (
         ("change_request", scope.change_request),

@@ -199,7 +199,7 @@ class StateDb:
         return self._facts[name]
 
     def clear(self, *, keep: Sequence[str] = ()) -> None:
-        """Delete the rows of this profile in all tables except those in `but`. Raises NotSaved."""
+        """Delete the rows of this profile in all tables except those in `keep`. Raises NotSaved."""
         self._facts.clear()
 
         def empty(db: sqlite3.Connection) -> None:
@@ -241,10 +241,8 @@ class StateDb:
         return is_changed
 
     def try_lock(self, role: str, namespace: str = "") -> Callable[[], None] | None:
-        """Lock `role` for the profile `name`, by default this profile. Return the function that unlocks it, or None if
-
-        another instance has the lock. The kernel unlocks it when the process ends. Raises NotSaved.
-        """
+        """Lock `role` for the profile `namespace`, by default this profile. Return the function that unlocks it, or
+        None if another instance has the lock. The kernel unlocks it when the process ends. Raises NotSaved."""
         if self._path is None:
             if role in self._locks:
                 return None

@@ -150,7 +150,7 @@ class Syncer(Generic[R]):
         self._change = asyncio.Event()
         """Set and then replaced whenever a request starts or ends, or a round ends."""
 
-    # For callers and planners
+    # Interface for callers and planners
 
     async def get(self, op: Operation[T], rank: Rank = Rank.NOW) -> T:
         """Fetch a response. If a request for it is already running, wait for that request. If this caller is canceled,
@@ -343,10 +343,9 @@ class Syncer(Generic[R]):
 
     async def _use_cached_responses(self, state: _OwnerState, wants: Iterable[Want]) -> None:
         """Pass responses from disk to the planner, and add the wants that it returns for them.
-        Only responses are read that the planner needs, that are not due and whose version the planner has not used
-        before. A
 
-        response that is no longer on disk is fetched.
+        Only responses are read that the planner needs, that are not due and whose version the planner has not used
+        before. A response that is no longer on disk is fetched.
         """
         versions, wants_with_value = self._cache.versions, [want for want in wants if want.needs_value]
         for start in range(0, len(wants_with_value), READ_SLICE):

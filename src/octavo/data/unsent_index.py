@@ -95,7 +95,7 @@ class UnsentIndex:
     def __init__(
         self, drafts: Iterable[str] = (), pending: Sequence[OutboxEntry] = (), late: frozenset[str] = frozenset()
     ) -> None:
-        """`drafts` are the keys of all drafts. `late` are the keys of drafts whose save failed or takes long. `held`
+        """`drafts` are the keys of all drafts. `late` are the keys of drafts whose save failed or takes long. `pending`
         are the pending comments."""
         pending_texts = {each.id: pending_comment(each) for each in pending}
         texts = list(pending_texts.values())

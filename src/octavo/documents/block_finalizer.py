@@ -249,8 +249,7 @@ class BlockFinalizer:
         return [self._finalize(draft)[0] for draft in top.children]
 
     def _key(self, digest: str, platform_key: str) -> str:
-        """Return the key of a block: the platform's key `own` if it is valid and unused, else a key made from
-        `digest`."""
+        """Return the key of a block: `platform_key` if it is valid and unused, else a key made from `digest`."""
         if _KEY.fullmatch(platform_key) and platform_key not in self._key_counts:
             self._key_counts[platform_key] = 1
             return platform_key

@@ -192,7 +192,7 @@ def _section_text(section: Node) -> str:
 
 def _expanded(details: _Operation, titles: Mapping[str, str], row_numbers: Mapping[str, int]) -> list[Node]:
     """Return the blocks in which the platform writes an operation without tags. `titles` are the tab titles to use for
-    its responses. `known` has the numbers of the rows on the other side, by text."""
+    its responses. `row_numbers` has the numbers of the rows on the other side, by text."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
     address = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()

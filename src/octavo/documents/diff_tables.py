@@ -373,7 +373,7 @@ def _as_kind(kind: str, node: Node) -> Node:
 
 
 def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
-    """Return the table with the old text in the cells of `was`, and all other cells empty."""
+    """Return the table with the texts of `old_texts` in their cells, and all other cells empty."""
     rows = []
     for row in grid.children:
         cells = [

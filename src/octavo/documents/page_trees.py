@@ -72,7 +72,7 @@ def source_path(page: Json) -> str:
 
 
 def link_base(page: Json) -> str:
-    """Return the `page_path` of a page for `links.resolve`. It ends with a slash if the page has children."""
+    """Return the argument `page_path` of `links.resolve` for a page. It ends with a slash if the page has children."""
     is_folder = bool(page.get("pages")) and not (page.get("git") or {}).get("path")
     return f"{source_path(page)}/" if is_folder else source_path(page)
 
@@ -145,8 +145,8 @@ def replace_page(pages: Pages, page: Json) -> Pages:
 
 
 def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | None) -> Pages:
-    """Return the tree with `page` inserted under the page `into` (None for the root) at the index `at` (None for
-    last)."""
+    """Return the tree with `page` inserted below the page `parent_id`, at `index` among its subpages. None stands for
+    the top level, and for the last position."""
     if parent_id is None:
         place = len(pages) if index is None else index
         return [*pages[:place], page, *pages[place:]]

@@ -77,11 +77,9 @@ class AppliedSuggestion:
 
 
 def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
-    """Replace the block `key` of `page` by `wanted`. `was` is the source of the block when the suggestion was made.
-    The block is replaced only if its source still equals `was`. If the block was moved, it is found by its source,
-    unless
-
-    several blocks have that source."""
+    """Replace the block `key` of `page` by `suggested`. `original` is the source of the block when the suggestion was
+    made. The block is replaced only if its source still equals `original`. If the block was moved, it is found by its
+    source, unless several blocks have that source."""
     blocks = _sources_by_key(page)
     target = blocks.get(key)
     if original is not None and (target is None or target[1] != original):
@@ -103,8 +101,8 @@ def apply_suggestion(page: str, key: str, original: str | None, suggested: str) 
 
 
 def with_conflict_markers(page: str, key: str, suggested: str) -> str:
-    """Return `page` with the block `key` replaced by the block and `wanted` between conflict markers. If the block no
-    longer exists, the markers are at the end of the page."""
+    """Return `page` with the block `key` and `suggested` between conflict markers in place of the block. If the block
+    no longer exists, the markers are at the end of the page."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
     marked = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]

@@ -61,7 +61,6 @@ async def review(
     """Submit a review without pending comments, if the head of the change request is still `expected_revision`.
 
     `action` completes “Could not …”, such as “approve #7”. The request does not contain the revision. So the change
-
     request may be edited between the check and the review: then the message of the result says so.
     """
     if has_review_in_flight(live.outbox.entries, at):
@@ -164,8 +163,8 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) ->
 
 
 async def request_reviews(live: Live, at: ChangeRequestRef, people: Sequence[str]) -> SendResult[RequestedReviewers]:
-    """Request reviews. The result is `changed` if some are already requested, because a second request makes an
-    existing review outdated."""
+    """Request reviews. The kind of the result is `changed` if some are already requested, because a second request
+    makes an existing review outdated."""
     op = reviews.Request(at=at, users=tuple(people))
     failed, missing = "Could not request the reviews", "the server does not show the review request"
     return await send_direct(live, op, failed=failed, missing=missing)

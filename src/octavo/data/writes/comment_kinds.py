@@ -242,7 +242,7 @@ def _has_reaction(reactions: Iterable[Reaction], emoji: str, user_id: str) -> bo
 def find_created(
     attempt: Attempt[Create] | Attempt[CreateReply], items: Iterable[Comment | Reply]
 ) -> Comment | Reply | None:
-    """Return the item of `found` that a lost write created. If several match, return the oldest. None if none matches.
+    """Return the item of `items` that a lost write created. If several match, return the oldest. None if none matches.
 
     A match has the author, the page and the text of the write, and is neither in the baseline nor in `other_created_ids`. It
     may be older than the newest item of the baseline only by `CLOCKS_APART`.

@@ -79,7 +79,8 @@ async def edit(live: Live, at: ChangeRequestRef, expected: str | None, changes: 
 async def _outcome(
     send: Send, at: ChangeRequestRef, expected: str | None, head: str | None, created: Revision | None
 ) -> EditOutcome:
-    """Return the outcome of an edit that was saved. `made` is the revision that it created, by default the head."""
+    """Return the outcome of an edit that was saved. `created` is the revision that the edit
+    created, by default the head."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
         if created is None and head is not None:

@@ -62,7 +62,7 @@ def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[
 
 
 def preload(garbage: Garbage) -> None:
-    """Import the modules in a thread, then start the garbage collection."""
+    """Import the modules in a background thread, then start the garbage collection."""
     Thread(target=_import_modules_and_start, args=(garbage,), daemon=True, name="octavo-preload").start()
 
 

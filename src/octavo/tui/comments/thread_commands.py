@@ -248,8 +248,8 @@ def _bulk_command(
     key_display: str | None = None,
     title_now: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
 ) -> Command[ThreadTarget]:
-    """Return a command for all selected threads, or for one thread if none is selected. A command that writes checks
-    the permission of its name with `not_allowed_with`. Other commands apply to every thread."""
+    """Return a command for all selected threads, or for one thread if none is selected. A command that writes applies
+    only to the threads for which the user has permission. Other commands apply to every thread."""
 
     def run(app: Shell, target: ThreadTarget) -> None:
         if not target.selected:

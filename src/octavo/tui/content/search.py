@@ -283,7 +283,7 @@ class SearchScreen(Dialog[None]):
     async def _page_titles(self, space: str) -> PageTitles:
         if space not in self._titles:
             pages = await self.shell.session.search_index.pages(space)
-            # in a thread: a space may have 50,000 pages
+            # in a background thread: a space may have 50,000 pages
             self._titles[space] = await asyncio.to_thread(PageTitles, space, pages)
         return self._titles[space]
 

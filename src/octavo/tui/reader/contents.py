@@ -25,9 +25,9 @@ STILL_LOADING = "The rest of this page is still loading."
 
 
 SHORT_PAGE = 6_000
-"""Pages with fewer characters are parsed and laid out on the event loop, without the thread."""
+"""Pages with fewer characters are parsed and laid out on the event loop, without the background thread."""
 THREAD_WAIT = 0.02
-"""Seconds that the event loop waits for the thread before the pane shows an incomplete page."""
+"""Seconds that the event loop waits for the background thread before the pane shows an incomplete page."""
 
 
 class Contents:

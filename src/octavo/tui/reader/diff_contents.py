@@ -269,7 +269,8 @@ class DiffBuilder:
     def __init__(
         self, pane: Reader, contents: DiffContents, show_units: Callable[[DiffUnits, LaidUnits | None], None]
     ) -> None:
-        """`show_units` is called with complete units. Its second argument has the units that the thread laid out."""
+        """`show_units` is called with complete units. Its second argument has the units that the background
+        thread laid out."""
         self.pane, self.contents, self._show_units = pane, contents, show_units
         self._build: _Build | None = None
         self._work: polite_thread.Work | None = None

@@ -152,8 +152,8 @@ class DiffNavigation:
     # Laying out
 
     def show_units(self, units: DiffUnits, laid: LaidUnits | None) -> None:
-        """Show the units that were built, and keep the selected block at its row. `laid` has the units that the thread
-        laid out."""
+        """Show the units that were built, and keep the selected block at its row. `laid` has the units that the
+        background thread laid out."""
         selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.compared
         self._shown_comparison = self.contents.compared
         is_thread = selected is not None and selected.block.kind == "thread"

@@ -188,7 +188,7 @@ class DiffView(Reader):
         self._requested_replies: set[str] = set()
         """Threads whose replies were requested."""
 
-    # For callers
+    # Interface for screens
 
     @property
     def facts(self) -> str:

@@ -1,4 +1,4 @@
-"""Loads a page in the thread and shows it in two phases: first screen, then the whole page."""
+"""Loads a page in the background thread and shows it in two phases: first screen, then the whole page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIRST_BLOCKS = 24
 RESTORE_WAIT = 0.06
 """Seconds that the first screen waits for the position to restore. The previous page stays visible."""
 PAINT_WAIT = 0.1
-"""Maximum number of seconds that the thread waits for the first screen to be painted."""
+"""Maximum number of seconds that the background thread waits for the first screen to be painted."""
 _FREED_AT_ONCE = 4
 
 
@@ -41,11 +41,11 @@ class ParsedPage(NamedTuple):
     document: Document
     units: list[PageUnit]
     laid: LaidUnits | None = None
-    """Units that the thread laid out. None if the pane had no width."""
+    """Units that the background thread laid out. None if the pane had no width."""
 
 
 class PageLoad:
-    """A page that the thread parses. It sets `first_screen` and `whole_page` when they are ready."""
+    """A page that the background thread parses. It sets `first_screen` and `whole_page` when they are ready."""
 
     def __init__(
         self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, replaces: bool
@@ -54,7 +54,7 @@ class PageLoad:
         state of expanded blocks. `replaces`: the visible page stays until the whole new page is parsed."""
         self.markdown, self.head, self.key, self.folds, self.replaces = markdown, head, key, folds, replaces
         self.layout: UnitLayout | None = None
-        """Layout for the thread. None if the thread does not lay out the page."""
+        """Layout for the background thread. None if that thread does not lay out the page."""
         self._restore_key = restore_key
         self._units: list[PageUnit] = []
         self._split_count = 0
@@ -152,7 +152,7 @@ class PageLoader:
             )
 
     def steps(self, load: PageLoad) -> Iterator[None]:
-        """Parse a page in the thread, and show it on the event loop."""
+        """Parse a page in the background thread, and show it on the event loop."""
         is_first_shown = False
         for _ in load.steps():
             if load.first_screen is not None and not is_first_shown:
@@ -217,7 +217,7 @@ class PageLoader:
         self.position_at_end = self.navigation.position() if self.is_loading else None
 
     def resume(self) -> None:
-        """Let the thread continue after the first screen is painted."""
+        """Let the background thread continue after the first screen is painted."""
         if self._current is not None:
             self._current.is_painted = True
 

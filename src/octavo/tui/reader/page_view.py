@@ -304,7 +304,7 @@ class PageView(Reader):
         self.links = PageLinks(self)
         self.loader = PageLoader(self, self.contents, self.navigation)
 
-    # For callers
+    # Interface for screens
 
     @property
     def document(self) -> Document | None:
@@ -393,7 +393,9 @@ def preview(text: str) -> PageView:
     view = PageView()
 
     async def show() -> None:
-        markdown = await asyncio.to_thread(keep_quoted_lines, text)  # In a thread: slow for a megabyte of quotes.
+        markdown = await asyncio.to_thread(
+            keep_quoted_lines, text
+        )  # In a background thread: slow for a megabyte of quotes.
         if not is_being_removed(view):
             view.show_markdown(markdown, key="preview")
 

@@ -93,7 +93,7 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def lay_out_again(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
         """Lay out all units again, and keep the scroll position: at the block of `anchor`, otherwise at the current
-        top. `laid` has the units that a thread laid out."""
+        top. `laid` has the units that the background thread laid out."""
         self.viewport.lay_out_again(anchor=anchor, laid=laid)
 
     def notify_style_update(self) -> None:

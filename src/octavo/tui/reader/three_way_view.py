@@ -247,7 +247,7 @@ class ThreeWayView(Reader):
         self.contents = self.viewport.contents = ConflictContents(self.viewport)
         self.key = ""
 
-    # Selection and contents, for the screen
+    # Interface for screens
 
     @property
     def selected_conflict(self) -> ConflictView | PageConflict | None:

@@ -231,7 +231,7 @@ class Viewport:
         self.continue_work()
 
     def raise_later(self, error: Exception) -> None:
-        """Raise an error of the thread in the message loop of the pane."""
+        """Raise an error of the background thread in the message loop of the pane."""
 
         def raise_error() -> None:
             raise error
@@ -320,17 +320,18 @@ class BackgroundLayout:
         self._prepared: UnitLayout | None = None
         self._work: polite_thread.Work | None = None
         self._virtual_lines: VirtualLines[Any] | None = None
-        """Lines that the thread works on."""
+        """Lines that the background thread works on."""
         self._missing: dict[int, Missing] = {}
         """Deferred content that each unit lacked when it was laid out, by the identity of the unit."""
 
     @property
     def is_busy(self) -> bool:
-        """True while the thread lays out units of the pane."""
+        """True while the background thread lays out units of the pane."""
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
     def prepare(self, folds: Folds, size: int) -> UnitLayout | None:
-        """Return the layout of a page of `size` characters, for use in a thread. None if the pane has no width yet.
+        """Return the layout of a page of `size` characters, for use in the background thread. None if the pane has no
+        width yet.
 
         The next call of `lines` uses the same layout if the pane has not changed."""
         self._prepared = None
@@ -360,7 +361,8 @@ class BackgroundLayout:
             self.viewport.virtual_lines.lay_out_some(FEW_LINES)
 
     def begin(self) -> None:
-        """Lay out the units that have an estimated height: a short page immediately, a longer page in the thread."""
+        """Lay out the units that have an estimated height: a short page immediately, a longer page in the background
+        thread."""
         virtual_lines, layout = self.viewport.virtual_lines, self._layout
         if self.is_busy or not virtual_lines.estimated_count or layout is None:
             return
@@ -374,7 +376,7 @@ class BackgroundLayout:
         self._work = polite_thread.thread.begin(self._steps(virtual_lines, layout), self.viewport.raise_later)
 
     def stop(self) -> None:
-        """Stop the layout in the thread."""
+        """Stop the layout in the background thread."""
         if self._work is not None:
             self._work.stop()
         self._work = self._virtual_lines = None
@@ -392,7 +394,7 @@ class BackgroundLayout:
             self.viewport.continue_work()
 
     def take(self, laid: LaidUnits, more: Sequence[Any] = ()) -> None:
-        """Use the units that a thread laid out, and append the units `more`."""
+        """Use the units that the background thread laid out, and append the units `more`."""
         if laid.layout is self._layout:
             self._missing |= {unit: missing for unit, missing in laid.missing.items() if unit not in self._missing}
         else:

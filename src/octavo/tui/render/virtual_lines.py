@@ -1,5 +1,5 @@
 """Lines of a long page. Visible lines are laid out when they are needed, and the others have estimated heights or are
-laid out in a thread."""
+laid out in a background thread."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class VirtualLines(Generic[U]):
         *,
         keeps_all: bool = False,
     ) -> None:
-        """`laid`: units that a thread laid out. `keeps_all`: all lines are kept."""
+        """`laid`: units that the background thread laid out. `keeps_all`: all lines are kept."""
         self.units: list[U] = []
         self._estimate_height, self._render, self._keeps_all = estimate_height, render, keeps_all
         self._heights: list[int] = []
@@ -45,14 +45,14 @@ class VirtualLines(Generic[U]):
         self._count = 0
         """Number of lines that are kept."""
         self.forgotten: set[int] = set()
-        """Indexes of the units that changed since the thread began to lay them out."""
+        """Indexes of the units that changed since the background thread began to lay them out."""
         self.extend(units, laid)
 
     def __len__(self) -> int:
         return len(self.units)
 
     def extend(self, units: Sequence[U], laid: LaidUnits | None = None) -> None:
-        """Append units, and use the heights and lines that a thread laid out."""
+        """Append units, and use the heights and lines that the background thread laid out."""
         known = laid.heights if laid is not None else {}
         for index, unit in enumerate(units, len(self.units)):
             height = known[index] if index in known else self._estimate_height(unit)
@@ -66,8 +66,8 @@ class VirtualLines(Generic[U]):
             self.take(laid)
 
     def take(self, laid: LaidUnits) -> None:
-        """Use the heights and lines of units that a thread laid out, except units that were rendered or changed
-        meanwhile."""
+        """Use the heights and lines of units that the background thread laid out, except units that were rendered or
+        changed meanwhile."""
         for index, height in laid.heights.items():
             if self._exact[index] or index in self.forgotten:
                 continue
@@ -169,7 +169,7 @@ class UnitLayout(NamedTuple):
 
 
 class LaidUnits(NamedTuple):
-    """Units that a thread laid out."""
+    """Units that the background thread laid out."""
 
     layout: UnitLayout
     heights: dict[int, int]
@@ -181,7 +181,7 @@ class LaidUnits(NamedTuple):
 
 
 def lay_out_units(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]) -> Generator[None, None, LaidUnits]:
-    """Lay out the units with the indexes `which` in a thread. Yields after each unit."""
+    """Lay out the units with the indexes `which` in the background thread. Yields after each unit."""
     laid = LaidUnits(layout, {}, {}, {})
     deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
     render = layout.renderer_with(deferred)

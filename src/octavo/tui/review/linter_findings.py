@@ -29,7 +29,8 @@ class LinterRuns:
         self._slots = asyncio.Semaphore(MAX_AT_ONCE)
 
     async def findings(self, page: LintedPage) -> PageFindings:
-        """Return the findings of all linters on a page, by block. A linter that fails is named in `failures`."""
+        """Return the findings of all linters on a page, by block. `PageFindings.failures` names the linters that
+        failed."""
         outcomes = await asyncio.gather(*(self._run(linter, page) for linter in self._linters))
         all_findings = [each for findings, _ in outcomes for each in findings]
         return PageFindings(page.path, by_block(all_findings), tuple(failure for _, failure in outcomes if failure))

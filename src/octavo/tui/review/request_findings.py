@@ -49,7 +49,7 @@ class _Job:
 
 
 class RequestFindings:
-    """Findings on the changed pages of a change request, checked one page at a time in a thread."""
+    """Findings on the changed pages of a change request, checked one page at a time in a background thread."""
 
     def __init__(self, view: View, change_request_id: str, on_change: Callable[[], None]) -> None:
         """`on_change` is called when the findings of a page have changed."""

@@ -23,7 +23,7 @@ _EXPLICIT, _IMPLICIT = "\x1b[8l", "\x1b[8h"
 
 
 class TerminalDriver(LinuxDriver):
-    """A driver that reads keys in a thread, which a pipe wakes when it has to stop.
+    """A driver that reads keys in an input thread. A pipe wakes the thread when it has to stop.
 
     Textual's thread checks every tenth of a second whether it has to stop. That would delay quitting, and starting an
     editor, by a fifth of a second.

@@ -202,7 +202,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         return len(self.keys)
 
     def apply_filter(self) -> None:
-        """Lay out only the items that contain every one of `words`."""
+        """Lay out only the items that contain every word of the filter."""
 
     @property
     def key(self) -> Hashable | None:
