@@ -141,18 +141,18 @@ class _Schemas:
 
     def response_schema(self, spec: Spec) -> Json:
         """Return the schema of the response of an operation."""
-        described: Json = _renamed(self._found[spec.response_type])
+        described: Json = _shorten_references(self._found[spec.response_type])
         return described
 
     def field(self, kind: Any, name: str) -> Json:
         """Return the schema of one field of a request, by its wire name."""
-        described: Json = _renamed(self.model_schema(kind)["properties"][name])
+        described: Json = _shorten_references(self.model_schema(kind)["properties"][name])
         return described
 
     def components(self) -> Json:
         """Return the schema definitions that other schemas refer to, by name."""
         kept = {name: schema for name, schema in self._shared.items() if name not in self._inlined}
-        return {_short(name): _renamed(kept[name]) for name in sorted(kept, key=_short)}
+        return {_short_name(name): _shorten_references(kept[name]) for name in sorted(kept, key=_short_name)}
 
     def _name(self, kind: Any) -> str:
         return str(self._found[kind].get("$ref", "")).removeprefix(_SCHEMAS)
@@ -310,18 +310,18 @@ def _without_null(schema: Json) -> Json:
     return {**rest, **kinds[0]} if len(kinds) == 1 else {**rest, "anyOf": kinds}
 
 
-def _renamed(schema: Any) -> Any:
+def _shorten_references(schema: Any) -> Any:
     """Return a copy of `schema` with short names in its references."""
     if isinstance(schema, dict):
-        return {name: _renamed(value) for name, value in schema.items()}
+        return {name: _shorten_references(value) for name, value in schema.items()}
     if isinstance(schema, list):
-        return [_renamed(each) for each in schema]
+        return [_shorten_references(each) for each in schema]
     if isinstance(schema, str) and schema.startswith(_SCHEMAS):
-        return _SCHEMAS + _short(schema.removeprefix(_SCHEMAS))
+        return _SCHEMAS + _short_name(schema.removeprefix(_SCHEMAS))
     return schema
 
 
-def _short(name: str) -> str:
+def _short_name(name: str) -> str:
     """Return `spaces.Permissions` if several modules have a model with that name, else the name alone."""
     return name.replace(_MODULES, "").replace("__", ".")
 

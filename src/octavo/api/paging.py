@@ -75,14 +75,14 @@ async def walk_pages(
     seen = {identity(item) for item in read}
     count, pages, stale = len(read), 0, 0
 
-    def following(cursor: object) -> str:
+    def check_cursor(cursor: object) -> str:
         if reason := _refusal(cursor, cursors) or _excess(stale, pages >= max_pages or count >= max_items):
             items = "1 item" if count == 1 else f"{count} items"
             raise PaginationError(f"Could not load the whole list: {reason}. Only {items} could be loaded.")
         cursors.add(cursor)
         return str(cursor)
 
-    cursor = None if start is None else following(start)
+    cursor = None if start is None else check_cursor(start)
     while True:
         items, next_cursor = await fetch(cursor)
         pages += 1
@@ -97,7 +97,7 @@ async def walk_pages(
             return
         count += len(fresh)
         stale = 0 if fresh else stale + 1
-        cursor = following(next_cursor)
+        cursor = check_cursor(next_cursor)
 
 
 def _refusal(cursor: object, used: set[object]) -> str:

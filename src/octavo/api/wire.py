@@ -90,7 +90,9 @@ def decode(request: Request) -> Operation[Any]:
         if route.spec.method != request.method:
             other_methods.append(route.spec.method)
             continue
-        return _decoded(route, {name: unquote(value) for name, value in found.groupdict().items()}, query, request.body)
+        return _decode_operation(
+            route, {name: unquote(value) for name, value in found.groupdict().items()}, query, request.body
+        )
     raise NoSuchOperation(request.method, path, tuple(dict.fromkeys(other_methods)))
 
 
@@ -118,9 +120,9 @@ def arguments(op: Operation[Any]) -> dict[str, Any]:
 def routes(spec: Spec) -> list[Route]:
     """Return the routes of an operation, one for each kind of place it accepts."""
     if not spec.places:
-        return [Route(spec, None, VERSION + _camel(spec.path))]
+        return [Route(spec, None, VERSION + _with_wire_names(spec.path))]
     return [
-        Route(spec, place, VERSION + _camel(place.path + spec.path.replace("{content}", place.content)))
+        Route(spec, place, VERSION + _with_wire_names(place.path + spec.path.replace("{content}", place.content)))
         for place in spec.places
     ]
 
@@ -146,7 +148,7 @@ def body_fields(spec: Spec) -> frozenset[str]:
     return frozenset(_aliases(spec)) - query_fields(spec) - {camel(name) for name in path_fields(spec)} - {"at"}
 
 
-def _decoded(route: Route, values: dict[str, str], query: str, body: dict[str, Any] | None) -> Operation[Any]:
+def _decode_operation(route: Route, values: dict[str, str], query: str, body: dict[str, Any] | None) -> Operation[Any]:
     in_query, in_body = query_fields(route.spec), body_fields(route.spec)
     values_by_name: dict[str, Any] = {name: value for name, value in (body or {}).items() if name in in_body}
     for name, texts in parse_qs(query, keep_blank_values=True).items():
@@ -195,7 +197,7 @@ def _union_members(annotation: Any) -> Iterator[Any]:
         yield get_args(each)[0] if get_origin(each) is Annotated else each
 
 
-def _camel(path: str) -> str:
+def _with_wire_names(path: str) -> str:
     return _NAME.sub(lambda name: "{" + camel(name[1]) + "}", path)
 
 

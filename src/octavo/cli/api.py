@@ -112,7 +112,7 @@ class _Printer:
     def print(self, value: Any) -> None:
         """Print a value on several lines, or what the jq expression returns for the value."""
         if self._filter is not None:
-            self._filter(_shown(value))
+            self._filter(_printable_value(value))
         else:
             write_out(_json(value, indent=2) + "\n")
 
@@ -128,7 +128,7 @@ def _head(response: RawResponse) -> str:
     return "\n".join([f"HTTP {response.status} {phrase}".rstrip(), *headers, "", ""])
 
 
-def _shown(value: Any) -> Any:
+def _printable_value(value: Any) -> Any:
     """Return a value as it is printed: text from the server must not control the terminal. In a pipe, the text stays
     unchanged."""
     return safe_json(value) if sys.stdout is not None and sys.stdout.isatty() else value
@@ -137,6 +137,6 @@ def _shown(value: Any) -> Any:
 def _json(value: Any, *, indent: int | None) -> str:
     is_utf8 = sys.stdout is not None and (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     try:
-        return json.dumps(_shown(value), indent=indent, ensure_ascii=not is_utf8, allow_nan=False)
+        return json.dumps(_printable_value(value), indent=indent, ensure_ascii=not is_utf8, allow_nan=False)
     except ValueError:
         raise Failure("Could not print the response: it contains NaN or a number that is too large for JSON.") from None

@@ -69,7 +69,7 @@ async def check_content(live: Live, target: Target, options: ContentOptions) -> 
     problems: list[str] = []
     if options.linters:
         runs = LinterRuns(linters_for(options.linters, target.space.title, target.space.id))
-        for result in await asyncio.gather(*(runs.findings(_linted(each)) for each in loaded)):
+        for result in await asyncio.gather(*(runs.findings(_linted_page(each)) for each in loaded)):
             found += [each for group in result.by_block.values() for each in group]
             problems += result.failures
     skipped = len(texts) - len(loaded)
@@ -159,6 +159,6 @@ def _findings(check: ReferenceCheck, loaded: Sequence[_Loaded], options: Content
     return found
 
 
-def _linted(loaded: _Loaded) -> LintedPage:
+def _linted_page(loaded: _Loaded) -> LintedPage:
     page = loaded.page
     return LintedPage(page.path or page.id, page_path(page), parse(loaded.text), loaded.text, loaded.added)

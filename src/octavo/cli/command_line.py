@@ -32,7 +32,7 @@ def run(argv: Sequence[str]) -> int:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 # Characters that the encoding lacks are escaped, as in JSON.
                 sys.stdout.reconfigure(errors="backslashreplace")
-            options = _parsed(argv)
+            options = _parse_arguments(argv)
         except (SystemExit, OSError):
             write_out("")  # argparse does not check whether the help or the version was written
             raise
@@ -76,7 +76,7 @@ def _command_in(argv: Sequence[str]) -> str:
     return ""
 
 
-def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """Parse `argv`. Values of `api` may also follow an option, where argparse does not accept them."""
     name = _command_in(argv)
     if _REF_ALONE.fullmatch(name):

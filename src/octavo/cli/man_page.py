@@ -18,7 +18,7 @@ def man_page(topic: str, about: str, document: Document) -> str:
     head = [
         f'.TH "{name.upper()}" "7" "" "octavo {__version__}" "Octavo"',
         ".SH NAME",
-        f"{_escaped(name)} \\- {_escaped(about)}",
+        f"{_escape_roff(name)} \\- {_escape_roff(about)}",
         ".SH DESCRIPTION",
     ]
     return "\n".join([*head, *(line for each in document.blocks for line in _lines(each))]) + "\n"
@@ -32,7 +32,7 @@ def _lines(block: Block) -> Iterator[str]:
                 yield f".{'SH' if level == 2 else 'SS'} {_text(block.runs)}"
         case "code":
             yield from (".PP", ".RS 4", ".nf")
-            yield from (_line_of_text(_escaped(each)) for each in block.text.splitlines())
+            yield from (_line_of_text(_escape_roff(each)) for each in block.text.splitlines())
             yield from (".fi", ".RE")
         case "list":
             for number, item in enumerate(block.children, block.attrs.get("start", 1)):
@@ -80,15 +80,15 @@ def _text(runs: Sequence[Run]) -> str:
 def _run(run: Run) -> str:
     if run.kind == "break":
         return "\n.br\n"
-    text = _escaped(run.text)
+    text = _escape_roff(run.text)
     if run.kind == "code" or "bold" in run.marks:
         return f"\\fB{text}\\fR"
     if "italic" in run.marks:
         return f"\\fI{text}\\fR"
-    return f"{text} <{_escaped(run.link)}>" if run.link and run.link != run.text and "://" in run.link else text
+    return f"{text} <{_escape_roff(run.link)}>" if run.link and run.link != run.text and "://" in run.link else text
 
 
-def _escaped(text: str) -> str:
+def _escape_roff(text: str) -> str:
     """Return text without the meaning that its characters have in roff."""
     plain = text.replace("\\", "\\e").replace("-", "\\-").replace("\n", " ")
     return _NOT_ASCII.sub(lambda found: f"\\[u{ord(found[0]):04X}]", plain)

@@ -15,7 +15,7 @@ async def serve(box: Toolbox) -> None:
     """Serve the tools until standard input is closed."""
 
     async def list_tools(_: ServerRequestContext, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(each) for each in box.tools])
+        return types.ListToolsResult(tools=[_describe_tool(each) for each in box.tools])
 
     async def call_tool(context: ServerRequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         client = context.session.client_params
@@ -37,7 +37,7 @@ async def serve(box: Toolbox) -> None:
         await server.run(reading, writing, server.create_initialization_options())
 
 
-def _described(tool: Tool) -> types.Tool:
+def _describe_tool(tool: Tool) -> types.Tool:
     hints = types.ToolAnnotations(
         read_only_hint=not tool.proposes, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )

@@ -219,7 +219,7 @@ async def _list_inbox(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
     options = box.options("inbox", f"--limit={_limit(arguments)}")
     await InboxList(box.session, options).print()
     items = [each for each in options.sink if not box._spaces or box.may_read((each["space"] or {}).get("id", ""))]
-    return _fitted({"items": items}, "items")
+    return _limit_items({"items": items}, "items")
 
 
 async def _list_changes(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
@@ -230,7 +230,7 @@ async def _list_changes(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
         options = box.options("changes", f"--status={status}", f"--limit={_limit(arguments)}", *only)
         await ChangeList(box.session, options).print()
         items += options.sink
-    return _fitted({"items": items[: _limit(arguments)]}, "items")
+    return _limit_items({"items": items[: _limit(arguments)]}, "items")
 
 
 async def _search(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
@@ -242,7 +242,7 @@ async def _search(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
         options.words = str(arguments["words"]).split()
         await Search(box.session, options).print()
         items += options.sink
-    return _fitted({"items": items[: _limit(arguments)]}, "items")
+    return _limit_items({"items": items[: _limit(arguments)]}, "items")
 
 
 async def _get_change(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
@@ -254,7 +254,7 @@ async def _get_change(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
         paths = {each["path"] for each in row["pages"]}
         threads = [each for each in threads if each["page"] in paths]
     fitted = _fitted_pages(row, int(arguments.get("offset", 0)) if options.page else 0)
-    return fitted if "next" in fitted else _fitted({**fitted, "threads": threads}, "threads", key="id")
+    return fitted if "next" in fitted else _limit_items({**fitted, "threads": threads}, "threads", key="id")
 
 
 async def _get_page(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
@@ -287,7 +287,7 @@ async def _check(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
         for each in sorted_findings(report.findings)
         if rules.applies(each)
     ]
-    return _fitted({"findings": found, "pages": report.pages}, "findings")
+    return _limit_items({"findings": found, "pages": report.pages}, "findings")
 
 
 async def _propose_comment(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
@@ -302,7 +302,7 @@ async def _list_proposed(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
     _, at = await box.change(str(arguments["ref"]))
     paths = await box.paths(at)
     own = [each for each in box.session.proposed.at(at) if each.source == box.source]
-    return _fitted({"items": [proposed_row(each, paths) for each in own]}, "items", key="id")
+    return _limit_items({"items": [proposed_row(each, paths) for each in own]}, "items", key="id")
 
 
 async def _withdraw_proposed(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
@@ -316,7 +316,7 @@ def _limit(arguments: Arguments) -> int:
     return max(1, min(100, int(arguments.get("limit", 30))))
 
 
-def _fitted(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
+def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
     """Return a result with as many items of the list `name` as fit. `next` names the first item that was left out."""
     left = MAX_RESULT - _ROOM - _length({**row, name: []})
     kept: list[Any] = []

@@ -26,7 +26,7 @@ SCHEMA_LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "mini
 
 
 def run(options: argparse.Namespace) -> int:
-    specs = _matching(options.words)
+    specs = _find_operations(options.words)
     if options.openapi:
         _print(document())
     elif options.json:
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _matching(words: list[str]) -> list[Spec]:
+def _find_operations(words: list[str]) -> list[Spec]:
     """Return the operations whose name or summary contains all words."""
     folded = [fold(word) for word in words]
     return [spec for spec in load().values() if all(word in fold(f"{spec.name} {spec.summary}") for word in folded)]

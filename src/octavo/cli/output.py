@@ -159,9 +159,9 @@ class Output:
             return False
         self._count += 1
         if self._sink is not None:
-            self._sink.append(_picked(row, self._chosen))
+            self._sink.append(_pick_fields(row, self._chosen))
         elif self.mode == "ndjson":
-            write_out(_compact(_picked(row, self._chosen)) + "\n")
+            write_out(_compact(_pick_fields(row, self._chosen)) + "\n")
         else:
             self._rows.append(row)
         return True
@@ -171,9 +171,9 @@ class Output:
         if self._sink is not None:
             return
         if self.mode == "json":
-            write_out(_indented([_picked(each, self._chosen) for each in self._rows]) + "\n")
+            write_out(_indented_json([_pick_fields(each, self._chosen) for each in self._rows]) + "\n")
         elif self.mode == "jq" and self._filter is not None:
-            self._filter([_picked(each, self._chosen) for each in self._rows])
+            self._filter([_pick_fields(each, self._chosen) for each in self._rows])
         elif self.mode == "table":
             self._print_table()
         if self._is_cut:
@@ -188,7 +188,7 @@ class Output:
         if not self._rows and self._empty and self._style.is_terminal:
             tell(self._empty)
         elif not self._style.is_terminal:
-            lines = ("\t".join(_plain(each, row) for each in self._columns) for row in self._rows)
+            lines = ("\t".join(_pipe_text(each, row) for each in self._columns) for row in self._rows)
             write_out("".join(f"{line}\n" for line in lines))
         elif self._rows:
             write_out(_table(self._columns, self._rows, self._style))
@@ -209,12 +209,12 @@ def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row,
     if mode == "table":
         print_text(options, text())
         return
-    value = _picked(row, _chosen_fields(options, fields))
+    value = _pick_fields(row, _chosen_fields(options, fields))
     run_filter = compiled_filter(options)
     if run_filter is not None:
         run_filter(value)
     else:
-        write_out((_indented(value) if mode == "json" else _compact(value)) + "\n")
+        write_out((_indented_json(value) if mode == "json" else _compact(value)) + "\n")
 
 
 def wanted_fields(options: argparse.Namespace, fields: Sequence[Field]) -> frozenset[str]:
@@ -295,7 +295,7 @@ def _chosen_fields(options: argparse.Namespace, fields: Sequence[Field]) -> list
     return names or [each.name for each in fields if not each.is_extra]
 
 
-def _picked(row: Row, names: Sequence[str]) -> dict[str, Any]:
+def _pick_fields(row: Row, names: Sequence[str]) -> dict[str, Any]:
     return {name: json_value(row.get(name)) for name in names}
 
 
@@ -315,7 +315,7 @@ def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=_escapes_needed(), separators=(",", ":"))
 
 
-def _indented(value: Any) -> str:
+def _indented_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=_escapes_needed(), indent=2)
 
 
@@ -366,7 +366,7 @@ def _cell(column: Column, row: Row) -> str:
     return " ".join(text.split()) if not text.isprintable() else text
 
 
-def _plain(column: Column, row: Row) -> str:
+def _pipe_text(column: Column, row: Row) -> str:
     """Return the text of a cell for a pipe: without a heading, colors or cuts, with complete times."""
     return _cell(column, row)
 

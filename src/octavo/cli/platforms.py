@@ -17,7 +17,7 @@ from octavo.server.world import ORGANIZATION, PERSON, World, add_local_user
 
 
 @contextmanager
-def _opened(folder: PlatformFolder) -> Iterator[Store]:
+def _open_for_build(folder: PlatformFolder) -> Iterator[Store]:
     """Open the store of a platform folder in one transaction, to build a platform in it."""
     store = Store(folder.database)
     try:
@@ -39,7 +39,7 @@ def is_built(folder: PlatformFolder) -> bool:
 def build_demo(folder: PlatformFolder, *, large: bool = False) -> Platform:
     """Open the demo library, and build it if it is new. The `large` library takes half a minute to build. Raises
     OSError."""
-    with _opened(folder) as store:
+    with _open_for_build(folder) as store:
         world = World(store)
         if store.setting("library") is None:
             from octavo.server.demo.library import build  # lazy: used once, then the database has the library
@@ -62,7 +62,7 @@ def build_folder(
     Adds to `left_out` a sentence for each file that was not loaded completely. Calls `on_progress` with the number of files
     read so far and the number of all files. The search does not find the pages until `OpenFolder` has indexed them.
     """
-    with _opened(folder) as store:
+    with _open_for_build(folder) as store:
         world = add_local_user(World(store), name)
         loaded = load(world, pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
         left_out += [line(f"{each.path} {each.message}") for each in loaded.problems]

@@ -33,10 +33,10 @@ def powershell_script(top: argparse.ArgumentParser) -> str:
     """Return the script for the commands of a parser."""
     rows, with_ref = [], []
     for path, command in _all_commands("octavo", top):
-        words = ", ".join(map(_quoted, _words(command)))
-        rows.append(f"        {_quoted(path)} = @({words})")
+        words = ", ".join(map(_quote, _words(command)))
+        rows.append(f"        {_quote(path)} = @({words})")
         if any(takes_ref(each) for each in command._actions):
-            with_ref.append(_quoted(path))
+            with_ref.append(_quote(path))
     return _SCRIPT.format(words="\n".join(rows), with_ref=", ".join(with_ref), complete=COMPLETE)
 
 
@@ -61,6 +61,6 @@ def _words(command: argparse.ArgumentParser) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     """Return a string that PowerShell does not expand."""
     return "'" + word.replace("'", "''") + "'"

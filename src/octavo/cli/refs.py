@@ -183,7 +183,7 @@ class References:
         """Return the space with a title, short name or id. Raises ApiError, or Failure if there is none or several."""
         for fresh in (False, True):
             spaces = await self.spaces(fresh=fresh)
-            found = _matching(name, spaces)
+            found = _find_spaces(name, spaces)
             if len(found) > 1:
                 listed = ", ".join(f"{each.title} ({each.id})" for each in found)
                 message = f"Could not choose a space: {len(found)} spaces are called {line(name)}: {listed}."
@@ -337,7 +337,7 @@ def _names_of_user(user: User) -> set[str]:
     return {fold(each) for each in names if each}
 
 
-def _matching(name: str, spaces: Sequence[Space]) -> list[Space]:
+def _find_spaces(name: str, spaces: Sequence[Space]) -> list[Space]:
     """Return the space with the id `name`, else the spaces with that title or short name."""
     if own := [each for each in spaces if each.id == name]:
         return own

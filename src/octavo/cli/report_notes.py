@@ -57,7 +57,7 @@ async def notes_of_reports(
     for path, group in by_path.items():
         page = page_of_file(path, tree)
         if page is None:
-            notes += [Note(0, path, source, text=each.message, where=_where(each)) for each in group]
+            notes += [Note(0, path, source, text=each.message, where=_location_label(each)) for each in group]
             continue
         linted = await importing.linted_page(page)
         columns = DEFAULT_COLUMNS[format_name]
@@ -65,7 +65,7 @@ async def notes_of_reports(
             own = replace(report, path="")  # The page is known, and its file may have another name.
             found = list(place_reports([own], linted, linted.text, source=source, columns=columns))
             unchanged_count += not found
-            notes += [_note(each, linted, _where(report)) for each in found]
+            notes += [_note(each, linted, _location_label(report)) for each in found]
     if len(notes) > MAX_NOTES:
         raise Failure(
             f"Could not import the findings: {len(notes)} are on added words, and {MAX_NOTES} are allowed.", USAGE
@@ -86,7 +86,7 @@ def _file_names(page: Page) -> Iterable[str]:
     return filter(None, (page_path(page), page.path))
 
 
-def _where(report: Report) -> str:
+def _location_label(report: Report) -> str:
     return f"{line(report.path)}:{report.line}"
 
 

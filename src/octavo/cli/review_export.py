@@ -84,7 +84,7 @@ def exported_texts(
     parsed = [_Page(each, parse(each.before), parse(each.after)) for each in pages]
     placed = _PlacedThreads(parsed, threads)
     rows = [_page_row(each, placed, changed_only=options.changed_only) for each in parsed]
-    kept, is_cut = _limited(rows, options.limit)
+    kept, is_cut = _limit_pages(rows, options.limit)
     return {"pages": kept, "threads": [placed.row(*each) for each in threads], "truncated": is_cut}
 
 
@@ -258,7 +258,7 @@ def _source(document: Document, block: Block | None) -> str | None:
     return None if block is None else block_source(document.source, block)
 
 
-def _limited(pages: list[dict[str, Any]], limit: int) -> tuple[list[dict[str, Any]], bool]:
+def _limit_pages(pages: list[dict[str, Any]], limit: int) -> tuple[list[dict[str, Any]], bool]:
     """Return the pages that fit into `limit` characters, and whether pages or blocks were left out. The first page is kept
     with as many blocks as fit."""
     kept: list[dict[str, Any]] = []
@@ -266,13 +266,13 @@ def _limited(pages: list[dict[str, Any]], limit: int) -> tuple[list[dict[str, An
     for page in pages:
         size = len(json.dumps(page, ensure_ascii=False))
         if size > left:
-            return (kept or [_cut(page, left)]), True
+            return (kept or [_limit_blocks(page, left)]), True
         kept.append(page)
         left -= size
     return kept, False
 
 
-def _cut(page: dict[str, Any], limit: int) -> dict[str, Any]:
+def _limit_blocks(page: dict[str, Any], limit: int) -> dict[str, Any]:
     blocks: list[dict[str, Any]] = []
     for block in page["blocks"]:
         limit -= len(json.dumps(block, ensure_ascii=False))

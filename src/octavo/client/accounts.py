@@ -50,7 +50,7 @@ class Accounts:
             return self._keys.get(stamp, f"{access.origin} key {stamp}")
         if access.profile is None or not access.profile.user_id:
             return f"{access.origin} {access.name}"
-        user = _named(access, access.profile.user_id)
+        user = _user_key(access, access.profile.user_id)
         if user not in self._users:
             self._change(lambda: self._users.setdefault(user, user))
         return self._users[user]
@@ -63,7 +63,7 @@ class Accounts:
         """Store which user a token belongs to, after the server has named the user."""
         if access.key is None or not user_id:
             return
-        user, stamp, here = _named(access, user_id), self._digest(access), self.name_of(access)
+        user, stamp, here = _user_key(access, user_id), self._digest(access), self.name_of(access)
         if self._keys.get(stamp) == self._users.get(user, ""):
             return
 
@@ -113,5 +113,5 @@ class Accounts:
             os.close(lock_file)
 
 
-def _named(access: Access, user_id: str) -> str:
+def _user_key(access: Access, user_id: str) -> str:
     return f"{access.origin} user {user_id}"

@@ -73,7 +73,7 @@ async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
             return await run_in_thread(lambda: read(spec.codec, body))
         return read(spec.codec, body)
     except ValidationError as error:
-        raise BadResponse(_unreadable(error, spec, host)) from None
+        raise BadResponse(_unreadable_message(error, spec, host)) from None
     except ValueError:
         raise BadResponse(_not_json(host)) from None
 
@@ -98,7 +98,7 @@ def items_of(page: Any, host: str) -> tuple[list[Any], object]:
     return page["items"], following.get("page") if isinstance(following, dict) else following
 
 
-def _unreadable(error: ValidationError, spec: Spec, host: str) -> str:
+def _unreadable_message(error: ValidationError, spec: Spec, host: str) -> str:
     first = error.errors(include_input=False, include_context=False, include_url=False)[0]
     where = ".".join(map(str, first["loc"]))
     return f"Could not read the response from {host} to {spec.name} ({where}: {first['msg']}). Update Octavo, then try again."

@@ -57,7 +57,7 @@ async def read(answer: Answer, cap: int, host: str, turn: LargeTurn) -> bytes:
     if encoding in ("identity", ""):
         decoded = chunks
     elif encoding in ("gzip", "x-gzip"):
-        decoded = _decompressed(chunks, host)
+        decoded = _decompress(chunks, host)
     else:
         raise BadResponse(f"{host} sent a response in an unsupported encoding. Report this to the server admin.")
     parts: list[bytes] = []
@@ -124,7 +124,7 @@ def message_in(body: bytes, headers: Mapping[str, str]) -> str:
     return redact(line(value.strip())) if isinstance(value, str) else ""
 
 
-async def _decompressed(chunks: AsyncIterator[bytes], host: str) -> AsyncGenerator[bytes, None]:
+async def _decompress(chunks: AsyncIterator[bytes], host: str) -> AsyncGenerator[bytes, None]:
     inflate = zlib.decompressobj(_GZIP)
     async for chunk in chunks:
         while chunk:

@@ -149,7 +149,7 @@ class Client:
         Raises ApiError, such as ReadOnly.
         """
         self._check_writable()
-        keyless = await self._built(None)
+        keyless = await self._build_carrier(None)
         try:
             agent, ca_file = self._agent, self._ca_file
             await transfers.upload(
@@ -239,10 +239,10 @@ class Client:
             if self._closed:
                 raise Unsendable(f"The connection to {self._context.host} was closed. Restart Octavo to connect again.")
             if self._carrier is None:
-                self._carrier = await self._built(self._key)
+                self._carrier = await self._build_carrier(self._key)
             return self._carrier
 
-    async def _built(self, key: SecretStr | None) -> Carrier:
+    async def _build_carrier(self, key: SecretStr | None) -> Carrier:
         transport = self._transport
         if transport is not None and not isinstance(transport, Transport):
             return InProcessCarrier(self.origin, key, transport)

@@ -82,7 +82,7 @@ class Exchange:
             async with limit:
                 while True:
                     try:
-                        return await self._once(carrier)
+                        return await self._attempt_once(carrier)
                     except _RetryNeeded as again:
                         await self._context.sleep(again.delay)
         except TimeoutError:
@@ -130,12 +130,12 @@ class Exchange:
     def _request_id(self) -> str:
         return next((line(self.headers[name])[:128] for name in _REQUEST_IDS if self.headers.get(name)), "")
 
-    async def _once(self, carrier: Carrier) -> bytes | None:
+    async def _attempt_once(self, carrier: Carrier) -> bytes | None:
         self._attempt += 1
         self._turn.give_back()
         self._status, self.headers = None, {}
         try:
-            return await self._attempted(carrier)
+            return await self._follow_redirects(carrier)
         except ApiError as error:
             if self._status is not None and self._status >= 400:
                 raise
@@ -150,7 +150,7 @@ class Exchange:
             self._follow(decision)
             raise
 
-    async def _attempted(self, carrier: Carrier) -> bytes | None:
+    async def _follow_redirects(self, carrier: Carrier) -> bytes | None:
         outgoing = self.outgoing
         for _ in range(HOPS + 1):
             async with carrier.send(outgoing) as answer:
@@ -163,13 +163,13 @@ class Exchange:
                     self._size = len(content)
                     return content
                 if answer.status >= 400:
-                    await self._refused(answer)
-                target = self._redirected(answer, outgoing)
+                    await self._raise_for_status(answer)
+                target = self._redirect_target(answer, outgoing)
                 await body.discard(answer)
             outgoing = replace(outgoing, target=target)
         raise BadResponse(f"{self._context.host} sent too many redirects. Check the base URL.")
 
-    async def _refused(self, answer: Answer) -> None:
+    async def _raise_for_status(self, answer: Answer) -> None:
         """Raise the error for an error status, or `_RetryNeeded` if the request must be retried."""
         now = self._context.now()
         message = await body.error_message(answer, self._context.host)
@@ -194,7 +194,7 @@ class Exchange:
         if decision.retry and self._context.budget.take():
             raise _RetryNeeded(decision.delay)
 
-    def _redirected(self, answer: Answer, outgoing: Outgoing) -> str:
+    def _redirect_target(self, answer: Answer, outgoing: Outgoing) -> str:
         """Return the target of the redirect of a read in the same origin. Raises BadResponse for all other redirects,
         so that the token is not sent to another origin."""
         location = answer.headers.get("location", "")

@@ -208,7 +208,7 @@ class HttpCarrier:
     async def _chunks(self, response: httpx.Response, method: str) -> AsyncGenerator[bytes, None]:
         with self._translate_errors(method, under_way=True):
             coming = response.aiter_raw()
-            while (chunk := await run_in_scope(CancelScope(), _next(coming))) is not None:
+            while (chunk := await run_in_scope(CancelScope(), _next_chunk(coming))) is not None:
                 yield chunk
 
     @contextmanager
@@ -219,7 +219,7 @@ class HttpCarrier:
             raise _to_api_error(error, self._host, self._called, method, under_way=under_way) from error
 
 
-async def _next(coming: AsyncIterator[bytes]) -> bytes | None:
+async def _next_chunk(coming: AsyncIterator[bytes]) -> bytes | None:
     return await anext(coming, None)
 
 

@@ -41,7 +41,7 @@ class InProcessCarrier:
 
         asked, ended = False, asyncio.Event()
         content = outgoing.content
-        coming = _each([content or b""]) if isinstance(content, bytes | None) else aiter(content)
+        coming = _iterate([content or b""]) if isinstance(content, bytes | None) else aiter(content)
 
         async def receive() -> Message:
             nonlocal asked
@@ -67,7 +67,7 @@ class InProcessCarrier:
         await self._application(self._scope(outgoing), receive, send)
         if not status:
             raise Lost(f"{self._host} did not respond. {MAY_BE_DONE}")
-        yield Answer(status, headers, _each(parts))
+        yield Answer(status, headers, _iterate(parts))
 
     async def aclose(self) -> None:
         """Do nothing, because there are no connections."""
@@ -95,6 +95,6 @@ class InProcessCarrier:
         }
 
 
-async def _each(parts: list[bytes]) -> AsyncIterator[bytes]:
+async def _iterate(parts: list[bytes]) -> AsyncIterator[bytes]:
     for part in parts:
         yield part

@@ -26,7 +26,7 @@ def origin_of(base_url: str) -> str:
         )
     if parts.query or parts.fragment or parts.path.rstrip("/") not in ("", "/v1"):
         raise ValueError(
-            f"The base URL {_shown(base_url)} contains more than a host. Use https://host, with or without /v1."
+            f"The base URL {_start_of_url(base_url)} contains more than a host. Use https://host, with or without /v1."
         )
     scheme = parts.scheme.lower()
     if scheme == "http" and not is_loopback(host):
@@ -61,9 +61,7 @@ def _is_address(host: str) -> bool:
 
 
 def _split(url: str) -> tuple[SplitResult, str, int]:
-    refusal = (
-        f"{_shown(url)} is not a base URL. Enter a URL such as {DEFAULT}, or http://127.0.0.1:8080 for a local server."
-    )
+    refusal = f"{_start_of_url(url)} is not a base URL. Enter a URL such as {DEFAULT}, or http://127.0.0.1:8080 for a local server."
     if not url.isprintable() or "\\" in url or any(each.isspace() for each in url):
         raise ValueError(refusal)
     try:
@@ -77,7 +75,7 @@ def _split(url: str) -> tuple[SplitResult, str, int]:
     return parts, host, port or PORTS[parts.scheme.lower()]
 
 
-def _shown(url: str) -> str:
+def _start_of_url(url: str) -> str:
     """Return the beginning of a URL for an error message. The part before an @ is left out, because it may be a
     password."""
     after = url.rpartition("@")[2] if "@" in url else url
@@ -110,12 +108,12 @@ def proxy_for(scheme: str, host: str) -> str:
 def _proxy_problem(environ: Mapping[str, str]) -> str:
     for name in (each for upper in PROXIES for each in (upper, upper.lower())):
         value = environ.get(name, "")
-        if value and (reason := _unusable(value)):
+        if value and (reason := _why_unusable(value)):
             return f"The environment variable {name} {reason}. Correct the variable, or unset it to connect without a proxy."
     return ""
 
 
-def _unusable(proxy: str) -> str:
+def _why_unusable(proxy: str) -> str:
     nowhere = "is not a valid proxy URL"
     try:
         parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")

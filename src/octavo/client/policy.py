@@ -105,7 +105,7 @@ def decide_after_error(
         return Decision(False)
     if method not in READS and error.outcome is not Outcome.NOT_SENT:
         return Decision(False)
-    return _within(deadline, elapsed, _pause(attempt, rng))
+    return _retry_before(deadline, elapsed, _pause(attempt, rng))
 
 
 def decide_after_status(
@@ -126,8 +126,8 @@ def decide_after_status(
     if attempt >= ATTEMPTS or status not in TEMPORARY_STATUSES or (method not in READS and status != 429):
         return Decision(False, asked or 0.0)
     if asked is None:
-        return _within(deadline, elapsed, _pause(attempt, rng))
-    return _within(deadline, elapsed, asked + rng() * SPREAD)
+        return _retry_before(deadline, elapsed, _pause(attempt, rng))
+    return _retry_before(deadline, elapsed, asked + rng() * SPREAD)
 
 
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -184,7 +184,7 @@ def _pause(attempt: int, rng: Callable[[], float]) -> float:
     return rng() * min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
 
 
-def _within(deadline: float, elapsed: float, delay: float) -> Decision:
+def _retry_before(deadline: float, elapsed: float, delay: float) -> Decision:
     return Decision(elapsed + delay <= deadline, delay)
 
 

@@ -152,11 +152,11 @@ def read(path: Path) -> Profiles:
 
 def write(path: Path, profiles: Profiles) -> None:
     """Write the profiles file. If the old file is unreadable, keep a copy of it. Raises OSError."""
-    lines = [f"current = {_quoted(profiles.current)}"]
+    lines = [f"current = {_quote_toml(profiles.current)}"]
     for profile in profiles.entries.values():
-        lines += ["", f"[profiles.{_quoted(profile.name)}]"]
+        lines += ["", f"[profiles.{_quote_toml(profile.name)}]"]
         kept = {key: value for key, value in asdict(profile).items() if key != "name" and value}
-        lines += [f"{key} = {'true' if value is True else _quoted(value)}" for key, value in kept.items()]
+        lines += [f"{key} = {'true' if value is True else _quote_toml(value)}" for key, value in kept.items()]
     unreadable = path.read_bytes() if profiles.problem and path.exists() else None
     if unreadable is not None:
         # copied and not renamed, so that the old file stays until the new file is complete
@@ -173,7 +173,7 @@ def resolve(
     A token in the environment is sent only to the base URL that is set by an option or in the environment. If none is
     set, it is sent only to the origin of the profile, or to the default origin. Raises ValueError with a sentence.
     """
-    named = _named(profiles, profile) if profile else None
+    named = _profile_named(profiles, profile) if profile else None
     given = base_url or environ.get(BASE_URL_VARIABLE) or ""
     if given:
         origin = origin_of(given)
@@ -201,7 +201,7 @@ def resolve(
     return Access(origin, chosen, chosen.store)
 
 
-def _named(profiles: Profiles, name: str) -> Profile:
+def _profile_named(profiles: Profiles, name: str) -> Profile:
     found = profiles.get(name)
     if found is None:
         known = ", ".join(profiles.entries) or "none yet"
@@ -234,6 +234,6 @@ def _profile(name: str, values: Mapping[str, Any]) -> Profile:
     return Profile(check_name(name), origin_of(values["origin"]), store, **texts, read_only=read_only)
 
 
-def _quoted(value: str) -> str:
+def _quote_toml(value: str) -> str:
     """Return a TOML string. It is a JSON string in which DEL is also escaped."""
     return json.dumps(line(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -184,7 +184,7 @@ def logout(home: Home, name: str | None = None) -> SignedOut:
     Raises ValueError if there is no such profile, and OSError if the profiles cannot be written.
     """
     known = home.read()
-    profile = _existing(known, name or known.current)
+    profile = _existing_profile(known, name or known.current)
     store = home.store_of(profile)
     had_key, key_left = False, ""
     try:
@@ -200,7 +200,7 @@ def logout(home: Home, name: str | None = None) -> SignedOut:
 def switch(home: Home, name: str) -> Profile:
     """Make another profile current. Raises ValueError if there is no such profile."""
     known = home.read()
-    profile = _existing(known, name)
+    profile = _existing_profile(known, name)
     home.write(known.with_current(profile))
     return profile
 
@@ -323,7 +323,7 @@ def _forget(home: Home, profile: Profile) -> None:
             return  # ignored, because the new token is stored, and the user can still sign out to delete the old one
 
 
-def _existing(known: Profiles, name: str) -> Profile:
+def _existing_profile(known: Profiles, name: str) -> Profile:
     found = known.get(name)
     if found is None:
         there = ", ".join(known.entries)

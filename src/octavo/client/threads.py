@@ -21,7 +21,7 @@ class Overdue(Exception):
 
 async def run_in_thread(function: Callable[[], T]) -> T:
     """Run `function` in a daemon thread, and return its result without blocking the event loop."""
-    return await asyncio.wrap_future(_started(function))
+    return await asyncio.wrap_future(_start_in_thread(function))
 
 
 def run_with_timeout(
@@ -31,7 +31,7 @@ def run_with_timeout(
 
     `after` is a pair of a shorter time in seconds and a function that is called if there is no result by then.
     """
-    future = _started(function)
+    future = _start_in_thread(function)
     if after is not None and after[0] < seconds and not wait((future,), after[0]).done:
         after[1]()
         seconds -= after[0]
@@ -40,7 +40,7 @@ def run_with_timeout(
     return future.result()
 
 
-def _started(function: Callable[[], T]) -> Future[T]:
+def _start_in_thread(function: Callable[[], T]) -> Future[T]:
     future: Future[T] = Future()
     future.set_running_or_notify_cancel()  # a thread cannot be canceled, so it continues if the caller is canceled
 

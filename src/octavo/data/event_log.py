@@ -179,10 +179,10 @@ def _place(path: Path) -> tuple[int, int]:
 
 
 def _entries(data: bytes) -> Iterator[LogEntry]:
-    return (entry for each in data.splitlines() if (entry := _parsed(each)) is not None)
+    return (entry for each in data.splitlines() if (entry := _parse_entry(each)) is not None)
 
 
-def _parsed(text: bytes) -> LogEntry | None:
+def _parse_entry(text: bytes) -> LogEntry | None:
     """Return the entry in a line of the log. None if the line is unreadable."""
     try:
         found = parse_json(text)

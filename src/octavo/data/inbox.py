@@ -431,7 +431,7 @@ class _InboxBuild:
                 request,
                 "changes requested",
                 words,
-                _latest(refusals_now),
+                _latest_time(refusals_now),
                 " ".join(sorted(e.id for e in refusals_now)),
             )
         elif approvals and not refusals and request.status == "open" and not request.outdated:
@@ -439,7 +439,7 @@ class _InboxBuild:
             if merge_remark is not None:
                 words = f"approved by {_reviewers(approvals)}{merge_remark}"
                 stamp = " ".join(sorted(approval.id for approval in approvals))
-                self._add_reason(at, request, "approved", words, _latest(approvals), stamp)
+                self._add_reason(at, request, "approved", words, _latest_time(approvals), stamp)
 
     def _merge_remark(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
         """Return a remark about merging, to append to the reason of a row. None if the user cannot merge the change
@@ -643,7 +643,7 @@ def _join_names(people: Sequence[str]) -> str:
     return " and ".join(unique) if len(unique) < 3 else f"{unique[0]}, {unique[1]}, and {len(unique) - 2} more"
 
 
-def _latest(reviews: Sequence[Review]) -> datetime | None:
+def _latest_time(reviews: Sequence[Review]) -> datetime | None:
     return max((review.created_at for review in reviews if review.created_at is not None), default=None)
 
 

@@ -200,7 +200,7 @@ class InboxLoader:
             fetched=progress.due - progress.missing if is_loading else 0,
             due=progress.due if is_loading else 0,
             is_loading=is_loading,
-            failed=self._failed(),
+            failed=self._collect_failures(),
             is_known=self.as_of is not None,
             is_first=is_loading and self._cached is None,
         )
@@ -398,7 +398,7 @@ class InboxLoader:
             drafts=self._drafts.all(),
         )
 
-    def _failed(self) -> tuple[InboxFailure, ...]:
+    def _collect_failures(self) -> tuple[InboxFailure, ...]:
         """Return the failures, grouped by kind of response and cause. Failures of the last round are kept until their
         response arrives or the round ends."""
         syncer = self._live.syncer

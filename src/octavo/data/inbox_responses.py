@@ -65,7 +65,7 @@ class InboxResponses:
         """Return the reduced items of each response. Can be called in any thread, but not in two at the same time."""
         if len(self._shared) > MOST_SHARED:
             self._shared.clear()
-        return {url: self._reduced(self.values.get(url), *response) for url, response in new.items()}
+        return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}
 
     def put(self, reduced: Mapping[str, tuple[Any, ...]]) -> bool:
         """Store reduced responses. Return whether any of them has changed."""
@@ -99,7 +99,9 @@ class InboxResponses:
         self._last_posts[url] = items, last
         return last
 
-    def _reduced(self, before: tuple[Any, ...] | None, op: Operation[Any], response: Sequence[Any]) -> tuple[Any, ...]:
+    def _reduce_response(
+        self, before: tuple[Any, ...] | None, op: Operation[Any], response: Sequence[Any]
+    ) -> tuple[Any, ...]:
         items: tuple[Any, ...] = tuple(map(message_facts, response) if isinstance(op, ListReplies) else response)
         if before is not None and items == before:
             return before
@@ -202,7 +204,7 @@ class InboxBuilder:
 
 def pack_rows(rows: tuple[InboxRow, ...]) -> bytes:
     """Return rows as JSON bytes, to be stored."""
-    return json.dumps([_packed(row) for row in rows[:MAX_STORED_ROWS]], ensure_ascii=False).encode(
+    return json.dumps([_pack_row(row) for row in rows[:MAX_STORED_ROWS]], ensure_ascii=False).encode(
         "utf-8", "surrogatepass"
     )
 
@@ -215,7 +217,7 @@ def unpack_rows(stored: bytes) -> tuple[InboxRow, ...]:
         return ()
 
 
-def _packed(row: InboxRow) -> dict[str, Any]:
+def _pack_row(row: InboxRow) -> dict[str, Any]:
     target = row.target
     match target:
         case ThreadRef(at=at, comment_id=comment):

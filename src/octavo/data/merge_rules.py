@@ -90,12 +90,14 @@ class MergeCandidate:
                 return "an approval is required"
             case "require_all_reviews_approved" if len(approving) < len(self.reviews):
                 others = [review.reviewer.name for review in self.reviews if review.status != "approved"]
-                return f"{_joined(others)} requested changes"
+                return f"{_join_names(others)} requested changes"
             case "require_specific_reviewers" if missing_users := [user for user in users if user not in approving]:
-                return f"an approval by {self._named(missing_users)} is required"
+                return f"an approval by {self._names_of(missing_users)} is required"
             case "require_one_of_specific_reviewers" if not set(users) & set(approving):
                 return (
-                    f"an approval by {self._named(users, ' or ')} is required" if users else "an approval is required"
+                    f"an approval by {self._names_of(users, ' or ')} is required"
+                    if users
+                    else "an approval is required"
                 )
             case "require_up_to_date_change_request" if self.change_request.outdated:
                 return "main has changed: update this change request first"
@@ -104,7 +106,7 @@ class MergeCandidate:
             case "require_change_request_description" if not self.change_request.description_text.strip():
                 return "a description is required"
             case "require_author_to_merge" if self._author is not None and self.me not in (None, self._author):
-                return f"only the author can merge: {self._named([self._author])}"
+                return f"only the author can merge: {self._names_of([self._author])}"
         return ""
 
     def undecided_reason(self, rule: Mapping[str, Any]) -> str:
@@ -120,8 +122,8 @@ class MergeCandidate:
     def _author(self) -> str | None:
         return self.change_request.created_by.id if self.change_request.created_by else None
 
-    def _named(self, users: Sequence[str], last: str = " and ") -> str:
-        return _joined([self.names.get(user, line(user)) for user in users], last)
+    def _names_of(self, users: Sequence[str], last: str = " and ") -> str:
+        return _join_names([self.names.get(user, line(user)) for user in users], last)
 
 
 def bypasses(rules: MergeRules, me: str | None) -> bool:
@@ -151,5 +153,5 @@ _KNOWN = frozenset(
 )
 
 
-def _joined(names: Sequence[str], last: str = " and ") -> str:
+def _join_names(names: Sequence[str], last: str = " and ") -> str:
     return last.join([", ".join(names[:-1]) + "," * (len(names) > 2), names[-1]] if len(names) > 1 else names)

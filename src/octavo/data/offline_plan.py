@@ -58,14 +58,14 @@ class OfflinePlanner:
 
     def wants(self, round_kind: RoundKind) -> Iterator[Want]:
         """Return the want for the space, from which all others follow."""
-        return self._prepared((self.space_want,))
+        return self._prepare_wants((self.space_want,))
 
     def on_response(self, want: Want, value: Any) -> Iterator[Want]:
         """Pin a response, and return the wants that follow from it."""
         self._pin(want.url)
         if isinstance(value, ListPage) and isinstance(want.op, Listing) and want.min_items and value.next is not None:
             self.incomplete[want] = f"Only the first {len(value.items)} items are available offline."
-        return self._prepared(self._wants_following(want.op, value))
+        return self._prepare_wants(self._wants_following(want.op, value))
 
     def is_list(self, url: str) -> bool:
         """Return whether other wants follow from the response at `url`."""
@@ -94,7 +94,7 @@ class OfflinePlanner:
                 if (listed := self._change_requests.get(at)) is not None:
                     yield from wants_of_changes(at, listed, value, self.owner)
 
-    def _prepared(self, wants: Iterable[Want]) -> Iterator[Want]:
+    def _prepare_wants(self, wants: Iterable[Want]) -> Iterator[Want]:
         """Yield the wants. `needs_value` is set for each response that is not pinned yet, so that the Syncer reads it
         from disk and passes it to this planner, which pins it."""
         for want in wants:

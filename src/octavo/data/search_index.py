@@ -260,7 +260,7 @@ class SearchIndex:
         documents = {
             each.key: each for each in update.documents
         }  # a dict, because a response may contain an item twice
-        indexed_documents = _known(db, list(documents))
+        indexed_documents = _read_documents(db, list(documents))
         unchanged: list[int] = []
         for key, document in documents.items():
             indexed = indexed_documents.get(key)
@@ -533,7 +533,7 @@ _FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 _LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
 
 
-def _known(db: sqlite3.Connection, keys: list[str]) -> dict[str, IndexedDocument]:
+def _read_documents(db: sqlite3.Connection, keys: list[str]) -> dict[str, IndexedDocument]:
     documents = {}
     for batch in _batches(keys):
         rows = db.execute(

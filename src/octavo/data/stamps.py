@@ -27,7 +27,7 @@ IMMUTABLE = "for ever"
 
 def space_stamp(space: Space) -> str:
     """Return the stamp of a space. It changes with the content, threads and change requests of the space."""
-    return f"{space.revision or ''} {_updated(space)} {space.comments} {space.change_requests_open} {space.change_requests_draft}"
+    return f"{space.revision or ''} {_update_time(space)} {space.comments} {space.change_requests_open} {space.change_requests_draft}"
 
 
 def page_stamp(page: Page, revision: str) -> str:
@@ -43,12 +43,12 @@ def change_request_stamp(change_request: ChangeRequest) -> str:
 
 def reviews_stamp(change_request: ChangeRequest) -> str:
     """Return the stamp of the reviews and of the requested reviewers of a change request."""
-    return f"{change_request.status} {_updated(change_request)} {change_request.revision or ''}"
+    return f"{change_request.status} {_update_time(change_request)} {change_request.revision or ''}"
 
 
 def open_threads_stamp(place: Space | ChangeRequest) -> str:
     """Return the stamp of the open threads of a space or change request."""
-    return str(place.comments) if isinstance(place, Space) else f"{place.comments} {_updated(place)}"
+    return str(place.comments) if isinstance(place, Space) else f"{place.comments} {_update_time(place)}"
 
 
 def replies_stamp(thread: Comment) -> str:
@@ -66,7 +66,7 @@ def thread_stamp(thread: Comment) -> str:
     return f"{thread.replies} {thread.edited_at.isoformat() if thread.edited_at is not None else ''}"
 
 
-def _updated(place: Space | ChangeRequest) -> str:
+def _update_time(place: Space | ChangeRequest) -> str:
     return place.updated_at.isoformat() if place.updated_at is not None else ""
 
 

@@ -142,7 +142,7 @@ class StateDb:
         try:
             return await asyncio.shield(asyncio.wrap_future(future))
         except (sqlite3.Error, OSError) as error:
-            raise self._failed(error) from error
+            raise self._record_failure(error) from error
 
     def write_now(self, work: Transaction[R]) -> R:
         """Like `write`, but blocks. For signal handlers. Raises NotSaved."""
@@ -154,7 +154,7 @@ class StateDb:
         try:
             return future.result(0.5 if self.save_error else 2.0)
         except (sqlite3.Error, OSError) as error:  # TimeoutError is an OSError
-            raise self._failed(error) from error
+            raise self._record_failure(error) from error
 
     def set_fact(self, name: str, value: Any) -> None:
         """Store a fact, which is a JSON value with a name. It is written in the background if it differs from the fact
@@ -253,7 +253,7 @@ class StateDb:
         try:
             return lock_file(path)
         except OSError as error:
-            raise self._failed(error, path) from error
+            raise self._record_failure(error, path) from error
 
     def close(self) -> None:
         """Finish writing, and close the file."""
@@ -322,9 +322,9 @@ class StateDb:
         if error is None:
             self.save_error = self.save_error_cause = ""
         elif isinstance(error, (sqlite3.Error, OSError)):
-            self._failed(error)
+            self._record_failure(error)
 
-    def _failed(self, error: Exception, path: Path | None = None) -> NotSaved:
+    def _record_failure(self, error: Exception, path: Path | None = None) -> NotSaved:
         self.save_error_cause, step = why_not_saved(error, path or self._path)
         self.save_error = f"Nothing is being saved: {self.save_error_cause}{step and '. '}{step}."
         return NotSaved(self.save_error)

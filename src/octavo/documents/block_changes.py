@@ -67,7 +67,7 @@ def _changes(entries: Iterable[Entry]) -> Iterator[BlockChange]:
             case RemovedBlock(block, inner):
                 yield from _changes(inner) if inner else (BlockChange("deleted", block, None),)
             case ChangedBlock(old_block, new_block, settings, parts):
-                yield from _edited("edited", old_block, new_block, parts, has_settings=bool(settings))
+                yield from _edited_block("edited", old_block, new_block, parts, has_settings=bool(settings))
             case MovedBlock(old_block, new_block, is_arrival=True, parts=parts):
                 yield BlockChange("moved", old_block, new_block, _joined_words(parts))
             case RestructuredBlocks(old, new, entries=inner):
@@ -78,7 +78,7 @@ def _changes(entries: Iterable[Entry]) -> Iterator[BlockChange]:
                     yield from (BlockChange("added", None, block) for block in new)
 
 
-def _edited(change: Change, old: Block, new: Block, parts: Parts, *, has_settings: bool) -> Iterator[BlockChange]:
+def _edited_block(change: Change, old: Block, new: Block, parts: Parts, *, has_settings: bool) -> Iterator[BlockChange]:
     inner = parts.entries if isinstance(parts, ContainerChange) else ()
     if isinstance(parts, TableChange):
         inner = parts.rows

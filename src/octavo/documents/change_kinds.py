@@ -122,7 +122,7 @@ class ChangeKinds:
         return {kind: self._counts[kind] for kind in KINDS if self._counts[kind]}
 
     def _add(self, entries: Sequence[Entry], *, in_warning: bool, are_steps: bool) -> None:
-        reflowed = _reflowed(entries)
+        reflowed = _reflowed_changes(entries)
         for entry in entries:
             kinds = _REFLOW if id(entry) in reflowed else frozenset(_kinds(entry))
             if in_warning and has_meaning(kinds):
@@ -412,7 +412,7 @@ def _is_command_block(block: Block) -> bool:
     return language in _SHELLS or (not language and _COMMAND.match(block.text) is not None)
 
 
-def _reflowed(entries: Sequence[Entry]) -> frozenset[int]:
+def _reflowed_changes(entries: Sequence[Entry]) -> frozenset[int]:
     """Return the identities of the changes by which paragraphs were only split or joined."""
     found: set[int] = set()
     for is_changed, group in groupby(entries, key=lambda entry: not isinstance(entry, UnchangedBlocks)):

@@ -207,11 +207,11 @@ def to_entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:
     found: list[Entry] = []
     for is_same, group in groupby(steps, lambda step: step.status == "same"):
         run = list(group)
-        found += [_unchanged(run)] if is_same else map(_entry, run)
+        found += [_unchanged_blocks(run)] if is_same else map(_entry, run)
     return tuple(found)
 
 
-def _unchanged(steps: Sequence[DiffStep]) -> UnchangedBlocks:
+def _unchanged_blocks(steps: Sequence[DiffStep]) -> UnchangedBlocks:
     return UnchangedBlocks(
         tuple(step.old.block for step in steps if step.old), tuple(step.new.block for step in steps if step.new)
     )

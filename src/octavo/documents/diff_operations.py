@@ -84,7 +84,7 @@ def _rewrites(
 ) -> list[DiffStep]:
     titles = {_comparable_title(title): title for node in others for title in _tab_titles(node)}
     rows = {each.text: each.number for node in others for each in node.walk() if each.kind == "row"}
-    expanded = [_expanded(_read(operation), titles, rows) for operation in operations]
+    expanded = [_expand_operation(_read(operation), titles, rows) for operation in operations]
     drafts = [part for parts in expanded for part in parts]
     if len(drafts) * len(others) > _MAX_PAIRS:
         return []
@@ -190,7 +190,7 @@ def _section_text(section: Node) -> str:
     return " ".join(child.text for child in section.children if child.text)
 
 
-def _expanded(details: _Operation, titles: Mapping[str, str], row_numbers: Mapping[str, int]) -> list[Node]:
+def _expand_operation(details: _Operation, titles: Mapping[str, str], row_numbers: Mapping[str, int]) -> list[Node]:
     """Return the blocks in which the platform writes an operation without tags. `titles` are the tab titles to use for
     its responses. `row_numbers` has the numbers of the rows on the other side, by text."""
     block = details.block

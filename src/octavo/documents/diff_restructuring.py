@@ -236,8 +236,8 @@ def _restructured_step(
     """Return one step for all pairs, with the changes inside the new containers. A step inside it without nodes is a
     note about the following blocks, which moved into or out of a container. `old_containers` has the old version of each
     remaining container, by `id()` of the new version. None if containers were added or removed as a whole."""
-    old = tuple(_outermost(one for one, _ in pairs))
-    new = tuple(_outermost(other for _, other in pairs))
+    old = tuple(_outermost_nodes(one for one, _ in pairs))
+    new = tuple(_outermost_nodes(other for _, other in pairs))
     step = DiffStep("restructured", old_nodes=old, new_nodes=new, inside=[])
     open_containers: list[tuple[Node, DiffStep]] = []
     kept_containers: list[DiffStep] = []
@@ -391,7 +391,7 @@ def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
         container.settings += (AttributeChange("title", before, after),) if before != after else ()
 
 
-def _outermost(parts: Iterator[_NodeInContainers | None]) -> Iterator[Node]:
+def _outermost_nodes(parts: Iterator[_NodeInContainers | None]) -> Iterator[Node]:
     """Yield the outermost block around each part. Consecutive repeats are left out."""
     before: Node | None = None
     for part in parts:

@@ -262,14 +262,14 @@ def _drawing(node: _Node) -> DraftBlock:
     return figure
 
 
-def _captioned(draft: DraftBlock, node: _Node) -> DraftBlock:
+def _add_caption(draft: DraftBlock, node: _Node) -> DraftBlock:
     draft.runs = node.inline(node.fragment("caption")).runs
     return draft
 
 
 def _embed(node: _Node) -> DraftBlock:
     url = node.address("url") or node.address()
-    return _captioned(
+    return _add_caption(
         DraftBlock("embed", {"url": url, **node.given(html="html"), **node.flags(full_width="fullWidth")}), node
     )
 
@@ -355,7 +355,7 @@ def _openapi(node: _Node) -> DraftBlock:
     attrs |= node.flags(grouped="grouped", expanded="expanded", full_width="fullWidth")
     if "method" in attrs:
         attrs["method"] = attrs["method"].lower()
-    return _captioned(DraftBlock("openapi", attrs, blocks), node)
+    return _add_caption(DraftBlock("openapi", attrs, blocks), node)
 
 
 def _integration(node: _Node) -> DraftBlock:
@@ -406,7 +406,7 @@ _READERS: dict[str, Callable[[_Node], DraftBlock]] = {
     "images": _images,
     "image": _figure,
     "drawing": _drawing,
-    "file": lambda node: _captioned(DraftBlock("file", {"src": node.address()}), node),
+    "file": lambda node: _add_caption(DraftBlock("file", {"src": node.address()}), node),
     "embed": _embed,
     "table": _table,
     "math": lambda node: DraftBlock("math", text=node.text("formula").strip()),
@@ -425,7 +425,7 @@ _READERS: dict[str, Callable[[_Node], DraftBlock]] = {
     "conflict": _extension_reader("conflict"),
     "side": _extension_reader("side", "name"),
     **dict.fromkeys(("swagger", "openapi-operation", "openapi-schemas", "openapi-webhook"), _openapi),
-    "content-ref": lambda node: _captioned(DraftBlock("content-ref", {"url": node.address()}), node),
+    "content-ref": lambda node: _add_caption(DraftBlock("content-ref", {"url": node.address()}), node),
     "reusable-content": lambda node: DraftBlock("include", {"target": node.address()}, node.blocks()),
     "integration": _integration,
 }

@@ -307,10 +307,10 @@ def _item(item: Block, sign: str, box: str, is_tight: bool) -> str:
         body += ("\n" if is_tight and block.kind in _TIGHT else "\n\n") + text
     if item.children and item.children[0].kind != "paragraph" and box:
         body = f"\n\n{body}"
-    return _indented(body, f"{sign}{box}", " " * len(sign))
+    return _indent(body, f"{sign}{box}", " " * len(sign))
 
 
-def _indented(text: str, first: str, others: str) -> str:
+def _indent(text: str, first: str, others: str) -> str:
     lines = text.replace(_LINE_FEED, "&#10;").split("\n")
     prefixes = chain([first], repeat(others))
     return "\n".join(
@@ -386,7 +386,7 @@ def _expandable(block: Block) -> str:
     )
 
 
-def _captioned(tag: str, block: Block, /, **given: Any) -> str:
+def _tag_with_caption(tag: str, block: Block, /, **given: Any) -> str:
     inside = "\n\n".join(filter(None, (_escape_line_starts(_inline(block.runs)), _children(block))))
     return _tagged(tag, block, inside, closes=False, **given)
 
@@ -394,7 +394,7 @@ def _captioned(tag: str, block: Block, /, **given: Any) -> str:
 def _embed(block: Block) -> str:
     if (tag := block.attrs.get("html")) and not block.runs:
         return f"<{tag}{_html_attributes({'src': block.attrs.get('url')})}></{tag}>"
-    return _captioned("embed", block, **_arguments(block.attrs, "html"))
+    return _tag_with_caption("embed", block, **_arguments(block.attrs, "html"))
 
 
 def _openapi(block: Block) -> str:
@@ -438,7 +438,7 @@ def _conflict(block: Block) -> str:
 
 def _footnotes(block: Block) -> str:
     return "\n\n".join(
-        _indented(_children(note) or " ", f"[^{note.attrs.get('label', '')}]: ", "    ") for note in block.children
+        _indent(_children(note) or " ", f"[^{note.attrs.get('label', '')}]: ", "    ") for note in block.children
     )
 
 
@@ -528,7 +528,7 @@ def _row(row: Block) -> str:
 
 
 _WRITERS: dict[str, Callable[[Block], str]] = {
-    "quote": lambda block: _indented(_children(block), "> ", "> "),
+    "quote": lambda block: _indent(_children(block), "> ", "> "),
     "code": _code,
     "math": lambda block: f"$$\n{block.text}\n$$",
     "divider": lambda block: "***",
@@ -561,9 +561,9 @@ _WRITERS: dict[str, Callable[[Block], str]] = {
         "prompt", block, **_arguments(block.attrs, "expanded"), defaultExpanded=block.attrs.get("expanded")
     ),
     "figure": _figure,
-    "file": lambda block: _captioned("file", block, src=block.attrs.get("src", "")),
+    "file": lambda block: _tag_with_caption("file", block, src=block.attrs.get("src", "")),
     "embed": _embed,
-    "content-ref": lambda block: _captioned("content-ref", block, url=block.attrs.get("url", "")),
+    "content-ref": lambda block: _tag_with_caption("content-ref", block, url=block.attrs.get("url", "")),
     "openapi": _openapi,
     "api-method": lambda block: _tagged("api-method", block, **_arguments(block.attrs)),
     "api-section": lambda block: _tagged(f"api-method-{block.attrs.get('name', '')}", block),

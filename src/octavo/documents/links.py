@@ -213,7 +213,7 @@ def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
     if not href:
         return BrokenLink(href, "The link has no destination.")
     if scheme := _SCHEME.match(href):
-        return _absolute(href, scheme[0][:-1].lower(), targets)
+        return _resolve_absolute(href, scheme[0][:-1].lower(), targets)
     if "broken-reference" in href.lower() or href.startswith(("/broken/", "broken/")):
         return _marked_broken(href)
     path, _, anchor = href.partition("#")
@@ -223,14 +223,14 @@ def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
         return AnchorLink(anchor)
     if path.startswith("/"):
         return _root_relative(href, path.strip("/"), anchor or None, targets)
-    return _relative(href, path, anchor or None, page_path, targets)
+    return _resolve_relative(href, path, anchor or None, page_path, targets)
 
 
 def external_target(href: str) -> UrlLink | BlockedScheme | BrokenLink:
     """Return the target of `href` when it is opened in a browser. URLs of the platform's app count as external too."""
     href = _normalize(href)
     scheme = _SCHEME.match(href)
-    return _external(href, scheme[0][:-1].lower()) if scheme else BrokenLink(href, "The link has no host name.")
+    return _external_target(href, scheme[0][:-1].lower()) if scheme else BrokenLink(href, "The link has no host name.")
 
 
 def _normalize(href: str) -> str:
@@ -241,8 +241,8 @@ def _normalize(href: str) -> str:
     return f"https://{href}" if href.lower().startswith("www.") else href
 
 
-def _absolute(href: str, scheme: str, targets: SpaceIndex) -> Target:
-    found = _external(href, scheme)
+def _resolve_absolute(href: str, scheme: str, targets: SpaceIndex) -> Target:
+    found = _external_target(href, scheme)
     if isinstance(found, UrlLink) and scheme != "mailto":
         parts = urlsplit(href)
         if found.host in APP_HOSTS or f"{scheme}://{parts.netloc}" in targets.origins:
@@ -252,7 +252,7 @@ def _absolute(href: str, scheme: str, targets: SpaceIndex) -> Target:
     return found
 
 
-def _external(href: str, scheme: str) -> UrlLink | BlockedScheme | BrokenLink:
+def _external_target(href: str, scheme: str) -> UrlLink | BlockedScheme | BrokenLink:
     if scheme not in SCHEMES:
         return BlockedScheme(href, scheme)
     if scheme == "mailto":
@@ -336,7 +336,7 @@ def _root_relative(href: str, path: str, anchor: str | None, targets: SpaceIndex
     return _file(href, path, path, targets) or _missing_page(href, path, path, targets)
 
 
-def _relative(href: str, path: str, anchor: str | None, page_path: str, targets: SpaceIndex) -> Target:
+def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, targets: SpaceIndex) -> Target:
     full_path = posixpath.normpath(posixpath.join(_folders(page_path)[0], path))
     if file := _file(href, path, full_path, targets):
         return file

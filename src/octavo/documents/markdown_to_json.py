@@ -147,11 +147,11 @@ class _Writer:
                     "prompt", block, {**_json_attrs(attrs, "expanded"), "defaultExpanded": attrs.get("expanded")}
                 )
             case "embed":
-                return self._captioned("embed", block, _json_attrs(attrs))
+                return self._node_with_caption("embed", block, _json_attrs(attrs))
             case "file":
-                return self._captioned("file", block, {"ref": link_reference(attrs.get("src") or "")})
+                return self._node_with_caption("file", block, {"ref": link_reference(attrs.get("src") or "")})
             case "content-ref":
-                return self._captioned("content-ref", block, {"ref": link_reference(attrs.get("url") or "")})
+                return self._node_with_caption("content-ref", block, {"ref": link_reference(attrs.get("url") or "")})
             case "include":
                 return self._node(
                     "reusable-content", block, {"ref": link_reference(attrs.get("target") or "")}, is_void=True
@@ -172,7 +172,7 @@ class _Writer:
             return _void(name, block.key, _without_none(data))
         return _node(name, block.key, _without_none(data), self._blocks(block.children))
 
-    def _captioned(self, name: str, block: Block, data: Json) -> Json:
+    def _node_with_caption(self, name: str, block: Block, data: Json) -> Json:
         caption = [_fragment("caption", [_paragraph("", self._runs(block.runs))])] if block.runs else []
         node = self._node(name, block, data, is_void=True)
         return {**node, "fragments": caption} if caption else node
@@ -241,7 +241,7 @@ class _Writer:
             for name in ("width", "height")
             if (text := str(attrs.get(name, ""))).isdecimal() and str(int(text)) == text
         }
-        return self._captioned("image", image, data)
+        return self._node_with_caption("image", image, data)
 
     def _openapi(self, block: Block) -> Json:
         attrs = block.attrs
@@ -251,7 +251,7 @@ class _Writer:
         data["src"] = src if spec else None
         data["schemas"] = list(attrs["schemas"]) if "schemas" in attrs else None
         is_swagger = variant == "file" or (variant == "operation" and src and not spec and attrs.get("path"))
-        return self._captioned("swagger" if is_swagger else f"openapi-{variant}", block, data)
+        return self._node_with_caption("swagger" if is_swagger else f"openapi-{variant}", block, data)
 
     def _table(self, block: Block) -> Json:
         """Return a table node. A cell is a fragment named by row and column, or a value with the type of its column."""

@@ -79,15 +79,15 @@ class NotePlaces:
             return None
         if (block := first[1].by_key.get(key)) is not None:
             return NotePlace(block, "exact", first[0])
-        if read is not None and (since := self._since(read, key)) is not None:
+        if read is not None and (since := self._find_successor(read, key)) is not None:
             return NotePlace(since, "likely", "after")
         if (block := second[1].by_key.get(key)) is None:
             return None
-        if second[0] == "before" and (counterpart := self._since(self._before.document, key)) is not None:
+        if second[0] == "before" and (counterpart := self._find_successor(self._before.document, key)) is not None:
             return NotePlace(counterpart, "likely", "after")
         return NotePlace(block, "exact", second[0])
 
-    def _since(self, document: Document, key: str) -> Block | None:
+    def _find_successor(self, document: Document, key: str) -> Block | None:
         """Return the block of the new version that the block of an older version became. None if that was deleted."""
         if document.source not in self._keys_since:
             self._keys_since[document.source] = new_keys(diff(document, self._after.document))
@@ -110,13 +110,13 @@ class _Version:
         if len(words) < _MIN_QUOTE:
             return []
         return [block for block, text in self._leaves if words in text] or list(
-            self._smallest(self.document.blocks, words)
+            self._smallest_blocks_with(self.document.blocks, words)
         )
 
-    def _smallest(self, blocks: Sequence[Block], words: str) -> Iterator[Block]:
+    def _smallest_blocks_with(self, blocks: Sequence[Block], words: str) -> Iterator[Block]:
         for block in blocks:
             if words in _normalize(block_source(self.document.source, block)):
-                inner = list(self._smallest(block.children, words))
+                inner = list(self._smallest_blocks_with(block.children, words))
                 # The cells of a row are on the same line, so that the quote is in the row.
                 is_row = len(inner) > 1 and all(each.lines == block.lines for each in inner)
                 yield from inner if inner and not is_row else (block,)

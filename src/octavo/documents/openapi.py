@@ -97,14 +97,14 @@ class Specification:
         if not isinstance(found, dict):
             found = next((item for key, item in paths.items() if _path_pattern(key) == _path_pattern(path)), None)
             path = next((key for key in paths if _path_pattern(key) == _path_pattern(path)), path)
-        item = self._resolved(found)
+        item = self._resolve(found)
         # The method becomes part of the curl command, so an unknown method could inject a command.
         raw = item.get(method.lower()) if method.lower() in METHODS else None
         return self._operation(method, path, item, raw) if isinstance(raw, dict) else None
 
     def webhook(self, name: str, method: str) -> Operation | None:
         """Return the webhook with a name. None if there is no such webhook."""
-        item = self._resolved(as_object(self.spec.get("webhooks")).get(name))
+        item = self._resolve(as_object(self.spec.get("webhooks")).get(name))
         raw = item.get(method.lower()) or next((item[each] for each in METHODS if each in item), None)
         return self._operation(method, name, item, raw, is_webhook=True) if isinstance(raw, dict) else None
 
@@ -129,15 +129,15 @@ class Specification:
     ) -> Operation:
         reader = SchemaReader(Definitions(self.spec))
         named = [each for place in (item, raw) for each in as_list(place.get("parameters"))[:MAX_ITEMS]]
-        parameters_raw = [self._resolved(each) for each in named[:MAX_ITEMS]]
+        parameters_raw = [self._resolve(each) for each in named[:MAX_ITEMS]]
         by_name = {(as_line(each.get("in")), as_line(each.get("name"))): each for each in parameters_raw}
         parameters = [
             _parameter(reader, each) for each in by_name.values() if each.get("in") not in ("body", "formData")
         ]
-        bodies = tuple(_bodies(reader, self._resolved(raw.get("requestBody"))))
+        bodies = tuple(_bodies(reader, self._resolve(raw.get("requestBody"))))
         bodies += tuple(self._swagger_bodies(reader, list(by_name.values()), raw))
         responses = [
-            self._response(reader, status, self._resolved(each))
+            self._response(reader, status, self._resolve(each))
             for status, each in first_items(raw.get("responses")).items()
         ]
         server = "" if is_webhook else self._server(item, raw)
@@ -221,9 +221,9 @@ class Specification:
     def scheme(self, name: str) -> Mapping[str, Any]:
         """Return the security scheme with a name. Empty if there is none."""
         known = as_object(as_object(self.spec.get("components")).get("securitySchemes"))
-        return self._resolved((known or as_object(self.spec.get("securityDefinitions"))).get(name))
+        return self._resolve((known or as_object(self.spec.get("securityDefinitions"))).get(name))
 
-    def _resolved(self, value: Any) -> Mapping[str, Any]:
+    def _resolve(self, value: Any) -> Mapping[str, Any]:
         return Definitions(self.spec).resolve(value)[0]
 
 

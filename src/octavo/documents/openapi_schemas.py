@@ -97,7 +97,7 @@ class SchemaReader:
                 as_line(name), as_line(schema_name), required, description, "", deprecated, cut_off_reason="as above"
             )
         seen = (*seen, *names)
-        raw = self._merged(raw, seen)
+        raw = self._merge_all_of(raw, seen)
         kind = self._kind(raw, as_line(schema_name))
         note = _note(raw)
         items = raw.get("items")
@@ -136,7 +136,7 @@ class SchemaReader:
             children.append(self.field(label, nested, is_required, seen, depth + 1))
         return SchemaField(as_line(name), kind, required, description, note, deprecated, tuple(children))
 
-    def _merged(self, raw: Mapping[str, Any], seen: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:
+    def _merge_all_of(self, raw: Mapping[str, Any], seen: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:
         parts = as_list(raw.get("allOf"))
         if not parts or depth > MAX_SCHEMA_DEPTH:
             return raw
@@ -147,7 +147,7 @@ class SchemaReader:
             found, names = self.definitions.resolve(part)
             if self.parts > _MAX_PARTS or set(names) & set(seen):
                 continue
-            found = self._merged(found, (*seen, *names), depth + 1)
+            found = self._merge_all_of(found, (*seen, *names), depth + 1)
             properties |= first_items(found.get("properties"))
             required += as_list(found.get("required"))[:MAX_ITEMS]
             for key, value in first_items(found).items():
@@ -264,22 +264,20 @@ def example(schema: SchemaField, depth: int = 0) -> Any:
 
 
 def _value_text(value: Any) -> str:
-    raw = value if isinstance(value, str) else json.dumps(_shortened(value), ensure_ascii=False, default=str)
+    raw = value if isinstance(value, str) else json.dumps(_shorten(value), ensure_ascii=False, default=str)
     return as_line(raw)[:_MAX_VALUE_LENGTH]
 
 
-def _shortened(value: Any, depth: int = 0) -> Any:
+def _shorten(value: Any, depth: int = 0) -> Any:
     """Return a value with long texts, long lists and deep levels cut off."""
     if isinstance(value, str):
         return value[:_MAX_VALUE_LENGTH]
     if depth > MAX_SCHEMA_DEPTH:
         return "…"
     if isinstance(value, dict):
-        return {
-            key[:_MAX_VALUE_LENGTH]: _shortened(each, depth + 1) for key, each in islice(value.items(), _MAX_VALUES)
-        }
+        return {key[:_MAX_VALUE_LENGTH]: _shorten(each, depth + 1) for key, each in islice(value.items(), _MAX_VALUES)}
     if isinstance(value, list):
-        return [_shortened(each, depth + 1) for each in value[:_MAX_VALUES]]
+        return [_shorten(each, depth + 1) for each in value[:_MAX_VALUES]]
     return value
 
 

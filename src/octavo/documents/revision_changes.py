@@ -58,7 +58,7 @@ def _pages(before: Pages, after: Pages) -> Iterator[Json]:
     old = {page["id"]: page for page in page_trees.walk(before)}
     new = {page["id"]: page for page in page_trees.walk(after)}
     old_parents, new_parents = page_trees.parents(before), page_trees.parents(after)
-    reordered = _reordered(old_parents, new_parents)
+    reordered = _reordered_pages(old_parents, new_parents)
     for name, page in new.items():
         reference = _page_reference(page)
         if name not in old:
@@ -76,7 +76,7 @@ def _pages(before: Pages, after: Pages) -> Iterator[Json]:
             yield {"type": "page_deleted", "page": _page_reference(page)}
 
 
-def _reordered(old_parents: dict[str, str | None], new_parents: dict[str, str | None]) -> set[str]:
+def _reordered_pages(old_parents: dict[str, str | None], new_parents: dict[str, str | None]) -> set[str]:
     """Return the pages that have the same parent as before, but another position among the siblings that remain."""
     before: defaultdict[str | None, list[str]] = defaultdict(list)
     after: defaultdict[str | None, list[str]] = defaultdict(list)

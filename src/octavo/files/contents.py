@@ -115,14 +115,14 @@ def merge_contents(base: Entries, local: Entries, server: Entries, *, edited: Co
 
     def build(parent: str | None) -> Entries:
         return [
-            replace(_merged(*(each.get(name) for each in by_id)), children=build(name))
+            replace(_merge_entry(*(each.get(name) for each in by_id)), children=build(name))
             for name in order.children.get(parent, ())
         ]
 
     return build(None)
 
 
-def _merged(base: Entry | None, local: Entry | None, server: Entry | None) -> Entry:
+def _merge_entry(base: Entry | None, local: Entry | None, server: Entry | None) -> Entry:
     """Return an entry with the changes of both sides. If both changed a field, `local` decides."""
     if local is None or server is None:
         found = local or server

@@ -67,7 +67,7 @@ class LocalFiles:
         for path in listed:
             if path not in files.data and not safe_paths.why_unsafe(path):
                 files._read(path)
-        pages, assets = _untracked(folder)
+        pages, assets = _untracked_paths(folder)
         for path in assets:
             files._read(path)
         files.unlisted = [path for path in pages if path not in listed]
@@ -154,7 +154,7 @@ def entries_of(folder: PulledFolder, summary: str) -> Entries:
     return summary_entries(Folder(folder.top.resolve(), folder.pages.resolve()), summary, Path(SUMMARY))
 
 
-def _untracked(folder: PulledFolder) -> tuple[list[str], list[str]]:
+def _untracked_paths(folder: PulledFolder) -> tuple[list[str], list[str]]:
     """Return the paths of pages and of assets in the folder that the last pull does not have."""
     pages, assets = [], []
     for path in _walk(folder.pages):

@@ -148,7 +148,7 @@ def _merge_text(
 
 
 def _merge_field(change: PageChange, name: str, before: Any, mine: Any, server: Any) -> None:
-    values = [_plain(value) for value in (before, mine, server)]
+    values = [_plain_value(value) for value in (before, mine, server)]
     if values[1] in (values[0], values[2]):
         return
     if values[2] != values[0]:
@@ -157,7 +157,7 @@ def _merge_field(change: PageChange, name: str, before: Any, mine: Any, server: 
         change.fields[name] = mine
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     """Return a value as models have it."""
     return " ".join(line(value).split()) if isinstance(value, str) else value or None
 
@@ -168,4 +168,4 @@ def _keep_title(change: PageChange, page: Page, mine: FileVersion) -> None:
         return
     heading = page_trees.leading_heading(change.text)
     if heading is not None and heading != page.title:
-        change.fields[_TITLE] = page.title if _plain(mine.title) != _plain(heading) else mine.title
+        change.fields[_TITLE] = page.title if _plain_value(mine.title) != _plain_value(heading) else mine.title

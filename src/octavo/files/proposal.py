@@ -317,7 +317,7 @@ class _Sender:
         text = self._text(step.id, version.path, page.body, None, "")
         heading = page_trees.leading_heading(text)
         if heading is not None and heading != version.title:
-            text = f"---\ntitle: {_quoted(version.title)}\n---\n\n{text}"
+            text = f"---\ntitle: {_quote_yaml(version.title)}\n---\n\n{text}"
         fields: dict[str, Any] = {name: value for name, value in page.fields().items() if value}
         slug = page_trees.page_slug(slug_source(PurePosixPath(version.path)))
         parent = self.ids.get(step.parent, step.parent) if step.parent is not None else None
@@ -400,7 +400,7 @@ def _id(page: Page | None) -> str | None:
     return page.id if page is not None else None
 
 
-def _quoted(title: str) -> str:
+def _quote_yaml(title: str) -> str:
     return "'" + title.replace("'", "''") + "'"
 
 

@@ -117,10 +117,10 @@ class _Remote:
         ]
         changed = [page for page in pages if not self._is_unchanged(page, tracked.get(page.id))]
 
-        def told(done: int) -> None:
+        def report_progress(done: int) -> None:
             report(f"Reading {done} of {len(changed)} pages…")
 
-        texts = await reader.texts(changed, told)
+        texts = await reader.texts(changed, report_progress)
         for page in changed:
             if page.id not in texts:
                 self.skipped.append(

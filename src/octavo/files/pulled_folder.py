@@ -110,11 +110,11 @@ class PulledFolder:
             state = parse_json(path.read_bytes())
             if not isinstance(state, dict) or state.get("schema") != SCHEMA:
                 raise ValueError("another version of Octavo wrote it")
-            files = {name: _tracked(name, each) for name, each in state["files"].items()}
+            files = {name: _read_tracked_file(name, each) for name, each in state["files"].items()}
             root = _text(state, "root")
             if root and safe_paths.why_unsafe(root):
                 raise ValueError("its root leaves the folder")
-            proposal = _checked_proposal(state.get("proposal", {}))
+            proposal = _read_proposal(state.get("proposal", {}))
             origin, space, revision = (_text(state, name) for name in ("origin", "space", "revision"))
             return cls(top, origin, space, revision, root, files, proposal)
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -126,7 +126,7 @@ class PulledFolder:
         """Store the state. Raises OSError."""
         state: dict[str, Any] = {"schema": SCHEMA, "origin": self.origin, "space": self.space}
         state |= {"revision": self.revision, **({"root": self.root} if self.root else {})}
-        state["files"] = {path: _stored(file) for path, file in sorted(self.files.items())}
+        state["files"] = {path: _stored_file(file) for path, file in sorted(self.files.items())}
         state |= {"proposal": self.proposal} if self.proposal else {}
         (self.top / STATE_FOLDER).mkdir(exist_ok=True)
         ignored = self.top / STATE_FOLDER / ".gitignore"
@@ -253,7 +253,7 @@ def _umask() -> int:
     return mask
 
 
-def _tracked(path: str, stored: Mapping[str, Any]) -> TrackedFile:
+def _read_tracked_file(path: str, stored: Mapping[str, Any]) -> TrackedFile:
     """Return a file as `state.json` has it. Raises ValueError or LookupError."""
     kind = stored["kind"]
     if safe_paths.why_unsafe(path) or kind not in KINDS:
@@ -263,20 +263,20 @@ def _tracked(path: str, stored: Mapping[str, Any]) -> TrackedFile:
     return TrackedFile(path, kind, identity, digest, base, server_path or path)
 
 
-def _checked_proposal(stored: Any) -> dict[str, Any]:
+def _read_proposal(stored: Any) -> dict[str, Any]:
     """Return the proposal in `state.json`. Raises ValueError, LookupError, TypeError or AttributeError if it is
     malformed."""
     for path, page in stored.get("pages", {}).items():
-        _tracked(path, {"kind": "page", "id": page["id"], "baseSha256": page["sha256"]})
+        _read_tracked_file(path, {"kind": "page", "id": page["id"], "baseSha256": page["sha256"]})
     for name in ("files", "hashes"):
         for path, value in stored.get(name, {}).items():
-            _tracked(path, {"kind": "file", "id": value})
+            _read_tracked_file(path, {"kind": "file", "id": value})
     for name in ("changeRequest", "creating", "revision", "summary"):
         _text(stored, name)
     return dict(stored)
 
 
-def _stored(file: TrackedFile) -> dict[str, str]:
+def _stored_file(file: TrackedFile) -> dict[str, str]:
     moved = {"serverPath": file.server_path} if file.server_path not in ("", file.path) else {}
     return {"id": file.id, "kind": file.kind, "sha256": file.sha256, "baseSha256": file.base_sha256, **moved}
 

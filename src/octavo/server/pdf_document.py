@@ -204,7 +204,7 @@ class PdfBook:
     def _blocks(self, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
         for block in blocks:
             render = getattr(self, "_" + block.kind.replace("-", "_"), None)
-            yield from (render or self._generic)(block)
+            yield from (render or self._any_block)(block)
 
     def _indented(self, blocks: tuple[Block, ...], indent: float = _INDENT) -> Iterator[Flowable]:
         """Yield flowables for nested blocks, indented by `indent` points."""
@@ -312,9 +312,9 @@ class PdfBook:
         return None
 
     def _include(self, block: Block) -> Iterator[Flowable]:
-        yield from self._blocks(block.children) if block.children else self._generic(block)
+        yield from self._blocks(block.children) if block.children else self._any_block(block)
 
-    def _generic(self, block: Block) -> Iterator[Flowable]:
+    def _any_block(self, block: Block) -> Iterator[Flowable]:
         """Yield flowables for any block without a method of its own: its title, text and children."""
         attrs = block.attrs
         title = attrs.get("title") or attrs.get("name") or attrs.get("summary") or attrs.get("description")

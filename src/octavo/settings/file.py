@@ -35,7 +35,7 @@ class SettingsFile:
             self.problems.append(f"Could not read {path}: {why}. Octavo is using the default settings.")
         except ValueError as error:
             self.problems.append(f"Could not read {path}: {error}. Octavo is using the default settings.")
-        self.values: Mapping[str, Any] = self._parsed() if self.text else {}
+        self.values: Mapping[str, Any] = self._parse() if self.text else {}
 
     def line_of(self, *names: str) -> int:
         """Return the number of the first line of a setting, given by the names of its tables and its own name. 0 if there is none."""
@@ -47,7 +47,7 @@ class SettingsFile:
                     return first + 1
         return 0
 
-    def _parsed(self) -> Mapping[str, Any]:
+    def _parse(self) -> Mapping[str, Any]:
         lines = _lines_of(self.text)
         try:
             return parse_toml(self.text)

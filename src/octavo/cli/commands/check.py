@@ -72,20 +72,22 @@ def run(options: argparse.Namespace) -> int:
         return _run_on_folder(options, path)
     if path.exists() or options.target.startswith((".", "/", "~")):
         problem = "it is not a folder" if path.exists() else "there is no such folder"
-        raise Failure(f"Could not check {_shown(options.target)}: {problem}.", USAGE)
+        raise Failure(f"Could not check {_target_label(options.target)}: {problem}.", USAGE)
     return _run_on_ref(options)
 
 
 def _run_on_folder(options: argparse.Namespace, path: Path) -> int:
     if options.is_added_only or options.runs_linters:
         name = "--added" if options.is_added_only else "--linters"
-        raise Failure(f"Could not check {_shown(options.target)}: {name} needs a REF, such as handbook/7.", USAGE)
+        raise Failure(
+            f"Could not check {_target_label(options.target)}: {name} needs a REF, such as handbook/7.", USAGE
+        )
     rules = choose_rules(options.rules, options.ignored, path)
     try:
         report = check_folder(path, follows_urls=NETWORK in rules.rules)
     except OSError as error:
         raise Failure(
-            f"Could not check {_shown(options.target)}: {(error.strerror or 'unknown').lower()}.", USAGE
+            f"Could not check {_target_label(options.target)}: {(error.strerror or 'unknown').lower()}.", USAGE
         ) from None
     return _finish(options, rules, report, "" if options.target in (".", "./") else readable_name(options.target))
 
@@ -106,11 +108,11 @@ def _run_on_ref(options: argparse.Namespace) -> int:
         return _finish(options, rules, await check_content(session.live, target, wanted), "")
 
     try:
-        return run_connected(options, work, doing=f"check {_shown(options.target)}")
+        return run_connected(options, work, doing=f"check {_target_label(options.target)}")
     except Failure as failure:
         if not str(failure):
             raise
-        hint = "" if "://" in options.target else f"There is no folder {_shown(options.target)}. "
+        hint = "" if "://" in options.target else f"There is no folder {_target_label(options.target)}. "
         code = USAGE if failure.code == FAILED else failure.code  # 1 means that there are findings.
         raise Failure(f"{hint}{failure}", code, error=failure.error) from failure
 
@@ -128,7 +130,7 @@ def _finish(options: argparse.Namespace, rules: RuleChoice, report: CheckReport,
     return FAILED if options.fail_on != NEVER and has_at_least(found, options.fail_on) else 0
 
 
-def _shown(target: str) -> str:
+def _target_label(target: str) -> str:
     return line(readable_name(target))
 
 

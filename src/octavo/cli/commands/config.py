@@ -96,7 +96,7 @@ def _row(setting: Setting[Any], found: Found | None) -> dict[str, Any]:
     return {
         "name": setting.name,
         "value": found.value if found else None,
-        "shown": _shown(found.value) if found else setting.default,
+        "shown": _value_text(found.value) if found else setting.default,
         "source": found.place if found else _DEFAULT,
         "default": setting.default,
         "type": setting.kind,
@@ -108,10 +108,10 @@ def _row(setting: Setting[Any], found: Found | None) -> dict[str, Any]:
 def _get(setting: Setting[Any], found: Mapping[str, Found]) -> None:
     if setting.name not in found:
         raise Failure(f"{setting.name} is not set. The default is: {setting.default}")
-    write_out(f"{_shown(found[setting.name].value)}\n")
+    write_out(f"{_value_text(found[setting.name].value)}\n")
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """Return a value as `config set` takes it. A list or a section as JSON."""
     if isinstance(value, float):
         return toml_of(value)
@@ -119,7 +119,7 @@ def _shown(value: Any) -> str:
 
 
 def _set(setting: Setting[Any], path: Path, values: Sequence[str]) -> None:
-    value = toml_of(_validated(setting, values))
+    value = toml_of(_validate(setting, values))
     _change(path, lambda text: with_value(text, setting.name, value), f"set {setting.name}")
     if os.environ.get(setting.variable):
         tell(
@@ -137,7 +137,7 @@ def _refuse_section(setting: Setting[Any]) -> None:
         raise Failure(f"{setting.name} is a section of config.toml. {_EDIT}", USAGE)
 
 
-def _validated(setting: Setting[Any], values: Sequence[str]) -> bool | float | str | list[str]:
+def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | str | list[str]:
     """Return the value to write. Raises Failure if it is not valid."""
     _refuse_section(setting)
     is_list = setting.kind == "list of texts"

@@ -136,7 +136,7 @@ class InboxList:
 
     async def _print_once(self, loader: InboxLoader) -> None:
         with Output(self._options, FIELDS, COLUMNS, empty="No items need you.") as output:
-            rows = self._selected(loader)
+            rows = self._select_rows(loader)
             output.total = len(rows)
             for each in rows:
                 if not output.add(await self._row(loader, each)):
@@ -145,12 +145,12 @@ class InboxList:
 
     async def _watch(self, loader: InboxLoader, changed: asyncio.Event) -> None:
         poller = Poller(self._session.live, after_round=loader.poll)
-        known = {each.key: each.stamp for each in self._selected(loader)}
+        known = {each.key: each.stamp for each in self._select_rows(loader)}
         count = f"{len(known)} item needs" if len(known) == 1 else f"{len(known)} items need"
         tell(f"Watching the inbox. {count} you now. To stop, press ctrl+c.")
         while True:
             changed.clear()
-            for each in self._selected(loader):
+            for each in self._select_rows(loader):
                 if known.get(each.key) != each.stamp:
                     known[each.key] = each.stamp
                     with Output(self._options, FIELDS, COLUMNS) as output:
@@ -162,7 +162,7 @@ class InboxList:
                 if poller.is_due:
                     await poller.run()
 
-    def _selected(self, loader: InboxLoader) -> list[InboxRow]:
+    def _select_rows(self, loader: InboxLoader) -> list[InboxRow]:
         """Return the rows that need you and match the options, the most urgent first."""
         rows = self._marks.group(loader.snapshot().rows).active
         wanted = set(self._options.reason)

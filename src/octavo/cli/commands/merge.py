@@ -66,13 +66,13 @@ def run(options: argparse.Namespace) -> int:
         references = References(session, options)
         targets = [await references.target(each) for each in options.refs]
         if len(targets) == 1 and options.ndjson is None:
-            row = await _one(session, options, targets[0])
+            row = await _merge_one(session, options, targets[0])
             print_object(options, FIELDS, row, lambda: "" if row["printed"] else _sentence(row))
             return _code(row)
         codes = []
         with Output(options, FIELDS, ()) as output:
             for target in targets:
-                row = await _one(session, options, target)
+                row = await _merge_one(session, options, target)
                 if output.mode != "table":
                     output.add(row)
                 elif not row["printed"]:
@@ -87,7 +87,7 @@ def _code(row: dict[str, Any]) -> int:
     return BLOCKED if row["blocked"] else 0
 
 
-async def _one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
+async def _merge_one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
     """Check and merge one change request, and return its row. Raises ApiError, or Failure if it was not merged."""
     from octavo.tui.review.merge_checks import run_checks  # lazy: the renderer of links, after the first request
 

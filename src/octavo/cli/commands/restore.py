@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     folder = this_folder()
     with file_failures("restore"):
         local = LocalFiles.read(folder)
-        chosen = [_tracked(folder, local, path_in(folder, each)) for each in options.files]
+        chosen = [_find_tracked_file(folder, local, path_in(folder, each)) for each in options.files]
         unlock = folder.lock()
         try:
             for file in chosen:
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     return _download(options, folder, local, downloaded) if downloaded else 0
 
 
-def _tracked(folder: PulledFolder, local: LocalFiles, path: str) -> TrackedFile:
+def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> TrackedFile:
     """Return the file of the last pull at a path, now or then. Raises Failure."""
     for file in folder.files.values():
         if path in (file.path, local.path_now(file)):

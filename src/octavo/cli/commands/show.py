@@ -147,9 +147,9 @@ class _Shown:
 
     def _page_text(self, row: dict[str, Any]) -> str:
         title = "" if row["markdown"].lstrip().startswith("# ") else f"# {row['title']}\n\n"
-        return self._rendered(title + row["markdown"])
+        return self._render_markdown(title + row["markdown"])
 
-    def _rendered(self, markdown: str) -> str:
+    def _render_markdown(self, markdown: str) -> str:
         """Return Markdown as the app shows it."""
         from octavo.documents.parse import parse  # lazy: the renderer, for text only
         from octavo.tui.render.printing import print_document
@@ -252,7 +252,7 @@ class _Shown:
 
     def _message_text(self, message: Message) -> str:
         when = f" · {age(message.posted_at, datetime.now(UTC))}" if message.posted_at is not None else ""
-        body = self._rendered(message.body.text).strip("\n")
+        body = self._render_markdown(message.body.text).strip("\n")
         return f"  {self._style.color(message.posted_by.name, 'bold')}{when}\n{body}\n"
 
 

@@ -26,10 +26,10 @@ def failed_check(name: str, message: str, fix: str = "", *, status: Status = "er
     message = message.strip().rstrip(".")
     if not fix and ". " in message:
         message, _, fix = message.rpartition(". ")
-    return Check(name, status, _lowered(message), _lowered(fix.rstrip(".")))
+    return Check(name, status, _lower_first_letter(message), _lower_first_letter(fix.rstrip(".")))
 
 
-def _lowered(text: str) -> str:
+def _lower_first_letter(text: str) -> str:
     """Return a sentence without its first capital letter, unless its first word is a name in capitals."""
     is_word = text[:1].isupper() and text[1:2].islower() and not text.startswith("Octavo")
     return text[:1].lower() + text[1:] if is_word else text

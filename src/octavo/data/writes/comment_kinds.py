@@ -73,7 +73,7 @@ async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply
     In a repeated attempt, also compare the signs of a change by others (`_signs_of_change`) with those before the first
     attempt.
     """
-    op, now = attempt.op, await _current(send, attempt.op)
+    op, now = attempt.op, await _fetch_current(send, attempt.op)
     if is_applied(attempt, now):
         return AlreadyDone()
     if op.body is not None and _differs(now, attempt.basis):
@@ -85,13 +85,13 @@ async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply
 
 
 async def _find_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> AlreadyDone | None:
-    return AlreadyDone() if is_applied(attempt, await _current(send, attempt.op), sent=True) else None
+    return AlreadyDone() if is_applied(attempt, await _fetch_current(send, attempt.op), sent=True) else None
 
 
 async def _check_delete(send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]) -> Check:
     """Compare the comment with the version that the user saw."""
     try:
-        now = await _current(send, attempt.op)
+        now = await _fetch_current(send, attempt.op)
     except NotFound:
         return AlreadyDone()
     changed = Changed("someone else has changed the text. Retry to delete it anyway")
@@ -102,7 +102,7 @@ async def _find_delete(
     send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]
 ) -> AlreadyDone | None:
     try:
-        await _current(send, attempt.op)
+        await _fetch_current(send, attempt.op)
     except NotFound:
         return AlreadyDone()
     return None
@@ -190,7 +190,7 @@ def _differs(now: Comment | Reply, basis: Basis) -> bool:
     )
 
 
-async def _current(send: Send, op: _Edit | _Delete) -> Comment | Reply:
+async def _fetch_current(send: Send, op: _Edit | _Delete) -> Comment | Reply:
     if isinstance(op, UpdateReply | comments.DeleteReply):
         of_reply = {"comment_id": op.comment_id, "comment_reply_id": op.comment_reply_id}
         return await send(comments.GetReply(at=op.at, **of_reply, format="markdown"))

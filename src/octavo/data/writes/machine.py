@@ -170,39 +170,39 @@ class WrongState(Exception):
 
 def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Return a held entry as queued, because its undo delay is over."""
-    return replace(_checked(entry, "held"), state="queued", held_until=None, due_at=now, reason="")
+    return replace(_require_state(entry, "held"), state="queued", held_until=None, due_at=now, reason="")
 
 
 def submit(entry: OutboxEntry, review: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
     """Return a pending comment as part of `review`, held until `held_until`. If that is None, return it as queued."""
     due = now if held_until is None else None
     state: EntryState = "queued" if held_until is None else "held"
-    entry = _checked(entry, "pending")
+    entry = _require_state(entry, "pending")
     return replace(entry, state=state, review=review, requested_at=now, held_until=held_until, due_at=due)
 
 
 def return_to_review(entry: OutboxEntry) -> OutboxEntry:
     """Return a comment as pending again, because its review was undone."""
     return replace(
-        _checked(entry, "held", "queued"), state="pending", review="", held_until=None, due_at=None, reason=""
+        _require_state(entry, "held", "queued"), state="pending", review="", held_until=None, due_at=None, reason=""
     )
 
 
 def edit(entry: OutboxEntry, op: DurableWrite, facts: WriteFacts) -> OutboxEntry:
     """Return a pending comment with another text. `facts` are the facts of `op`."""
-    return replace(_checked(entry, "pending"), op=op, facts=facts)
+    return replace(_require_state(entry, "pending"), op=op, facts=facts)
 
 
 def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Return a held entry with its full undo delay again, because a crash cut the delay short."""
-    entry = _checked(entry, "held")
+    entry = _require_state(entry, "held")
     delay = entry.held_until - entry.requested_at if entry.held_until is not None else timedelta()
     return replace(entry, held_until=now + delay)
 
 
 def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
     """Return an entry as held until the user sends it."""
-    return replace(_checked(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
+    return replace(_require_state(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
 
 
 def set_thread(entry: OutboxEntry, thread: str) -> OutboxEntry:
@@ -221,7 +221,7 @@ def start(
     newest_at: datetime | None = None,
 ) -> OutboxEntry:
     """Return a queued entry as sending. `thread` is the id for `set_thread`, or empty to keep the id."""
-    entry = _checked(entry, "queued")
+    entry = _require_state(entry, "queued")
     if thread:
         entry = set_thread(entry, thread)
     return replace(
@@ -238,7 +238,7 @@ def start(
 
 def confirm(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> OutboxEntry:
     """Return an entry as done. Pass `already_done=True` if another user had already made the same change."""
-    entry = _checked(entry, "queued", "sending", "unknown")
+    entry = _require_state(entry, "queued", "sending", "unknown")
     already_done = already_done and entry.tries == 0
     return replace(entry, state="done", due_at=None, reason="", remote_id=remote_id, already_done=already_done)
 
@@ -248,20 +248,20 @@ def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: 
 
     Pass `own_failure=True` if the server responds to other requests.
     """
-    entry = _checked(entry, "queued", "sending")
+    entry = _require_state(entry, "queued", "sending")
     postponements = entry.postponements + own_failure
     return replace(entry, state="queued", due_at=due_at, reason=reason, postponements=postponements)
 
 
 def refuse(entry: OutboxEntry, reason: str, *, changed_by_others: bool = False) -> OutboxEntry:
     """Return an entry as failed. Either the server refused it, or others had changed its target before it was sent."""
-    entry = _checked(entry, "queued", "sending", "unknown")
+    entry = _require_state(entry, "queued", "sending", "unknown")
     return replace(entry, state="failed", due_at=None, reason=reason, changed_by_others=changed_by_others)
 
 
 def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: datetime, reason: str) -> OutboxEntry:
     """Return an entry as unknown, because its response was lost. The first search for the write is at `due_at`."""
-    entry = _checked(entry, "sending")
+    entry = _require_state(entry, "sending")
     return replace(entry, state="unknown", due_at=due_at, may_arrive_until=may_arrive_until, reason=reason)
 
 
@@ -270,7 +270,7 @@ def look_again(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure
 
     Pass `own_failure=True` if the last search failed although the server responds to other requests.
     """
-    entry = _checked(entry, "unknown")
+    entry = _require_state(entry, "unknown")
     reason = entry.reason if entry.needs_user else reason
     return replace(entry, due_at=due_at, reason=reason, postponements=entry.postponements + own_failure)
 
@@ -280,7 +280,7 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
 
     Then the user decides, and Octavo keeps searching. `cause` is a sentence that says why nothing was found.
     """
-    entry = _checked(entry, "unknown")
+    entry = _require_state(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.failed_lookups, 20)), MAX_PAUSE)
     entry = replace(entry, failed_lookups=entry.failed_lookups + 1, may_arrive_until=None)
     if entry.facts.creates:
@@ -293,7 +293,7 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
 def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Return an entry that the user retries as queued. If the server may have received it, Octavo searches for it
     first."""
-    entry = _checked(entry, "pending", "held", "queued", "unknown", "failed")
+    entry = _require_state(entry, "pending", "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.facts.creates:
         entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)
     lookups = min(entry.failed_lookups, 1 if entry.facts.creates else 0)
@@ -385,7 +385,7 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
             targets.setdefault(entry.target, entry)
 
 
-def _checked(entry: OutboxEntry, *states: EntryState) -> OutboxEntry:
+def _require_state(entry: OutboxEntry, *states: EntryState) -> OutboxEntry:
     """Return `entry` if it is in one of `states`. Raises WrongState."""
     if entry.state not in states:
         raise WrongState(f"{entry.action} is {entry.state}")

@@ -62,7 +62,7 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
     ]
     items = tuple(item for part in parts for item in part)
     if len(items) != len(value.items) or not all(map(is_, items, value.items)):
-        value = _counted(value.model_copy(update={"items": items}), len(items) - len(value.items))
+        value = _change_count(value.model_copy(update={"items": items}), len(items) - len(value.items))
     applied = {entry.id for entries_of_item in by_index.values() for entry in entries_of_item}
     return put(value, (entry for entry in visible if entry.id not in applied)), len(shown)
 
@@ -125,16 +125,16 @@ def _apply_to_threads(read: comments.List, page: ListPage[Comment], entry: Outbo
                 return page
             thread = _new_thread(op, entry, me)
             if read.order == "desc":
-                return _counted(page.with_first(thread), 1)
-            return page if page.next else _appended(page, thread)
+                return _change_count(page.with_first(thread), 1)
+            return page if page.next else _append_item(page, thread)
         case comments.Delete():
-            return _without(page, op.comment_id)
+            return _remove_item(page, op.comment_id)
     changed = _with_item(page, entry.facts.thread, lambda thread: _changed_thread(thread, entry, me))
     if changed is page or read.status == "all":
         return changed
     for thread in changed.items:
         if thread.is_open != (read.status == "open"):
-            changed = _without(changed, thread.id)
+            changed = _remove_item(changed, thread.id)
     return changed
 
 
@@ -151,11 +151,11 @@ def _apply_to_replies(
         return page
     match op:
         case comments.CreateReply():
-            return page if _has_created(page, op, entry, me) else _appended(page, _new_reply(op, entry, me))
+            return page if _has_created(page, op, entry, me) else _append_item(page, _new_reply(op, entry, me))
         case comments.UpdateReply():
-            return _with_item(page, op.comment_reply_id, lambda reply: _edited(reply, op, entry, me))
+            return _with_item(page, op.comment_reply_id, lambda reply: _edit_item(reply, op, entry, me))
         case comments.DeleteReply():
-            return _without(page, op.comment_reply_id)
+            return _remove_item(page, op.comment_reply_id)
         case _:
             return page
 
@@ -163,7 +163,7 @@ def _apply_to_replies(
 def _apply_to_reply(read: comments.GetReply, reply: Reply, entry: OutboxEntry, me: User) -> Reply:
     op = entry.op
     if isinstance(op, comments.UpdateReply) and entry.at == read.at and op.comment_reply_id == read.comment_reply_id:
-        return _edited(reply, op, entry, me)
+        return _edit_item(reply, op, entry, me)
     return reply
 
 
@@ -270,7 +270,7 @@ def _new_reply(op: comments.CreateReply, entry: OutboxEntry, me: User) -> Reply:
 def _changed_thread(thread: Comment, entry: OutboxEntry, me: User) -> Comment:
     match entry.op:
         case comments.Update() as op:
-            thread = _edited(thread, op, entry, me)
+            thread = _edit_item(thread, op, entry, me)
             if op.resolved is None:
                 return thread
             if not op.resolved:
@@ -285,21 +285,21 @@ def _changed_thread(thread: Comment, entry: OutboxEntry, me: User) -> Comment:
             return thread
 
 
-def _edited(item: C, op: comments.Update | comments.UpdateReply, entry: OutboxEntry, me: User) -> C:
+def _edit_item(item: C, op: comments.Update | comments.UpdateReply, entry: OutboxEntry, me: User) -> C:
     changes: dict[str, Any] = {}
     if op.body is not None:
         changes.update(body=Body(markdown=op.body.markdown), edited_at=entry.created_at)
     reactions = item.reactions
     for emoji in op.added_reactions or ():
-        reactions = _reacted(reactions, emoji, UserReaction(user=me, reacted_at=entry.created_at))
+        reactions = _add_reaction(reactions, emoji, UserReaction(user=me, reacted_at=entry.created_at))
     for emoji in op.removed_reactions or ():
-        reactions = _unreacted(reactions, emoji, me)
+        reactions = _remove_reaction(reactions, emoji, me)
     if reactions is not item.reactions:
         changes["reactions"] = reactions
     return item.model_copy(update=changes) if changes else item
 
 
-def _reacted(reactions: tuple[Reaction, ...], emoji: str, mine: UserReaction) -> tuple[Reaction, ...]:
+def _add_reaction(reactions: tuple[Reaction, ...], emoji: str, mine: UserReaction) -> tuple[Reaction, ...]:
     key = emoji_key(emoji)
     for index, reaction in enumerate(reactions):
         if emoji_key(reaction.emoji) == key:
@@ -310,7 +310,7 @@ def _reacted(reactions: tuple[Reaction, ...], emoji: str, mine: UserReaction) ->
     return (*reactions, Reaction(emoji=emoji, count=1, users=(mine,)))
 
 
-def _unreacted(reactions: tuple[Reaction, ...], emoji: str, me: User) -> tuple[Reaction, ...]:
+def _remove_reaction(reactions: tuple[Reaction, ...], emoji: str, me: User) -> tuple[Reaction, ...]:
     key = emoji_key(emoji)
     remaining = []
     for reaction in reactions:
@@ -329,13 +329,13 @@ def _with_item(page: ListPage[C], item_id: str, change: Callable[[C], C]) -> Lis
     return page if all(map(is_, items, page.items)) else page.model_copy(update={"items": items})
 
 
-def _without(page: ListPage[C], item_id: str) -> ListPage[C]:
-    return _counted(page.without_item(item_id), -1) if any(item.id == item_id for item in page.items) else page
+def _remove_item(page: ListPage[C], item_id: str) -> ListPage[C]:
+    return _change_count(page.without_item(item_id), -1) if any(item.id == item_id for item in page.items) else page
 
 
-def _appended(page: ListPage[C], item: C) -> ListPage[C]:
-    return _counted(page.model_copy(update={"items": (*page.items, item)}), 1)
+def _append_item(page: ListPage[C], item: C) -> ListPage[C]:
+    return _change_count(page.model_copy(update={"items": (*page.items, item)}), 1)
 
 
-def _counted(page: ListPage[C], change: int) -> ListPage[C]:
+def _change_count(page: ListPage[C], change: int) -> ListPage[C]:
     return page if page.count is None else page.model_copy(update={"count": max(0, page.count + change)})

@@ -134,13 +134,13 @@ def _sentence(action: str, results: Sequence[_EntryResult]) -> str:
     elif missing:
         are_sent = all(result.kind == "late" or result.entry.state == "done" for result in missing)
         cause = "already sent" if are_sent else "not undone"
-        amount = f", {len(changed)} of {len(results)} ({_were(len(missing))} {cause})"
+        amount = f", {len(changed)} of {len(results)} ({_count_and_verb(len(missing))} {cause})"
     else:
         amount = ", both" if len(results) == 2 else f", all {len(results)}"
         if 0 < len(undone) < len(results):
-            amount += f" ({_were(len(undone))} already sent and had to be undone)"
+            amount += f" ({_count_and_verb(len(undone))} already sent and had to be undone)"
     return " ".join((f"{verb}: {name}{amount}.", *reasons))
 
 
-def _were(count: int) -> str:
+def _count_and_verb(count: int) -> str:
     return f"{count} {'was' if count == 1 else 'were'}"

@@ -86,7 +86,7 @@ class OutboxWorker:
 
     async def step(self) -> float:
         """Take the next step that is due. Return the seconds until the following step. Raises NotSaved."""
-        entry, wait = await self._next()
+        entry, wait = await self._next_due_entry()
         if entry is not None:
             await self._take_step(entry)
         return wait
@@ -94,7 +94,7 @@ class OutboxWorker:
     async def _begin_steps(self) -> float:
         """Begin the steps that are due in idle places. Return the seconds until more steps can begin."""
         while len(self._running) < MAX_PLACES:
-            entry, wait = await self._next()
+            entry, wait = await self._next_due_entry()
             if entry is None:
                 return wait
             if entry.state == "held":
@@ -128,7 +128,7 @@ class OutboxWorker:
             if isinstance(result, Exception) and not isinstance(result, NotSaved):
                 raise result
 
-    async def _next(self) -> tuple[OutboxEntry | None, float]:
+    async def _next_due_entry(self) -> tuple[OutboxEntry | None, float]:
         """Return the entry whose step is due and 0, or None and the seconds until a step is due. Raises NotSaved."""
         if self._unlock is None and not await self._take_over():
             self._entries.refresh()

@@ -65,7 +65,7 @@ class CheckedFolder:
             yield from self.references.findings(page)
         index = self.references.index
         yield from self._unlisted()
-        yield from self._repeated(index)
+        yield from self._repeated_paths(index)
         yield from self._unused_files()
         yield from self._redirects(index)
 
@@ -75,14 +75,14 @@ class CheckedFolder:
             for path in self.unlisted:
                 yield finding("not-in-summary", message, path)
 
-    def _repeated(self, index: SpaceIndex) -> Iterator[Finding]:
+    def _repeated_paths(self, index: SpaceIndex) -> Iterator[Finding]:
         for path, other in self.repeated:
             yield self._at_entry(path, f"{path} has the same path as {other}", index)
         for path, first, place in self._listed_again(index):
             message = f"{path} is already on line {first.line}"
             yield finding("duplicate-path", message, self.summary.path if self.summary else path, place)
 
-    def _listed(self, index: SpaceIndex) -> Iterator[tuple[str, Place]]:
+    def _listed_pages(self, index: SpaceIndex) -> Iterator[tuple[str, Place]]:
         """Yield the pages in the table of contents, without links to their headings, with their places."""
         if self.summary is None:
             return
@@ -95,14 +95,14 @@ class CheckedFolder:
 
     def _listed_again(self, index: SpaceIndex) -> Iterator[tuple[str, Place, Place]]:
         seen: dict[str, Place] = {}
-        for path, place in self._listed(index):
+        for path, place in self._listed_pages(index):
             if path in seen:
                 yield path, seen[path], place
             seen.setdefault(path, place)
 
     def _at_entry(self, path: str, message: str, index: SpaceIndex) -> Finding:
         """Return a finding in the table of contents, else in the file of the page."""
-        place = next((place for page, place in self._listed(index) if page == path), None)
+        place = next((place for page, place in self._listed_pages(index) if page == path), None)
         if place is None or self.summary is None:
             return finding("duplicate-path", message, path)
         return finding("duplicate-path", message, self.summary.path, place)

@@ -115,7 +115,7 @@ class ReferenceCheck:
             case AnchorLink(anchor=anchor) if page.path not in (self.includes or ()):
                 return self._anchor_problem(page, reference.target, page, anchor)
             case BrokenLink(path=path) if path:
-                return self._missing(page, reference, path)
+                return self._missing_target_problem(page, reference, path)
             case BrokenLink(href=url, reason=reason) if not ("//" in url and ("@" in url or "\\" in url)):
                 return _Problem("link", f"{reason[:1].lower()}{reason[1:].removesuffix('.')}")
         return None
@@ -128,7 +128,7 @@ class ReferenceCheck:
         anchors = self._anchors_of(linked)
         if match_anchor(anchor, anchors) is not None:
             return None
-        where = "on this page" if linked is page else f"in {_relative(linked.path, page.path)}"
+        where = "on this page" if linked is page else f"in {_relative_path(linked.path, page.path)}"
         message = f"no heading “#{anchor}” {where}"
         meant = _most_similar(anchor, anchors)
         if meant is None:
@@ -142,7 +142,7 @@ class ReferenceCheck:
             while waiting and len(seen) <= _MAX_INCLUDES:
                 part = waiting.pop()
                 for reference in part.references:
-                    included = self._included(part, reference.target) if reference.kind == "include" else None
+                    included = self._included_content(part, reference.target) if reference.kind == "include" else None
                     if included is not None and included.path not in seen:
                         seen.add(included.path)
                         waiting.append(included)
@@ -150,7 +150,7 @@ class ReferenceCheck:
             self._anchors[page.path] = tuple(found)
         return self._anchors[page.path]
 
-    def _included(self, page: CheckedPage, target: str) -> CheckedPage | None:
+    def _included_content(self, page: CheckedPage, target: str) -> CheckedPage | None:
         """Return the reusable content that a page includes. None if it is missing or unknown."""
         includes = self.includes or {}
         path = unquote(target)
@@ -158,11 +158,11 @@ class ReferenceCheck:
         return includes.get(joined) or includes.get(path.lstrip("/"))
 
     def _include_problem(self, page: CheckedPage, target: str) -> _Problem | None:
-        if self.includes is None or self._included(page, target) is not None:
+        if self.includes is None or self._included_content(page, target) is not None:
             return None
         return self._with_suggestion("include", f"no reusable content at “{target}”", page, target, self.includes)
 
-    def _missing(self, page: CheckedPage, reference: PageReference, path: str) -> _Problem | None:
+    def _missing_target_problem(self, page: CheckedPage, reference: PageReference, path: str) -> _Problem | None:
         if path in self.other_paths or _parents_of(path) not in ("", *self.other_paths):
             return None
         rule: UrlUse = reference.use
@@ -181,7 +181,7 @@ class ReferenceCheck:
         meant = _most_similar_path(path, candidates)
         if meant is None:
             return _Problem(rule, message)
-        relative = _relative(meant, page.path)
+        relative = _relative_path(meant, page.path)
         return _Problem(rule, f"{message}. Did you mean {relative}?", f"{relative.replace(' ', '%20')}{anchor}")
 
 
@@ -191,7 +191,7 @@ def _parents_of(path: str) -> str:
     return "/".join(steps[: len(steps) - len([step for step in steps if step != ".."])])
 
 
-def _relative(path: str, page_path: str) -> str:
+def _relative_path(path: str, page_path: str) -> str:
     return posixpath.relpath(path, posixpath.dirname(page_path) or ".")
 
 

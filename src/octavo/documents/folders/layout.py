@@ -129,9 +129,9 @@ class FolderLayout:
             return None
         if is_relative and _target_id(links.resolve(url, here, self._folder_links)) == (target, anchor):
             return None
-        return self._relative(target, here, anchor)
+        return self._relative_url(target, here, anchor)
 
-    def _relative(self, target: str, start: str, anchor: str = "") -> str:
+    def _relative_url(self, target: str, start: str, anchor: str = "") -> str:
         path = posixpath.relpath(self.paths[target], posixpath.dirname(start) or ".")
         return quote(path, safe="/.-_~!$&'*+,;=:@") + (f"#{quote(anchor, safe='-_.~')}" if anchor else "")
 

@@ -17,7 +17,7 @@ _ARGUMENT = re.compile(r"\{(\d{1,2})\}")
 
 def read_vale(text: str) -> Iterator[Report]:
     """Yield the findings of `vale --output=JSON`. Raises UnreadableReport."""
-    for path, alerts in _object(_parsed(text)).items():
+    for path, alerts in _object(_parse_report(text)).items():
         for alert in map(_object, _list(alerts)):
             span = _list(alert.get("Span"))
             column, last = (number(span[0]), number(span[1])) if len(span) == 2 else (None, None)
@@ -45,7 +45,7 @@ def _vale_replacement(action: Mapping[str, Any]) -> str | None:
 
 def read_sarif(text: str) -> Iterator[Report]:
     """Yield the findings of a SARIF log. Raises UnreadableReport."""
-    log = _object(_parsed(text))
+    log = _object(_parse_report(text))
     if "runs" not in log:
         raise UnreadableReport("it has no runs")
     for run in map(_object, _list(log["runs"])):
@@ -116,7 +116,7 @@ def _sarif_replacement(result: Mapping[str, Any], region: Mapping[str, Any]) -> 
 
 def read_rdjson(text: str) -> Iterator[Report]:
     """Yield the findings in the Reviewdog Diagnostic Format. Raises UnreadableReport."""
-    result = _object(_parsed(text))
+    result = _object(_parse_report(text))
     if "diagnostics" not in result:
         raise UnreadableReport("it has no diagnostics")
     for each in _list(result["diagnostics"]):
@@ -127,7 +127,7 @@ def read_rdjsonl(text: str) -> Iterator[Report]:
     """Yield the findings in the Reviewdog Diagnostic Format, one a line. Raises UnreadableReport."""
     for line in text.splitlines():
         if line.strip():
-            yield _rdjson_report(_object(_parsed(line)))
+            yield _rdjson_report(_object(_parse_report(line)))
 
 
 def _rdjson_report(diagnostic: Mapping[str, Any]) -> Report:
@@ -155,7 +155,7 @@ def _rdjson_replacement(diagnostic: Mapping[str, Any], found: Mapping[str, Any])
     return _text(suggestions[0].get("text")) or ""
 
 
-def _parsed(text: str) -> Any:
+def _parse_report(text: str) -> Any:
     try:
         return parse_json(text)
     except ValueError as error:

@@ -142,17 +142,19 @@ class _PageMerge:
         joined: Region | None = None
         found = list(regions(blocks, self._moved))
         if is_joined is not None and found:
-            to_join = [each for each in found if is_joined(_cut(blocks, each))] or found
+            to_join = [each for each in found if is_joined(_blocks_in_region(blocks, each))] or found
             first, last = to_join[0], to_join[-1]
             joined = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
             found[found.index(first) : found.index(last) + 1] = [joined]
         ends = Versions(0, 0, 0)
         end_of_all = blocks.map(lambda siblings: slice(len(siblings), None))
         for region in [*found, end_of_all]:  # the empty last region makes the loop add the blocks after the last change
-            between = _cut(blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True))))
+            between = _blocks_in_region(
+                blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True)))
+            )
             for each in zip(*between, strict=True):
                 pieces.append(MergedChild(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
-            pieces += self._merge_region(_cut(blocks, region), context, merges_inside=region is not joined)
+            pieces += self._merge_region(_blocks_in_region(blocks, region), context, merges_inside=region is not joined)
             ends = region.map(lambda each: each.stop or 0)  # Only the last region has no stop.
         return pieces
 
@@ -394,7 +396,7 @@ class _PageMerge:
             # The tables have different columns, so the whole tables are in conflict. Keep the row as it is.
             return moved_block.source
         if moved_block.key == base.key:  # only the other side changed the block
-            return _indented(join(others), len(_indent(moved_block)) - len(_indent(others[0])))
+            return _indent_lines(join(others), len(_indent(moved_block)) - len(_indent(others[0])))
         # the other side split the block, or turned it into another kind
         if len(others) > 1 or others[0].name != moved_block.name:
             texts = _in_order(moved_block.source, join(others), side)
@@ -436,7 +438,7 @@ def _indent(block: SourceBlock) -> str:
     return block.source[: len(block.source) - len(block.source.lstrip(" \t"))]
 
 
-def _indented(text: str, by: int) -> str:
+def _indent_lines(text: str, by: int) -> str:
     """Return the text with each line indented by `by` more spaces, or fewer if `by` is negative."""
     lines = text.split("\n")
     kept = [line[min(max(0, -by), len(line) - len(line.lstrip(" \t"))) :] for line in lines]
@@ -465,7 +467,7 @@ def _children(block: SourceBlock) -> Blocks:
     return block.children or ()
 
 
-def _cut(blocks: Versions[Blocks], region: Region) -> Versions[Blocks]:
+def _blocks_in_region(blocks: Versions[Blocks], region: Region) -> Versions[Blocks]:
     return Versions(blocks.base[region.base], blocks.main[region.main], blocks.request[region.request])
 
 

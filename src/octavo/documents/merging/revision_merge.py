@@ -237,10 +237,10 @@ def _add_missing_page_lists(pages: Pages) -> Pages:
 
 def _is_edited(before: Json, after: Json) -> bool:
     ignored = _OTHER_FIELDS - {"text"}
-    return _without(before, ignored) != _without(after, ignored)
+    return _without_fields(before, ignored) != _without_fields(after, ignored)
 
 
-def _without(node: Json, ignored: Iterable[str]) -> Json:
+def _without_fields(node: Json, ignored: Iterable[str]) -> Json:
     return {name: value for name, value in node.items() if name not in ignored}
 
 
@@ -267,12 +267,12 @@ class _RevisionMerger:
 
     def _node(self, node_id: str, base: Json | None, main: Json | None, proposed: Json | None) -> Json:
         if main is None or proposed is None:
-            return _without(main or proposed or {}, {"pages"})
+            return _without_fields(main or proposed or {}, {"pages"})
         if base is None:
             base = {}
         ignored = _OTHER_FIELDS
         values, conflicting = self.fields(
-            "field", node_id, *(_without(each, ignored) for each in (base, main, proposed))
+            "field", node_id, *(_without_fields(each, ignored) for each in (base, main, proposed))
         )
         same: Json = {each: main[each] for each in ("id", "type", "createdAt", "path") if each in main}
         merged = {**same, **values}

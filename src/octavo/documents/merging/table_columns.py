@@ -32,7 +32,7 @@ def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None
         deleted = [each for each in columns[0] if each not in columns[version] and each in columns[other]]
         if any(_is_edited(each, tables, columns, other) for each in deleted):
             return None
-    if not Versions(*_shared(columns)).is_conflict_free:
+    if not Versions(*_shared_columns(columns)).is_conflict_free:
         return None  # both sides reordered the columns differently
     return Versions(*(_with_columns(tables, version, columns) for version in range(3)))
 
@@ -78,7 +78,7 @@ def _columns(base: SourceBlock, table: SourceBlock) -> list[Column] | None:
     return [old_place_by_new.get(place, name) for place, name in enumerate(names)]
 
 
-def _shared(columns: list[list[Column]]) -> list[list[Column]]:
+def _shared_columns(columns: list[list[Column]]) -> list[list[Column]]:
     return [
         [version_column for version_column in version_columns if all(version_column in other for other in columns)]
         for version_columns in columns
@@ -112,10 +112,10 @@ def _values(table: SourceBlock, place: int) -> Counter[str]:
     return found
 
 
-def _merged(columns: list[list[Column]]) -> list[Column]:
+def _merge_columns(columns: list[list[Column]]) -> list[Column]:
     """Return the columns of the merged table. They are in main's order, or in the order of the change request if main
     kept the order of the base. New columns of the other side are put after their predecessor on that side."""
-    shared, (_, main, request) = _shared(columns), columns
+    shared, (_, main, request) = _shared_columns(columns), columns
     first, second = (main, request) if shared[0] != shared[1] else (request, main)
     merged = [each for each in first if isinstance(each, str) or each in second]
     for place, each in enumerate(second):
@@ -142,7 +142,7 @@ def _head_lines(table: SourceBlock) -> list[str]:
 
 def _with_columns(tables: Versions[SourceBlock], version: int, columns: list[list[Column]]) -> SourceBlock:
     """Return one version of a table with the merged columns."""
-    table, merged, header_cells = tables[version], _merged(columns), _header_cells(tables, columns)
+    table, merged, header_cells = tables[version], _merge_columns(columns), _header_cells(tables, columns)
 
     def line(text: str, version_number: int, new: Sequence[str]) -> str:
         by_column = dict(zip(columns[version_number], cells(text), strict=True))

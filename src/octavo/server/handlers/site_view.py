@@ -50,7 +50,9 @@ class SiteView:
 
     def sections(self) -> SiteParts:
         """Return the visible sections in the order of the site."""
-        return [part for part in self.tree.sections() if self._shows_empty or self._inside(part.document)]
+        return [
+            part for part in self.tree.sections() if self._shows_empty or self._visible_site_spaces_in(part.document)
+        ]
 
     def structure(self) -> Json:
         """Return the structure of the site."""
@@ -85,7 +87,7 @@ class SiteView:
         return {
             **_public_fields(document),
             "default": document["id"] == self.tree.default_section(),
-            "siteSpaces": self._inside(document),
+            "siteSpaces": self._visible_site_spaces_in(document),
             "urls": self._urls(site_tree.section_url, document),
         }
 
@@ -99,7 +101,7 @@ class SiteView:
         children = (self.part(part.document) for part in self.tree.parts_in("site-section", group))
         return [child for child in children if self._shows_empty or child.get("siteSpaces") or child.get("children")]
 
-    def _inside(self, section: Json) -> list[Json]:
+    def _visible_site_spaces_in(self, section: Json) -> list[Json]:
         return [
             self.site_space(part.document)
             for part in self.tree.existing_site_spaces_in(section["id"])

@@ -132,7 +132,7 @@ async def _to_command(app: Shell, mode: str, opener: str, id: str) -> None:
         for _ in range(_MOST_CHECKS):
             await asyncio.sleep(_CHECK_INTERVAL)
             if app.screen is not view and app.screen.focused is not None:
-                await _loaded(app.screen)
+                await _wait_until_loaded(app.screen)
                 break
     await _run(app, id)
 
@@ -145,13 +145,13 @@ async def _to_table(app: Shell, mode: str, parent_table: str, table: str, id: st
         app.explain("Could not open the list: no organization is loaded. Press r to retry.")
         return
     view.show_table(parent_table or table)
-    await _loaded(view)
+    await _wait_until_loaded(view)
     if parent_table:
         if view.rows.item is None:
             app.explain(f"Could not open the list: there are no {parent_table} yet.")
             return
         open_selected_row(view, table)
-        await _loaded(view)
+        await _wait_until_loaded(view)
     if id:
         await _run(app, id)
 
@@ -162,11 +162,11 @@ async def _to_view(app: Shell, mode: str) -> View:
     while len(app.screen_stack) > 1:
         await app.pop_screen()
     view = cast("View", app.screen_stack[0])
-    await _loaded(view)
+    await _wait_until_loaded(view)
     return view
 
 
-async def _loaded(view: Screen[Any]) -> None:
+async def _wait_until_loaded(view: Screen[Any]) -> None:
     """Wait until a view has loaded all responses, including the operations that these responses lead to."""
     loaded: set[Operation[Any]] = set()
     while isinstance(view, View):

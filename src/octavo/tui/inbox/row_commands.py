@@ -227,7 +227,7 @@ def discard(app: Shell, selected: SelectedRows) -> None:
         selected.before_removal()
         discard_drafts()
         return
-    titles = [f"“{_shortened(each.facts.text or each.action)}”" for each in entries[:_MAX_LISTED]]
+    titles = [f"“{_shorten(each.facts.text or each.action)}”" for each in entries[:_MAX_LISTED]]
     if len(entries) > _MAX_LISTED:
         titles.append(f"and {len(entries) - _MAX_LISTED} more")
     changes = "These changes" if len(entries) > 1 else "This change"
@@ -252,7 +252,7 @@ def discard(app: Shell, selected: SelectedRows) -> None:
     app.push_screen(ConfirmDialog(title, verb="Discard", intro="\n".join(titles), after=consequence), on_decided)
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 160 else f"{line[:159]}…"
 

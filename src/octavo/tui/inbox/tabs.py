@@ -159,15 +159,15 @@ def tab_settings(
     space = filters_by_kind["Space"].value if "Space" in filters_by_kind else ""
     unsupported = [active.name for active in filters if active.kind not in ("Reason", "Space")]
     lines = [
-        f"reasons = [{', '.join(map(_quoted, reason_names))}]" if reason_names else "",
-        f"space = {_quoted(space)}" if space else "",
-        f"words = {_quoted(query)}" if query else "",
+        f"reasons = [{', '.join(map(_quote_toml, reason_names))}]" if reason_names else "",
+        f"space = {_quote_toml(space)}" if space else "",
+        f"words = {_quote_toml(query)}" if query else "",
     ]
     if not any(lines):
         return "", unsupported
     name_parts = [*(active.name for active in filters if active.name not in unsupported), query]
     name = _free_name(" ".join(filter(None, name_parts)) or " or ".join(reason_names), taken_names)
-    return "\n".join([f"[inbox.{_quoted(name)}]", *filter(None, lines)]) + "\n", unsupported
+    return "\n".join([f"[inbox.{_quote_toml(name)}]", *filter(None, lines)]) + "\n", unsupported
 
 
 def _free_name(name: str, taken_names: Collection[str]) -> str:
@@ -180,6 +180,6 @@ def _free_name(name: str, taken_names: Collection[str]) -> str:
     return candidate
 
 
-def _quoted(text: str) -> str:
+def _quote_toml(text: str) -> str:
     """Return a text as a TOML string: like JSON, but the delete character is escaped too."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -75,11 +75,11 @@ class ReadingPositions:
 
     def get(self, page: str) -> ReadingPosition | None:
         """Return the position on a page. None if none is stored."""
-        return self._known().get(page)
+        return self._stored_positions().get(page)
 
     def remember(self, page: str, here: ReadingPosition | None) -> None:
         """Store the position on a page, or forget it if None. The oldest positions are dropped."""
-        positions = self._known()
+        positions = self._stored_positions()
         if positions.get(page) == here:
             return
         positions.pop(page, None)
@@ -89,7 +89,7 @@ class ReadingPositions:
             del positions[oldest]
         self._state.set_fact(_FACT, {key: each.stored_fields for key, each in positions.items()})
 
-    def _known(self) -> dict[str, ReadingPosition]:
+    def _stored_positions(self) -> dict[str, ReadingPosition]:
         if self._positions is None:
             fact = self._state.get_fact(_FACT)
             read = fact.items() if isinstance(fact, dict) else ()

@@ -101,7 +101,7 @@ class TextSelection(PanePart):
         if selection is None:
             return strips
         style = self.viewport.widget.screen.get_component_rich_style("screen--selection")
-        return [_highlighted(strip, selection, y, style) for y, strip in enumerate(strips, line)]
+        return [_highlight(strip, selection, y, style) for y, strip in enumerate(strips, line)]
 
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
         """Return the selected text. Raise CopyPending if it takes long to collect: then the text is copied later."""
@@ -148,7 +148,7 @@ class TextSelection(PanePart):
                 self.viewport.widget.post_message(TextCopied(text, "selection"))
 
 
-def _highlighted(strip: Strip, selection: Selection, y: int, style: Style) -> Strip:
+def _highlight(strip: Strip, selection: Selection, y: int, style: Style) -> Strip:
     if (span := selection.get_span(y)) is None:
         return strip
     text = strip.text

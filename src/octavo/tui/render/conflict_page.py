@@ -171,18 +171,18 @@ def _in_order(
     for unit in units:
         line_of = _first_line(unit)
         while waiting and line_of is not None and waiting[0][0] < line_of:
-            yield from _unconflicted(here)
+            yield from _unconflicted_text(here)
             yield waiting.pop(0)[1]
             here = []
         here.append(unit)
     for _, shown in waiting:
-        yield from _unconflicted(here)
+        yield from _unconflicted_text(here)
         yield shown
         here = []
-    yield from _unconflicted(here)
+    yield from _unconflicted_text(here)
 
 
-def _unconflicted(units: Sequence[DiffUnit]) -> Iterator[UnconflictedText]:
+def _unconflicted_text(units: Sequence[DiffUnit]) -> Iterator[UnconflictedText]:
     if units:
         yield UnconflictedText(tuple(units))
 

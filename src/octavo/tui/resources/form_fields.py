@@ -255,7 +255,7 @@ def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type,
     if len(models) != 1 + len(annotation.others) or any(each in outer for each in models):
         return None
     if len(models) == 1:
-        return _simplified(field, _model_fields(field, models[0], outer))
+        return _simplify(field, _model_fields(field, models[0], outer))
     tag = annotation.tag or _tag_of(models)
     if not tag:
         return None
@@ -305,7 +305,7 @@ def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, .
     ]
 
 
-def _simplified(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
+def _simplify(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
     """Return the fields of a nested model. A single nested field takes the label of the field that holds the model."""
     if not nested:
         return None

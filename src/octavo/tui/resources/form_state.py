@@ -457,7 +457,7 @@ class FormState:
             if is_same_text(self.texts[name], previous[name]):
                 self.texts[name] = now_text  # The user has not edited this field.
             elif not is_same_text(self.texts[name], now_text):
-                quoted = _quoted(each, now_text)
+                quoted = _quote_value(each, now_text)
                 their_change = f"changed this field to {quoted}" if quoted else "cleared this field"
                 conflicts[name] = f"Someone else {their_change}. To use your value instead, {self.verb.lower()} again."
         self.server_errors |= conflicts
@@ -481,6 +481,6 @@ class FormState:
         )
 
 
-def _quoted(field: FormField, text_of_field: str | None) -> str:
+def _quote_value(field: FormField, text_of_field: str | None) -> str:
     text = field.label_of(" ".join((text_of_field or "").split()))
     return f"“{text[:60]}{'…' if len(text) > 60 else ''}”" if text else ""

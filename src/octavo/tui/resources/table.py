@@ -147,7 +147,7 @@ def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of
 def as_markdown(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
     """Return a Markdown table."""
     rows = [[column.title.capitalize() for column in columns], ["---" for _ in columns]]
-    rows += [[_escaped(_plain_text(column, item, name_of)) for column in columns] for item in items]
+    rows += [[_escape_cell(_plain_text(column, item, name_of)) for column in columns] for item in items]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
@@ -179,7 +179,7 @@ def _plain_text(column: ResourceColumn[Any], item: Any, name_of: NameOf) -> str:
     return text if isinstance(text, str) else text.plain
 
 
-def _escaped(cell: str) -> str:
+def _escape_cell(cell: str) -> str:
     return cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 
 

@@ -171,12 +171,12 @@ class ChangedTree:
             items = [count_text({kind: count}).replace(" ", "\N{NO-BREAK SPACE}") for kind, count in counts.items()]
             if findings := self._findings.counts.get(self.key):
                 items.append(plural(findings, "finding").replace(" ", "\N{NO-BREAK SPACE}"))
-            lines += [Content.styled(line, "$octavo-muted") for line in self._wrapped(f"This page: {', '.join(items)}")]
+            lines += [Content.styled(line, "$octavo-muted") for line in self._wrap(f"This page: {', '.join(items)}")]
         if self._view.query_one(DiffView).contents.only_meaning:
-            lines += [Content.styled(line, "$warning") for line in self._wrapped(self._hidden_text())]
+            lines += [Content.styled(line, "$warning") for line in self._wrap(self._hidden_text())]
         self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
 
-    def _wrapped(self, text: str) -> list[str]:
+    def _wrap(self, text: str) -> list[str]:
         """Return a text in lines that fit into the pane."""
         return wrap(text, max(20, self.widget.size.width - 2))
 

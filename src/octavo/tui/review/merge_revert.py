@@ -270,10 +270,10 @@ class _Planner:
                 kind = _OBJECT_NAMES.get(change.type.rpartition("_")[0], change.type)
                 self._not_reverted.append(f"{title_of(change)}: {kind} cannot be reverted")
         restored = [page for page in self._in_order(by_kind.get("page_deleted", [])) if page not in self._now.pages]
-        reverted, later_edited = self._edited(by_kind.get("page_edited", []))
+        reverted, later_edited = self._revert_edits(by_kind.get("page_edited", []))
         restored_ids = set(restored)
-        moved = tuple(self._moved(self._in_order(by_kind.get("page_moved", [])), restored_ids))
-        deleted = self._deleted(by_kind.get("page_created", []), {page.id for page, _, _ in moved})
+        moved = tuple(self._revert_moves(self._in_order(by_kind.get("page_moved", [])), restored_ids))
+        deleted = self._deletable_pages(by_kind.get("page_created", []), {page.id for page, _, _ in moved})
         if moved:  # Each move can shift the positions of restored siblings, so these are set again.
             restored_places = [(page, self._before.parents[page], self._before.position_of(page)) for page in restored]
             positions = [*moved, *((self._before.pages[page], above, place) for page, above, place in restored_places)]
@@ -291,7 +291,7 @@ class _Planner:
         wanted = set(pages)
         return [page for page in self._before.pages if page in wanted]
 
-    def _edited(self, pages: Iterable[str]) -> tuple[list[Page], list[LaterEditedPage]]:
+    def _revert_edits(self, pages: Iterable[str]) -> tuple[list[Page], list[LaterEditedPage]]:
         reverted: list[Page] = []
         later_edited: list[LaterEditedPage] = []
         for page_id in self._in_order(pages):
@@ -322,7 +322,7 @@ class _Planner:
         merges_text = old_page.type == "document" and (old_page.document_id != merged.document_id or not self._has_ids)
         return LaterEditedPage(page_id, now.title or "Untitled", fields, merges_text)
 
-    def _moved(self, pages: Iterable[str], restored_ids: set[str]) -> Iterator[tuple[Page, str | None, int]]:
+    def _revert_moves(self, pages: Iterable[str], restored_ids: set[str]) -> Iterator[tuple[Page, str | None, int]]:
         for page_id in pages:
             if page_id not in self._now.pages or page_id not in self._changed_from_before:
                 continue  # The page was deleted after the merge, or is back in its former position.
@@ -340,7 +340,7 @@ class _Planner:
             else:
                 yield page, former, self._before.position_of(page_id)
 
-    def _deleted(self, pages: Iterable[str], moved_ids: set[str]) -> list[str]:
+    def _deletable_pages(self, pages: Iterable[str], moved_ids: set[str]) -> list[str]:
         """Return the created pages that can be deleted, which have no later edits and no remaining subpages."""
         created = [page for page in pages if page in self._now.pages]
         edited = {page for page in created if page in self._changed_later or not self._has_ids}

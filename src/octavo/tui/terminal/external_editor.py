@@ -170,7 +170,7 @@ def edit_text(
     run = partial(
         run_editor, text, folder, os.environ, name=name, save_text=save_text, note=note, line=line, suffix=suffix
     )
-    return _suspended(app, lambda command: run(command=command))
+    return _run_suspended(app, lambda command: run(command=command))
 
 
 def reopen_file(app: App[Any], path: Path, save_text: Callable[[str], str]) -> Edited | NotEdited:
@@ -182,10 +182,10 @@ def reopen_file(app: App[Any], path: Path, save_text: Callable[[str], str]) -> E
             return program
         return _run([*program, str(path)], path, os.environ, None, save_text)
 
-    return _suspended(app, run)
+    return _run_suspended(app, run)
 
 
-def _suspended(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdited]) -> Edited | NotEdited:
+def _run_suspended(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdited]) -> Edited | NotEdited:
     settings: Settings | None = getattr(app, "settings", None)
     command = settings.editor if settings is not None else ()
     try:

@@ -120,21 +120,21 @@ class Commands(Generic[T]):
 
     def only(self, *names: str) -> Commands[T]:
         """Return a group of the commands with these names. Raises KeyError for an unknown name."""
-        return replace(self, commands=tuple(each for each in self._known(names) if each.name in names))
+        return replace(self, commands=tuple(each for each in self._check_names(names) if each.name in names))
 
     def without(self, *names: str) -> Commands[T]:
         """Return a group without the commands of these names. Raises KeyError for an unknown name."""
-        return replace(self, commands=tuple(each for each in self._known(names) if each.name not in names))
+        return replace(self, commands=tuple(each for each in self._check_names(names) if each.name not in names))
 
     def with_changed(self, name: str, **changes: Any) -> Commands[T]:
         """Return a group in which the command `name` has other fields, such as another key or another help sentence."""
-        commands = self._known((name,))
+        commands = self._check_names((name,))
         return replace(
             self,
             commands=tuple(replace(command, **changes) if command.name == name else command for command in commands),
         )
 
-    def _known(self, names: Sequence[str]) -> tuple[Command[T], ...]:
+    def _check_names(self, names: Sequence[str]) -> tuple[Command[T], ...]:
         if unknown := set(names) - {command.name for command in self.commands}:
             raise KeyError(f"{self.name} has no command {', '.join(sorted(unknown))}.")
         return self.commands

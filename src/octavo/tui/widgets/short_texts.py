@@ -99,7 +99,7 @@ def short_age(moment: datetime | None, now: datetime | None = None) -> str:
     """Return an age such as `12s`, `8m`, `3h`, `5d`, `7w`, `2y`. Empty if `moment` is None."""
     if moment is None:
         return ""
-    seconds = max(0, int(((now or clock()) - _aware(moment)).total_seconds()))
+    seconds = max(0, int(((now or clock()) - _with_time_zone(moment)).total_seconds()))
     for size, letter in ((31_536_000, "y"), (604_800, "w"), (86_400, "d"), (3_600, "h"), (60, "m")):
         if seconds >= size and not (letter == "w" and seconds < 28 * 86_400):
             return f"{seconds // size}{letter}"
@@ -128,7 +128,7 @@ def offline_since(as_of: datetime | None) -> str:
 
 def time_of_day(moment: datetime) -> str:
     """Return the local time, such as `14:05`, with the weekday if it is not today: `Tue 14:05`."""
-    local_time, today = _aware(moment).astimezone(), clock().astimezone().date()
+    local_time, today = _with_time_zone(moment).astimezone(), clock().astimezone().date()
     return f"{local_time:%H:%M}" if local_time.date() == today else f"{local_time:%a %H:%M}"
 
 
@@ -137,7 +137,7 @@ def plural(number: int, singular: str, plural_form: str = "") -> str:
     return f"{number} {singular if number == 1 else plural_form or singular + 's'}"
 
 
-def _aware(moment: datetime) -> datetime:
+def _with_time_zone(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
