@@ -238,7 +238,7 @@ def test_dumb_terminal_cannot_show_the_app(home: CommandLine) -> None:
 def test_symbols_check_shows_symbols_and_warns_on_the_linux_console(home: CommandLine) -> None:
     ran = home.run("doctor", "--offline", "--json")
     check = find_check(ran, "Symbols", "ok")
-    assert check["text"].startswith("● ○ ◐ ✓ ✗ ! ↳ ✎")
+    assert check["text"].startswith("● ○ ◐ ✓ ✗ ! ▲ ↳ ✎")
     assert (
         check["fix"] == "if a symbol shows as a box or as ?, choose another font, or run: octavo config set ascii true"
     )

@@ -41,7 +41,8 @@ def visible_text(text: str) -> str:
         ("│ אב │ גד │", "│ בא │ דג │"),
         ("אב   גד", "בא   דג"),
         (" אב ", " בא "),
-        ("再 אב", "再 בא"),
+        ("再 אב", "בא 再"),
+        ("再生 אב", "再生 בא"),
     ],
 )
 def test_letters_are_put_in_visual_order(text: str, shown: str) -> None:

@@ -159,6 +159,8 @@ def _node(entry: ChangedPage, marks: EntryMarks, below: Sequence[TreeNode] = (),
     risky = sum(count for kind, count in counts.items() if kind in RISKY)
     findings = marks.findings.get(entry.key, 0) if entry.changes else 0
     figures = (findings, risky, size.added, size.removed) if size is not None else (0, 0, 0, 0)
+    short_figures = (findings, risky, 0, 0) if findings or risky else figures
+    has_conflict = entry.key in marks.conflicting
     return TreeNode(
         entry.key,
         entry.title,
@@ -166,10 +168,8 @@ def _node(entry: ChangedPage, marks: EntryMarks, below: Sequence[TreeNode] = (),
         kind="page" if entry.changes or kind == "document" else kind,
         count=marks.open_threads.get(entry.key, 0),
         sign=_sign(viewed_mark, entry.sign) if entry.changes else "",
-        right=_right_end(*figures, entry.key in marks.conflicting, marks.tight, unsent_mark(unsent)),
-        short_right=_right_end(*figures, entry.key in marks.conflicting, marks.tight, unsent_mark(unsent, tight=True))
-        if unsent
-        else "",
+        right=_right_end(*figures, has_conflict, marks.tight, unsent_mark(unsent)),
+        short_right=_right_end(*short_figures, has_conflict, marks.tight, unsent_mark(unsent, tight=True)),
         dim=viewed or (not entry.changes and entry.page is None and entry.key != WHOLE),
     )
 
