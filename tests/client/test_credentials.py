@@ -166,7 +166,7 @@ def test_keyring_prompt_is_announced_and_awaited(monkeypatch: pytest.MonkeyPatch
         backend.answered.set()
 
     keyring.set_keyring(backend)
-    store = Keyring(trusted=HERE).patient(on_prompt)
+    store = Keyring(trusted=HERE).with_longer_timeout(on_prompt)
     assert store.get(ORIGIN, "work") is None
     assert said == [STILL_WAITING]
     assert store.get(ORIGIN, "work") is None
@@ -176,8 +176,8 @@ def test_keyring_prompt_is_announced_and_awaited(monkeypatch: pytest.MonkeyPatch
 def test_patient_store_has_a_longer_timeout() -> None:
     store = keyring_with(Memory())
     assert store._seconds == 3.0
-    assert store.patient()._seconds == 60.0
-    assert store.patient()._trusted is HERE
+    assert store.with_longer_timeout()._seconds == 60.0
+    assert store.with_longer_timeout()._trusted is HERE
 
 
 async def test_blocked_keyring_does_not_block_the_event_loop() -> None:

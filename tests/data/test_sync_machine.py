@@ -231,11 +231,11 @@ class SyncQueueRun(RuleBasedStateMachine):
             del self.sent[flight]
 
     def owners(self, url: str) -> list[str]:
-        return [owner for owner in (*OWNERS, *READERS) if url in self.queue.waiting(owner)]
+        return [owner for owner in (*OWNERS, *READERS) if url in self.queue.waiting_urls(owner)]
 
     def end(self, flight: Flight, error: ApiError | None) -> None:
         url, knew = flight.url, self.sent.pop(flight)
-        before = {owner for owner in READERS if url in self.queue.waiting(owner)}
+        before = {owner for owner in READERS if url in self.queue.waiting_urls(owner)}
         version = self.queue.end(flight, error, self.now)
         is_answer = error is None or isinstance(error, NotFound | Forbidden)
         if is_answer or (
@@ -253,7 +253,7 @@ class SyncQueueRun(RuleBasedStateMachine):
             assert flight.min_items >= MOST.get(url, 0), "The whole list is here"
             self.fetched[key] = version.requested_at
             self.disk[url], self.known[url] = version, knew
-        for reader in before - {owner for owner in READERS if url in self.queue.waiting(owner)}:
+        for reader in before - {owner for owner in READERS if url in self.queue.waiting_urls(owner)}:
             assert is_answer, "A failed read stays"
             assert self.open_reads.pop((reader, url)) <= knew, "A read after a write sees the write"
 
@@ -342,14 +342,14 @@ class SyncQueueRun(RuleBasedStateMachine):
     @invariant()
     def no_want_is_lost(self) -> None:
         for owner, urls in self.plans.items():
-            waiting = self.queue.waiting(owner)
+            waiting = self.queue.waiting_urls(owner)
             assert waiting <= set(urls), "dropped owners want nothing"
             for want in self.wants(owner):
                 assert want.url in waiting or not is_due(
                     want, self.disk.get(want.url), self.disk[want.url].requested_at
                 ), "No want is forgotten"
         for reader in READERS:
-            assert self.queue.waiting(reader) == {url for name, url in self.open_reads if name == reader}
+            assert self.queue.waiting_urls(reader) == {url for name, url in self.open_reads if name == reader}
 
     @invariant()
     def every_request_has_an_owner(self) -> None:

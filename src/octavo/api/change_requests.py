@@ -56,7 +56,7 @@ class ChangeRequest(Model):
         """The revision of main that the change request is compared with."""
         return self.revision_merged_ancestor or self.revision_initial
 
-    def within(self, space: SpaceRef) -> "ChangeRequest":
+    def with_space(self, space: SpaceRef) -> "ChangeRequest":
         """Return the change request with the id of `space`, if the server did not provide one."""
         return self if self.space is not None else self.model_copy(update={"space": space.space_id})
 

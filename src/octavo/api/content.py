@@ -88,15 +88,15 @@ class PageTree(Model):
     def path_to(self, page_id: str) -> tuple[Page, ...]:
         """Return the pages from the root down to the page with an id. Empty if there is no such page."""
 
-        def below(pages: tuple[Page, ...]) -> tuple[Page, ...]:
+        def path_below(pages: tuple[Page, ...]) -> tuple[Page, ...]:
             for page in pages:
                 if page.id == page_id:
                     return (page,)
-                if found := below(page.pages):
+                if found := path_below(page.pages):
                     return (page, *found)
             return ()
 
-        return below(self.pages)
+        return path_below(self.pages)
 
     def parent_of(self, page_id: str) -> Page | None:
         """Return the parent of the page with an id. None for a page at the root."""

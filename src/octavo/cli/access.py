@@ -45,7 +45,7 @@ def signed_in(settings: Settings, options: argparse.Namespace) -> tuple[Access, 
     """Return the account and its API key. Raises Failure with code 4 if there is none."""
     try:
         access = resolve(settings, options)
-        key = signing_in.token_of(home_of(settings).patient(tell), access)
+        key = signing_in.token_of(home_of(settings).with_longer_timeout(tell), access)
     except StoreUnavailable as error:
         store = "keyring-locked" if isinstance(error, StoreTimeout) else "keyring-unreachable"
         raise Failure(str(error), NOT_SIGNED_IN, error=store) from error

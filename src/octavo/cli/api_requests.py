@@ -32,7 +32,7 @@ from octavo.cli.failures import USAGE, Failure
 from octavo.client.carrier import RawRequest
 from octavo.client.client import outgoing_json, raw_request
 from octavo.client.policy import READS
-from octavo.settings import nearest
+from octavo.settings import did_you_mean
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _SAFE_IN_PATH = "/%:@!$&'()*+,;=~"
@@ -63,7 +63,7 @@ def spec_of(name: str) -> Spec:
         raise Failure(f"{name} is a method. For its help, run: octavo help api", USAGE)
     if name.startswith("/"):
         raise Failure(f"Write the method before the path: octavo api GET {name[:80]}", USAGE)
-    hint = nearest(name, [each.name for each in load().values()]) or " For a list, run: octavo operations"
+    hint = did_you_mean(name, [each.name for each in load().values()]) or " For a list, run: octavo operations"
     raise Failure(f"Unknown operation {name[:80]!r}.{hint}", USAGE)
 
 
@@ -78,7 +78,7 @@ def operation(name: str, values: Values, body_file: str, files: Files) -> Operat
     route = _route(spec, fields)
     known = _in_path(route) | query_fields(spec) | body_fields(spec)
     if unknown := sorted(fields.keys() - known):
-        hint = nearest(unknown[0], known) or _parameters_hint(known)
+        hint = did_you_mean(unknown[0], known) or _parameters_hint(known)
         raise _not_run(spec, f"no parameter {unknown[0]}.{hint}")
     if wrong := null_error(spec, fields):
         raise _not_run(spec, wrong)
@@ -117,7 +117,7 @@ def _with_body(spec: Spec, fields: dict[str, Any], body_file: str, files: Files)
     if not isinstance(body, dict):
         raise _not_run(spec, f"{title_of(body_file)} must contain a JSON object.")
     if unknown := sorted(body.keys() - known):
-        hint = nearest(unknown[0], known) or _parameters_hint(known)
+        hint = did_you_mean(unknown[0], known) or _parameters_hint(known)
         raise _not_run(spec, f"no parameter {unknown[0][:80]} in the body.{hint}")
     return {**fields, **body}
 
@@ -173,7 +173,7 @@ def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
     if first["type"] != "literal_error" or not isinstance(value, str):
         return ""
     expected = " ".join(each["ctx"]["expected"] for each in details if each["type"] == "literal_error")
-    return nearest(value, re.findall(r"'([^']*)'", expected))
+    return did_you_mean(value, re.findall(r"'([^']*)'", expected))
 
 
 def _has_unread_stdin(body_file: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from octavo.cli.failures import USAGE, Failure
 from octavo.documents.checks.findings import DEFAULT_RULES, RULES, RuleChoice
 from octavo.documents.folders.folder import Folder
-from octavo.settings import nearest
+from octavo.settings import did_you_mean
 from octavo.untrusted_input import parse_toml
 
 FILE = ".octavo.toml"
@@ -56,7 +56,7 @@ def _refuse_unknown(section: Mapping[str, Any], known: Sequence[str], where: str
         if name in _COMMANDS:
             raise _failure("a folder cannot name commands. Add linters to config.toml")
         if name not in known:
-            meant = nearest(name[:40], known)
+            meant = did_you_mean(name[:40], known)
             raise _failure(f"{where}{name[:40]} is not a setting.{meant} The settings are {', '.join(known)}")
 
 
@@ -82,7 +82,7 @@ def _rules(names: Sequence[str], where: str = "") -> frozenset[str]:
     """Return the rules with these names. Raises Failure for a name that is no rule."""
     for name in names:
         if name not in (*RULES, DEFAULT):
-            meant = nearest(name[:40], RULES) or " For a list, run: octavo help check"
+            meant = did_you_mean(name[:40], RULES) or " For a list, run: octavo help check"
             raise Failure(f"Unknown rule {name[:40]!r}{where}.{meant}", USAGE)
     chosen = frozenset(name for name in names if name != DEFAULT)
     return chosen | DEFAULT_RULES if DEFAULT in names else chosen

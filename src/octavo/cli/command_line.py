@@ -15,7 +15,7 @@ from octavo.cli.failures import Failure
 from octavo.cli.parsers import COMPLETE, WrongUsage, commands_of
 from octavo.cli.standard_streams import tell, write_error, write_out
 from octavo.cli.traceback_hooks import install_thread_and_log_hooks
-from octavo.settings import nearest
+from octavo.settings import did_you_mean
 
 _REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
 """A REF or URL that is opened without a command."""
@@ -84,7 +84,7 @@ def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         name = "open"
     top = parser(name)
     if name and name not in (known := commands_of(top)):
-        top.error(f"Unknown command {name[:40]!r}.{nearest(name, known) or ' For a list, run: octavo --help'}")
+        top.error(f"Unknown command {name[:40]!r}.{did_you_mean(name, known) or ' For a list, run: octavo --help'}")
     options, unparsed = top.parse_known_args(argv)
     if options.command == "api":
         _select_api_help(options, commands_of(top)["api"])
@@ -92,7 +92,7 @@ def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         unparsed = [each for each in unparsed if each.startswith("-")]
     if unparsed:
         known_options = [each for command in _running(top, options) for each in command._option_string_actions]
-        meant = nearest(unparsed[0].partition("=")[0][:40], known_options)
+        meant = did_you_mean(unparsed[0].partition("=")[0][:40], known_options)
         help_command = f" For help, run: octavo {options.command} --help"
         top.error(f"unrecognized arguments: {' '.join(unparsed)}.{meant or help_command}")
     return options

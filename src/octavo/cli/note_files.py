@@ -8,7 +8,7 @@ from typing import Any, Literal
 from octavo.api.safety import line
 from octavo.cli.failures import USAGE, Failure
 from octavo.data.proposed_notes import MAX_NOTES, sanitize_note_text, sanitize_source_name
-from octavo.settings import nearest
+from octavo.settings import did_you_mean
 from octavo.untrusted_input import DuplicateKeyError, LimitExceededError, parse_strict_json
 
 MAX_FILE = 1 << 20
@@ -75,7 +75,7 @@ def note_of(value: dict[str, Any], number: int = 1) -> Note:
     """Return the note in a JSON object. Raises ValueError with the reason as a sentence."""
     for name in value:
         if name not in FIELDS:
-            hint = nearest(name, FIELDS) or f" The fields are {', '.join(FIELDS)}."
+            hint = did_you_mean(name, FIELDS) or f" The fields are {', '.join(FIELDS)}."
             raise ValueError(f"unknown field {line(name[:40])}.{hint}")
     texts = {name: _text(name, value.get(name)) for name in FIELDS}
     if missing := [name for name in ("page", "source") if not texts[name]]:

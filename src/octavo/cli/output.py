@@ -39,7 +39,7 @@ from unicodedata import combining, east_asian_width
 
 from octavo.cli.failures import FAILED, USAGE, Failure
 from octavo.cli.standard_streams import tell, write_out
-from octavo.settings import nearest
+from octavo.settings import did_you_mean
 
 Row = Mapping[str, Any]
 """Values by the names of their fields. Times are `datetime` values."""
@@ -290,7 +290,9 @@ def _chosen_fields(options: argparse.Namespace, fields: Sequence[Field]) -> list
     known = [each.name for each in fields]
     for name in names:
         if name not in known:
-            hint = nearest(name, known) or (" Write the REF before --json." if re.search(r"[/#:0-9]", name) else "")
+            hint = did_you_mean(name, known) or (
+                " Write the REF before --json." if re.search(r"[/#:0-9]", name) else ""
+            )
             raise Failure(f"Unknown field {name[:40]!r}.{hint} The fields are {', '.join(known)}.", USAGE)
     return names or [each.name for each in fields if not each.is_extra]
 

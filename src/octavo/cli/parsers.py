@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from octavo.cli.commands import Command, fields_by_kind
 from octavo.cli.failures import USAGE, Failure
-from octavo.settings import nearest
+from octavo.settings import did_you_mean
 
 COMPLETE = "__complete"
 """The hidden command that completion scripts run."""
@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if found := _INVALID_CHOICE.search(message):
-            message += f".{nearest(found[1], re.findall(_CHOICE, found[2]))}".rstrip(".")
+            message += f".{did_you_mean(found[1], re.findall(_CHOICE, found[2]))}".rstrip(".")
         raise WrongUsage(message, self.prog, self.format_usage())
 
 

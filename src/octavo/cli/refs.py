@@ -36,7 +36,7 @@ from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.standard_streams import tell
 from octavo.data.queries import spaces_of
 from octavo.data.space_names import slug, space_name
-from octavo.settings import nearest
+from octavo.settings import did_you_mean
 from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class References:
         names = {short_name(each, self._spaces) for each in self._spaces} | {each.title for each in self._spaces}
         titles = ", ".join(each.title for each in self._spaces[:_MOST_NAMED])
         more = "" if len(self._spaces) <= _MOST_NAMED else ", and others"
-        hint = nearest(name, names) or f" The spaces are {titles}{more}."
+        hint = did_you_mean(name, names) or f" The spaces are {titles}{more}."
         raise Failure(f"Could not find the space {line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
@@ -249,7 +249,7 @@ class References:
         except NotFound:
             hint = f"For a list, run: octavo changes -s {name}"
             raise Failure(f"Could not find change request {number[:60]} in {space.title}. {hint}", NOT_FOUND) from None
-        return found.within(space.ref)
+        return found.with_space(space.ref)
 
     async def page(self, target: Target, name: str) -> Page:
         """Return the page with a path, an id or a title at a target, without its text. Raises ApiError or Failure."""
@@ -264,7 +264,7 @@ class References:
             ]
             found = titled[0] if len(titled) == 1 else None
         if found is None:
-            hint = nearest(wanted, [each.path for each in tree.walk() if each.path])
+            hint = did_you_mean(wanted, [each.path for each in tree.walk() if each.path])
             message = f"Could not find page {line(wanted[:80])} in {target.space.title}."
             raise Failure(message + (hint.removesuffix("?") + "?" if hint else ""), NOT_FOUND)
         return found
@@ -307,7 +307,7 @@ class References:
         name = short_name(content.space, await self.spaces())
         change, page = content.change_request, content.page
         ref = Ref(name, change.number if change else None, (page.path or page.id) if page else "")
-        return Target(content.space, ref, change.within(content.space.ref) if change else None, page)
+        return Target(content.space, ref, change.with_space(content.space.ref) if change else None, page)
 
     async def user(self, name: str) -> User:
         """Return the user with an id, name or email, or `@me`. Raises ApiError, or Failure if there is none or several."""
@@ -325,7 +325,7 @@ class References:
             listed = ", ".join(f"{each.name} ({each.id})" for each in found.values())
             message = f"Could not choose a user: {len(found)} users are called {line(name)}: {listed}."
             raise Failure(message, USAGE, error="ambiguous")
-        hint = nearest(wanted, {own for each in users for own in _names_of_user(each)})
+        hint = did_you_mean(wanted, {own for each in users for own in _names_of_user(each)})
         raise Failure(
             f"Could not find the user {line(name[:60])}.{hint or ' Use a name, an email address or @me.'}", NOT_FOUND
         )

@@ -172,7 +172,7 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
         from octavo.client import signing_in
 
         home = signing_in.Home.of(settings.config_folder, settings.data_folder)
-        stored_key = key or signing_in.token_of(home.patient(note), access)
+        stored_key = key or signing_in.token_of(home.with_longer_timeout(note), access)
         if stored_key is None:
             raise Unauthorized(signing_in.no_token_reason(access))
         return stored_key
@@ -373,7 +373,7 @@ class _SignIn:
         from octavo.client import signing_in
         from octavo.client.profiles import Access
 
-        signed_out = await run_in_thread(lambda: signing_in.logout(self._home.patient(), account.name))
+        signed_out = await run_in_thread(lambda: signing_in.logout(self._home.with_longer_timeout(), account.name))
 
         def forget_pages() -> SignInState:
             known = Accounts(self.settings.state_folder)

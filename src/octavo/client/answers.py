@@ -78,7 +78,7 @@ async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
         raise BadResponse(_not_json(host)) from None
 
 
-async def parsed(body: bytes, host: str) -> Any:
+async def parse_body(body: bytes, host: str) -> Any:
     """Parse `body` as JSON. None if it is empty. Raises BadResponse."""
     if not body:
         return None

@@ -52,7 +52,7 @@ async def read(answer: Answer, cap: int, host: str, turn: LargeTurn) -> bytes:
 
     For a large body, this takes `turn`. The caller must give it back.
     """
-    chunks = bounded(answer, cap, _too_large(host, cap))
+    chunks = limited_chunks(answer, cap, _too_large(host, cap))
     encoding = answer.headers.get("content-encoding", "identity").strip().lower()
     if encoding in ("identity", ""):
         decoded = chunks
@@ -73,7 +73,7 @@ async def read(answer: Answer, cap: int, host: str, turn: LargeTurn) -> bytes:
     return b"".join(parts)
 
 
-async def bounded(answer: Answer, most: int, too_large: BadResponse) -> AsyncGenerator[bytes, None]:
+async def limited_chunks(answer: Answer, most: int, too_large: BadResponse) -> AsyncGenerator[bytes, None]:
     """Yield the body as sent, not decompressed. Raises `too_large` if the body or its declared length exceeds `most`
     bytes."""
     declared = answer.headers.get("content-length", "")

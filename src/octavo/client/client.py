@@ -184,7 +184,7 @@ class Client:
         """Send `op` and return the result of `read`. Raises ApiError, such as ReadOnly."""
         if not _is_read(op):
             self._check_writable()
-        return await self._exchange(outgoing(op, self._agent), route_of(op), cap, read, is_waited_for)
+        return await self._exchange(outgoing_request(op, self._agent), route_of(op), cap, read, is_waited_for)
 
     async def _exchange(self, sent: Outgoing, route: str, cap: int, read: _Read[T], is_waited_for: IsWaitedFor) -> T:
         async with self._turns.turn(is_waited_for):
@@ -205,7 +205,7 @@ class Client:
 
     async def _raw_response(self, body: bytes | None, exchange: Exchange) -> RawResponse:
         assert exchange.status is not None, "there is a response"
-        return RawResponse(exchange.status, exchange.headers, await answers.parsed(body or b"", self._context.host))
+        return RawResponse(exchange.status, exchange.headers, await answers.parse_body(body or b"", self._context.host))
 
     def _check_writable(self) -> None:
         if self._read_only:
@@ -251,10 +251,10 @@ class Client:
 
 def raw_request(op: Operation[Any]) -> RawRequest:
     """Return the request of `op` for `Client.raw`. Raises Invalid for a value that cannot be sent."""
-    return RawRequest(outgoing(op), route_of(op), _is_read(op))
+    return RawRequest(outgoing_request(op), route_of(op), _is_read(op))
 
 
-def outgoing(op: Operation[Any], agent: str = AGENT) -> Outgoing:
+def outgoing_request(op: Operation[Any], agent: str = AGENT) -> Outgoing:
     """Return the HTTP request of `op` without the token. Raises Invalid for a value that cannot be sent."""
     request = _request(op)
     return outgoing_json(request.method, request.url, None if request.body is None else _content(request.body), agent)

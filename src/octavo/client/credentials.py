@@ -73,7 +73,7 @@ class Keyring:
         self._seconds = seconds
         self._report = report
 
-    def patient(self, report: Callable[[str], object] | None = None) -> Keyring:
+    def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> Keyring:
         """Return the same keyring with a longer time limit, so that the user can enter its password. `report` is called
         with a sentence if that seems necessary."""
         return Keyring(trusted=self._trusted, seconds=PATIENT_SECONDS, report=report or self._report)

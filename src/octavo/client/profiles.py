@@ -16,7 +16,7 @@ from octavo.api.safety import line
 from octavo.client import keys
 from octavo.client.origin import DEFAULT, host_of, origin_of
 from octavo.client.private_files import write_private
-from octavo.settings import nearest
+from octavo.settings import did_you_mean
 from octavo.untrusted_input import read_toml
 
 FILE = "profiles.toml"
@@ -133,7 +133,7 @@ def read(path: Path) -> Profiles:
     except ValueError as error:
         return Profiles(problem=f"Could not read the profiles: {path}: {line(str(error))[:200]}. {_MEND}")
     entries: dict[str, Profile] = {}
-    wrong = [f"there is no setting {line(name)[:40]!r}.{nearest(name, _TOP)}" for name in kept if name not in _TOP]
+    wrong = [f"there is no setting {line(name)[:40]!r}.{did_you_mean(name, _TOP)}" for name in kept if name not in _TOP]
     table = kept.get("profiles", {})
     if not isinstance(table, dict):
         wrong.append("each profile must be a section, such as [profiles.work].")
@@ -208,7 +208,7 @@ def _profile_named(profiles: Profiles, name: str) -> Profile:
         # Do not suggest to sign in if the file is unreadable, because it may contain the profile.
         step = profiles.problem or "Sign in to create a profile."
         raise ValueError(
-            f"The profile {line(name)!r} does not exist.{nearest(name, profiles.entries)} Profiles: {known}. {step}"
+            f"The profile {line(name)!r} does not exist.{did_you_mean(name, profiles.entries)} Profiles: {known}. {step}"
         )
     return found
 
@@ -218,7 +218,7 @@ def _profile(name: str, values: Mapping[str, Any]) -> Profile:
     if not isinstance(values, dict):
         raise TypeError("it must be a section with settings, such as [profiles.work].")
     for unknown in values.keys() - set(_FIELDS):
-        if meant := nearest(unknown, _FIELDS):  # a misspelled `read_only` must not be ignored
+        if meant := did_you_mean(unknown, _FIELDS):  # a misspelled `read_only` must not be ignored
             raise ValueError(f"there is no setting {line(unknown)!r}.{meant}")
     store = values.get("store")
     if store is None or store not in get_args(StoreName):

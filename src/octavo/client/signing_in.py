@@ -21,7 +21,7 @@ from octavo.client.credentials import KeyFiles, Keyring, Store, StoreTimeout, St
 from octavo.client.origin import host_of
 from octavo.client.profiles import KEY_VARIABLE, Access, Profile, Profiles
 from octavo.client.threads import run_in_thread
-from octavo.settings import nearest
+from octavo.settings import did_you_mean
 
 ORGANIZATIONS = 100
 """Maximum number of organizations read at sign-in."""
@@ -56,9 +56,10 @@ class Home:
     def of(cls, config_folder: Path, data_folder: Path, keyring: Keyring | None = None) -> Home:
         return cls(config_folder / profiles.FILE, keyring or Keyring(), KeyFiles(data_folder / "keys"))
 
-    def patient(self, report: Callable[[str], object] | None = None) -> Home:
-        """Return a copy whose keyring waits longer, so that the user can enter its password (`Keyring.patient`)."""
-        return replace(self, keyring=self.keyring.patient(report))
+    def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> Home:
+        """Return a copy whose keyring waits longer, so that the user can enter its password
+        (`Keyring.with_longer_timeout`)."""
+        return replace(self, keyring=self.keyring.with_longer_timeout(report))
 
     def read(self) -> Profiles:
         return profiles.read(self.profiles)
@@ -301,7 +302,7 @@ def _store_token(
         home.files.put(origin, name, key)
         return "file", ""
     try:
-        home.keyring.patient().put(origin, name, key)
+        home.keyring.with_longer_timeout().put(origin, name, key)
     except StoreTimeout:
         raise
     except StoreUnavailable as error:
@@ -330,7 +331,7 @@ def _existing_profile(known: Profiles, name: str) -> Profile:
         if known.problem:
             raise ValueError(known.problem)
         raise ValueError(
-            f"The profile {name!r} does not exist.{nearest(name, known.entries)} Profiles: {there}."
+            f"The profile {name!r} does not exist.{did_you_mean(name, known.entries)} Profiles: {there}."
             if there
             else "You are not signed in. Sign in first."
         )

@@ -62,7 +62,7 @@ async def _content(answer: Answer, most: int, host: str, *, home: bool) -> Async
             f"Could not download the file: {host} sent the file compressed, which Octavo does not support. Open the link in a browser."
         )
     too_large = BadResponse(f"The file is larger than {most // body.MIB} MiB, the download limit.")
-    return body.bounded(answer, most, too_large)
+    return body.limited_chunks(answer, most, too_large)
 
 
 async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:

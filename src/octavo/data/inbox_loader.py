@@ -402,7 +402,7 @@ class InboxLoader:
         """Return the failures, grouped by kind of response and cause. Failures of the last round are kept until their
         response arrives or the round ends."""
         syncer = self._live.syncer
-        waiting = syncer.queue.waiting(OWNER) if self.is_loading else frozenset[str]()
+        waiting = syncer.queue.waiting_urls(OWNER) if self.is_loading else frozenset[str]()
         self._failures = {url: each for url, each in self._failures.items() if url in waiting}
         self._failures |= {each.want.url: each for each in syncer.failures(OWNER)}
         failures = [(_LABELS[name], str(error), isinstance(error, NotSent)) for name, error in self._errors.items()]

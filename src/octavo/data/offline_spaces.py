@@ -282,7 +282,7 @@ class OfflineSpaces:
         if self._planner is not planner:
             return  # the space was removed meanwhile
         syncer, known = self._live.syncer, self._spaces[space_id]
-        unfinished, failures = syncer.queue.unfinished(planner.owner), syncer.failures(planner.owner)
+        unfinished, failures = syncer.queue.unfinished_urls(planner.owner), syncer.failures(planner.owner)
         failed = {failure.want: failure.cause for failure in failures if failure.want.url not in unfinished}
         of = syncer.progress(planner.owner).wanted
         self._change(

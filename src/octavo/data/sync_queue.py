@@ -112,21 +112,21 @@ def recheck(
     pages: Mapping[str, int] | None = None,
     expected_interval: Callable[[Want], timedelta] = lambda want: timedelta(seconds=1),
 ) -> list[Want]:
-    """Choose a few wants to fetch again although their stamps are unchanged. Return them as due, the most overdue
+    """Choose a few wants to fetch again although their stamps are unchanged. Return them as due, the most relative_age
     first.
 
-    The measure for overdue is the age of the response divided by `expected_interval`, the time between two likely
+    The measure for relative_age is the age of the response divided by `expected_interval`, the time between two likely
     changes. Together the chosen responses have at most `max_pages` pages. A first response with more pages is still
     chosen. `pages` has the number of pages of each response by URL. Its default is one page.
     """
     pages = pages or {}
 
-    def overdue(want: Want) -> float:
+    def relative_age(want: Want) -> float:
         version = versions(want.url)
         return (now - (version.requested_at if version is not None else _LONG_AGO)) / expected_interval(want)
 
     chosen: list[Want] = []
-    for want in sorted(wants, key=overdue, reverse=True):
+    for want in sorted(wants, key=relative_age, reverse=True):
         page_count = pages.get(want.url, 1)
         if chosen and page_count > max_pages:
             break
@@ -188,7 +188,7 @@ class SyncQueue:
         """Replace all wants of `owner`. Return the running requests that no owner wants any more. The caller cancels
         them."""
         new = {want.url: want for want in wants}
-        before = self.waiting(owner)
+        before = self.waiting_urls(owner)
         for url in before - new.keys():
             self._remove(url, owner)
         for want in new.values():
@@ -197,7 +197,7 @@ class SyncQueue:
 
     def drop(self, owner: str, urls: Iterable[str]) -> list[Flight]:
         """Remove the wants of `owner` for these URLs. Return the running requests that the caller must cancel."""
-        removed = set(urls) & self.waiting(owner)
+        removed = set(urls) & self.waiting_urls(owner)
         for url in removed:
             self._remove(url, owner)
         return self._take_unwanted(removed)
@@ -216,7 +216,7 @@ class SyncQueue:
 
     def retry(self, owner: str) -> None:
         """Allow the failed requests of `owner` again. Called at the beginning of a round."""
-        for url in self.waiting(owner) & (self.errors.keys() - self._general_failures):
+        for url in self.waiting_urls(owner) & (self.errors.keys() - self._general_failures):
             del self.errors[url]
             self._update_ready(url)
 
@@ -294,21 +294,23 @@ class SyncQueue:
         """Return whether a request for `url` is running or about to start."""
         return url in self.flights or url in self._ready[Rank.NOW] or url in self._ready[Rank.AWAITED]
 
-    def waiting(self, owner: str) -> frozenset[str]:
+    def waiting_urls(self, owner: str) -> frozenset[str]:
         """Return the URLs of the unsatisfied wants of `owner`, including wants whose request has failed."""
         return frozenset(self._urls.get(owner, ()))
 
-    def unfinished(self, owner: str) -> frozenset[str]:
+    def unfinished_urls(self, owner: str) -> frozenset[str]:
         """Return the URLs that will still be fetched for `owner` in this round. URLs whose request has failed are left
         out."""
-        return frozenset(url for url in self.waiting(owner) if url not in self.errors or url in self._general_failures)
+        return frozenset(
+            url for url in self.waiting_urls(owner) if url not in self.errors or url in self._general_failures
+        )
 
     def is_idle(self, owner: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
         """Return whether no request for `owner` of rank `lowest` or more urgent is running or will start.
 
         Then all such wants are satisfied or have failed, or background requests are paused.
         """
-        urls = self.waiting(owner)
+        urls = self.waiting_urls(owner)
         is_running = any(url in urls and self._rank(url) <= lowest for url in self.flights)
         is_paused = self._is_paused(now)
         startable = [

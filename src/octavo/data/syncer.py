@@ -226,12 +226,12 @@ class Syncer(Generic[R]):
         state = self._states.get(owner) or _OwnerState()
         urls = {url for url, want in state.wants.items() if want.rank <= lowest}
         due = sum(rank <= lowest for rank in state.due.values())
-        return Progress(len(urls), len(urls & self.queue.waiting(owner)), due)
+        return Progress(len(urls), len(urls & self.queue.waiting_urls(owner)), due)
 
     def pause_reason(self, owner: str) -> str | None:
         """Return why requests for an idle owner wait. This is the message of the error that caused the pause, or an
         empty text if the rate limit is nearly reached. None if no request waits."""
-        if not self.queue.unfinished(owner):
+        if not self.queue.unfinished_urls(owner):
             return None
         return str(self.queue.paused_by) if self.queue.paused_by is not None else ""
 
@@ -332,7 +332,7 @@ class Syncer(Generic[R]):
 
     def _set_state(self, owner: str, state: _OwnerState) -> None:
         self._cancel(self.queue.set_wants(owner, state.wants.values(), self._now()))
-        state.due = {url: state.wants[url].rank for url in self.queue.waiting(owner)}
+        state.due = {url: state.wants[url].rank for url in self.queue.waiting_urls(owner)}
         self._schedule_pump()
         self.changed.notify(owner)
 
@@ -351,7 +351,7 @@ class Syncer(Generic[R]):
         for start in range(0, len(wants_with_value), READ_SLICE):
             if self._states.get(wants_with_value[start].owner) is not state:
                 return  # the wants were dropped meanwhile
-            waiting, batch = self.queue.waiting(wants_with_value[start].owner), list[tuple[Want, Version, Any]]()
+            waiting, batch = self.queue.waiting_urls(wants_with_value[start].owner), list[tuple[Want, Version, Any]]()
             for want in wants_with_value[start : start + READ_SLICE]:
                 version = versions.get(want.url)
                 is_new = version is not None and not version.error and state.used_versions.get(want.url) != version

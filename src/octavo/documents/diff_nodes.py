@@ -60,7 +60,7 @@ class Node:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Node]:
-        """Yield those of the node and its descendants that have text of their own."""
+        """Yield the node and its descendants, if they have text of their own."""
         if self.block.runs or self.block.text or not self.children:
             if self.text:
                 yield self

@@ -216,7 +216,7 @@ def _code(node: _Node) -> DraftBlock:
     highlighted: list[int] = []
     notes: list[tuple[int, str]] = []
     for line in node.child_nodes():
-        runs = node.reader.inline.untrimmed(line.nodes() if line.kind == "code-line" else [line.raw])
+        runs = node.reader.inline.untrimmed_runs(line.nodes() if line.kind == "code-line" else [line.raw])
         if line.data.get("highlighted") is True:
             highlighted.append(len(lines))
         notes += [(len(lines), run.attrs["label"]) for run in runs if run.kind == "footnote"]

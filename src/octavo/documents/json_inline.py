@@ -129,9 +129,9 @@ class InlineReader:
 
     def runs(self, nodes: Any) -> tuple[Run, ...]:
         """Return the runs for the inline nodes of a block."""
-        return trim_runs(self.untrimmed(nodes))
+        return trim_runs(self.untrimmed_runs(nodes))
 
-    def untrimmed(self, nodes: Any) -> list[Run]:
+    def untrimmed_runs(self, nodes: Any) -> list[Run]:
         """Return the runs for the inline nodes of a block, including white space at both ends."""
         return join_equal_runs(self._inlines(nodes_in(nodes), 0))
 

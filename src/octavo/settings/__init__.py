@@ -18,7 +18,7 @@ from octavo.settings.file import FILE, SettingsFile
 from octavo.settings.hooks import Hook
 from octavo.settings.linters import Linter
 from octavo.settings.table import INBOX_REASONS, InboxFilter, Setting
-from octavo.settings.values import LONGEST_NAME, InvalidValueError, nearest, quoted
+from octavo.settings.values import LONGEST_NAME, InvalidValueError, did_you_mean, quoted
 
 __all__ = [
     "FILE",
@@ -28,8 +28,8 @@ __all__ = [
     "InboxFilter",
     "Linter",
     "Settings",
+    "did_you_mean",
     "in_words",
-    "nearest",
     "read",
     "read_each",
 ]
@@ -174,13 +174,13 @@ class _Values:
             if name not in names:
                 line = self._file.line_of(name)
                 problem = f"{self._file.path}, line {line}: there is no setting {name[:40]!r}."
-                self.problems.append(f"{problem}{nearest(name, names)} The settings are {', '.join(names)}.")
+                self.problems.append(f"{problem}{did_you_mean(name, names)} The settings are {', '.join(names)}.")
         known = [each.variable.removeprefix("OCTAVO_") for each in table.TABLE if each.variable]
         variables = [*known, *_OTHER_VARIABLES]
         for name in self._environ:
             own = name.removeprefix("OCTAVO_")
             # Other programs may use the prefix, so only a name similar to a setting is reported.
-            if own != name and own not in variables and (meant := nearest(own, variables)):
+            if own != name and own not in variables and (meant := did_you_mean(own, variables)):
                 self.problems.append(
                     f"Octavo ignores the variable {name[:60]}.{meant.replace('mean ', 'mean OCTAVO_')}"
                 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from octavo.settings.values import Ignore, InvalidValueError, nearest, quoted
+from octavo.settings.values import Ignore, InvalidValueError, did_you_mean, quoted
 
 HookEvent = Literal["inbox-row", "review-requested", "new-reply", "changes-requested", "outdated", "merged"]
 EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
@@ -45,10 +45,10 @@ def validate_hooks(value: Any, ignore: Ignore) -> tuple[Hook, ...]:
 def _problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the name of each invalid field of a hook, and why."""
     for unknown in section.keys() - set(_FIELDS):
-        yield unknown[:40], f"is not a field of a hook.{nearest(unknown, _FIELDS)} The fields are on and command"
+        yield unknown[:40], f"is not a field of a hook.{did_you_mean(unknown, _FIELDS)} The fields are on and command"
     event = section.get("on")
     if event not in EVENTS:
-        meant = nearest(event, EVENTS) if isinstance(event, str) else ""
+        meant = did_you_mean(event, EVENTS) if isinstance(event, str) else ""
         yield "on", f"must be one of {', '.join(EVENTS)}, not {quoted(event)}.{meant}".removesuffix(".")
     yield from command_problems(section.get("command"))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, nearest, quoted
+from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted
 
 FORMATS = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
 COLUMNS = ("code-points", "utf-16", "utf-16-0", "bytes")
@@ -89,7 +89,7 @@ def _problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for unknown in section.keys() - set(_FIELDS):
         yield (
             unknown[:LONGEST_NAME],
-            f"is not a field of a linter.{nearest(unknown, _FIELDS)} The fields are {', '.join(_FIELDS)}",
+            f"is not a field of a linter.{did_you_mean(unknown, _FIELDS)} The fields are {', '.join(_FIELDS)}",
         )
     name = section.get("name")
     if not (isinstance(name, str) and name.strip() and name.isprintable() and len(name) <= LONGEST_NAME):
@@ -102,7 +102,7 @@ def _problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if not (isinstance(values, list) and all(_is_line(each) for each in values)):
             yield field, "must be a list of texts"
         elif field == "mask" and (unknown := next((each for each in values if each not in MASKS), "")):
-            yield field, f"contains {quoted(unknown)}.{nearest(unknown, MASKS)} The parts are {', '.join(MASKS)}"
+            yield field, f"contains {quoted(unknown)}.{did_you_mean(unknown, MASKS)} The parts are {', '.join(MASKS)}"
         elif field == "env" and (unfit := next((each for each in values if not _is_allowed(each)), "")):
             yield field, f"contains {quoted(unfit)}, which is not a variable that linters can get"
     if not (section.get("folder") is None or _is_line(section["folder"])):
@@ -128,7 +128,7 @@ def _choice(
 ) -> Iterator[tuple[str, str]]:
     value = section.get(field)
     if value not in choices and (needed or value is not None):
-        meant = nearest(value, choices) if isinstance(value, str) else ""
+        meant = did_you_mean(value, choices) if isinstance(value, str) else ""
         yield field, f"must be one of {', '.join(choices)}.{meant}".removesuffix(".")
 
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 from octavo.help import text_of
 from octavo.settings.hooks import validate_hooks
 from octavo.settings.linters import validate_linters
-from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, nearest, quoted
+from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted
 
 V = TypeVar("V")
 Kind = Literal["text", "true or false", "number", "list of texts", "section"]
@@ -75,7 +75,7 @@ _KEYS = (
     *("left", "right", "up", "down", *(f"f{number}" for number in range(1, 25))),
     *("plus", "minus", "underscore", "at", "slash", "backslash", "less_than_sign", "greater_than_sign"),
 )
-"""Names of keys, besides the Unicode names of characters."""
+"""Names of keys, in addition to the Unicode names of characters."""
 _ROW_OF_KEYS = re.compile(r"^\| .* \| .* \| ([a-z][a-z0-9_.-]*) \|$", re.MULTILINE)
 
 
@@ -138,7 +138,7 @@ def _theme(value: Any, ignore: Ignore) -> str:
     if not isinstance(value, str):
         raise InvalidValueError(f"must be the name of a theme, not {quoted(value)}. {themes}")
     if value not in THEMES:
-        meant = nearest(value[:LONGEST_NAME], THEMES)
+        meant = did_you_mean(value[:LONGEST_NAME], THEMES)
         raise InvalidValueError(f"is {quoted(value)}, which is not a theme.{meant} {themes}")
     return value
 
@@ -156,14 +156,14 @@ def _switch(value: Any, ignore: Ignore) -> bool:
 def _right_to_left(value: Any, ignore: Ignore) -> str:
     if isinstance(value, str) and value in _TURNING:
         return value
-    meant = nearest(value[:LONGEST_NAME], _TURNING) if isinstance(value, str) else ""
+    meant = did_you_mean(value[:LONGEST_NAME], _TURNING) if isinstance(value, str) else ""
     raise InvalidValueError(f"must be auto, terminal, or octavo, not {quoted(value)}", meant)
 
 
 def _notify(value: Any, ignore: Ignore) -> str:
     if isinstance(value, str) and value in _NOTIFICATIONS:
         return value
-    meant = nearest(value[:LONGEST_NAME], _NOTIFICATIONS) if isinstance(value, str) else ""
+    meant = did_you_mean(value[:LONGEST_NAME], _NOTIFICATIONS) if isinstance(value, str) else ""
     raise InvalidValueError(f"must be off, auto, osc9, osc777, or osc99, not {quoted(value)}", meant)
 
 
@@ -239,7 +239,7 @@ def _problems_in(section: object) -> Iterator[tuple[str, str]]:
     if not section:
         yield "", f"is empty. Add at least one condition: {parts}"
     for unknown in section.keys() - set(_IN_FILTER):
-        yield unknown, f"is not a filter condition.{nearest(unknown, _IN_FILTER)} The conditions are {parts}"
+        yield unknown, f"is not a filter condition.{did_you_mean(unknown, _IN_FILTER)} The conditions are {parts}"
     reasons = section.get("reasons", [])
     for each in reasons if isinstance(reasons, list) else [reasons]:
         if not isinstance(reasons, list) or each not in (*INBOX_REASONS, *_FORMER_REASONS):
@@ -248,7 +248,7 @@ def _problems_in(section: object) -> Iterator[tuple[str, str]]:
                 if isinstance(reasons, list)
                 else "must be a list of reasons"
             )
-            meant = nearest(each, INBOX_REASONS) if isinstance(each, str) else ""
+            meant = did_you_mean(each, INBOX_REASONS) if isinstance(each, str) else ""
             yield "reasons", f"{has}.{meant} The valid reasons are {', '.join(INBOX_REASONS)}"
     for name in ("space", "words"):
         value = section.get(name, "")
@@ -273,7 +273,7 @@ def _keys(value: Any, ignore: Ignore) -> Mapping[str, str]:
 def _why_not(command_id: str, keys: object, ids: Collection[str]) -> str:
     """Return why `keys` cannot be assigned to a command. Empty if they can be."""
     if command_id not in ids:
-        meant = nearest(command_id[:LONGEST_NAME], ids)
+        meant = did_you_mean(command_id[:LONGEST_NAME], ids)
         return f"is not a command ID.{meant} To list the command IDs, run octavo help keys"
     if not (isinstance(keys, str) and keys.strip() and keys.isprintable() and len(keys) < 100):
         return f"must be a key, such as d or ctrl+d, not {quoted(keys)}"
@@ -283,7 +283,7 @@ def _why_not(command_id: str, keys: object, ids: Collection[str]) -> str:
     *modifiers, last = unknown.split("+")
     names = [*_KEYS, *(f"{each}+{last}" for each in _MODIFIERS)] if modifiers else _KEYS
     return (
-        f"contains {unknown!r}, which is not a key.{nearest(unknown, names)} "
+        f"contains {unknown!r}, which is not a key.{did_you_mean(unknown, names)} "
         "Examples of keys are d, D, f5, ctrl+d, enter, and space"
     )
 

@@ -21,7 +21,7 @@ Ignore = Callable[..., None]
 """Report a part of a section that is ignored: the reason, and the names below the section."""
 
 
-def nearest(word: str, names: Collection[str]) -> str:
+def did_you_mean(word: str, names: Collection[str]) -> str:
     """Return " Did you mean X?" with the most similar name, or "" if no name is similar."""
     from difflib import get_close_matches  # lazy: only for mistakes
 

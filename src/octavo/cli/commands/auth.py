@@ -131,7 +131,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _login(settings: Settings, options: argparse.Namespace) -> int:
-    home = home_of(settings).patient(tell)
+    home = home_of(settings).with_longer_timeout(tell)
     # The API key is typed or piped in now, not read from the environment.
     environ = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
     profile_name = options.profile if options.profile in home.read().entries else None
@@ -208,7 +208,7 @@ def _typed_key(host: str, action: str) -> str:
 
 
 def _refresh(settings: Settings, options: argparse.Namespace) -> int:
-    home = home_of(settings).patient(tell)
+    home = home_of(settings).with_longer_timeout(tell)
     known = home.read()
     access = profiles.resolve(known, {}, profile=options.profile, base_url=options.base_url)
     profile = access.profile
@@ -229,7 +229,7 @@ def _refresh(settings: Settings, options: argparse.Namespace) -> int:
 def _logout(settings: Settings, options: argparse.Namespace) -> int:
     from octavo.cli.sessions import sign_out  # lazy: the data layer, not needed to sign in
 
-    signed_out = signing_in.logout(home_of(settings).patient(tell), options.profile)
+    signed_out = signing_in.logout(home_of(settings).with_longer_timeout(tell), options.profile)
     accounts = Accounts(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
     remains = sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)

@@ -16,7 +16,7 @@ from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.cli.parsers import add_command
 from octavo.cli.standard_streams import tell, write_out
 from octavo.client.private_files import write_private
-from octavo.settings import Found, Settings, in_words, nearest, read_each
+from octavo.settings import Found, Settings, did_you_mean, in_words, read_each
 from octavo.settings.file import FILE, toml_of, with_value, without_value
 from octavo.settings.table import BY_NAME, TABLE, Setting
 from octavo.settings.values import InvalidValueError, quoted
@@ -88,7 +88,7 @@ def _setting(name: str) -> Setting[Any]:
     """Return the setting of this name. Raises Failure if there is none."""
     if name in BY_NAME:
         return BY_NAME[name]
-    hint = nearest(name[:40], BY_NAME) or " For a list, run: octavo config list"
+    hint = did_you_mean(name[:40], BY_NAME) or " For a list, run: octavo config list"
     raise Failure(f"Unknown setting {quoted(name)}.{hint}", USAGE)
 
 

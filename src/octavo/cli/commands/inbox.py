@@ -22,7 +22,7 @@ from octavo.data.inbox_loader import InboxLoader
 from octavo.data.inbox_marks import InboxMarks
 from octavo.data.polling import Poller
 from octavo.data.unsent_index import unsent_draft
-from octavo.settings import InboxFilter, nearest
+from octavo.settings import InboxFilter, did_you_mean
 from octavo.settings import read as read_settings
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _filter_named(name: str) -> InboxFilter:
     filters = {each.name: each for each in read_settings(os.environ).inbox_filters}
     if name not in filters:
         listed = f" The filters are {', '.join(filters)}." if filters else " config.toml has no [inbox.NAME]."
-        raise Failure(f"Unknown filter {name[:40]!r}.{nearest(name, filters) or listed}", USAGE)
+        raise Failure(f"Unknown filter {name[:40]!r}.{did_you_mean(name, filters) or listed}", USAGE)
     return filters[name]
 
 

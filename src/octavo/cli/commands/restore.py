@@ -15,7 +15,7 @@ from octavo.cli.standard_streams import write_out
 from octavo.files.local_changes import LocalFiles
 from octavo.files.pulled_folder import PulledFolder, TrackedFile
 from octavo.files.space_reader import SpaceReader
-from octavo.settings import nearest
+from octavo.settings import did_you_mean
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
@@ -46,7 +46,7 @@ def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> Tr
     for file in folder.files.values():
         if path in (file.path, local.path_now(file)):
             return file
-    hint = nearest(path, folder.files)
+    hint = did_you_mean(path, folder.files)
     raise Failure(f"Could not restore {path}: it was not in the last pull.{hint}", NOT_FOUND)
 
 

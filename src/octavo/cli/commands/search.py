@@ -23,7 +23,7 @@ from octavo.cli.standard_streams import tell
 from octavo.concurrency import gather_bounded
 from octavo.data.queries import PAGE_LIMIT, UNDECIDED, change_requests_of
 from octavo.data.search_index import Hit, HitKind
-from octavo.settings import nearest
+from octavo.settings import did_you_mean
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -233,7 +233,7 @@ def _nearest_word(word: str, known: set[str]) -> str:
     """Return the most similar known word, or the word itself."""
     if word in known:
         return word
-    found = nearest(word, known)
+    found = did_you_mean(word, known)
     return found.removeprefix(" Did you mean ").removesuffix("?") if found else word
 
 

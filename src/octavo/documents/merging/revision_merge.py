@@ -254,16 +254,16 @@ class _RevisionMerger:
     def pages(
         self, result_order: PageOrder, base: dict[str, Json], main: dict[str, Json], proposed: dict[str, Json]
     ) -> Pages:
-        def below(parent: str | None) -> Pages:
+        def pages_below(parent: str | None) -> Pages:
             result = []
             for page_id in result_order.children.get(parent, ()):
                 page = self._node(page_id, base.get(page_id), main.get(page_id), proposed.get(page_id))
                 if page["type"] in ("document", "group"):
-                    page["pages"] = below(page_id)
+                    page["pages"] = pages_below(page_id)
                 result.append(page)
             return result
 
-        return below(None)
+        return pages_below(None)
 
     def _node(self, node_id: str, base: Json | None, main: Json | None, proposed: Json | None) -> Json:
         if main is None or proposed is None:

@@ -82,4 +82,4 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     HelpScreen,
     SignInScreen,
 )
-"""Classes with commands besides the app, in the order of the help topic."""
+"""Classes with commands, without the app, in the order of the help topic."""

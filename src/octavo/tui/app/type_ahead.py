@@ -25,7 +25,7 @@ Input: TypeAlias = Key | Paste | MouseEvent
 _DIALOG_KEYS = frozenset({"enter", "escape"})
 """Keys that may close a dialog."""
 _TYPING_KEYS = frozenset({"enter", "backspace", "space"})
-"""Keys besides letters that may be part of a typed text."""
+"""Keys other than letters that may be part of a typed text."""
 PAUSE = 0.5
 """Seconds without a key after which the next key starts a new text."""
 RETRY_INTERVAL = 0.05

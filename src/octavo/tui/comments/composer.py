@@ -253,7 +253,7 @@ class Composer(Dialog[str | None]):
         return self._mentions.to_markdown(areas.first().text) if areas else self._last_text
 
     def why_not_send(self) -> str | None:
-        """Return why the text cannot be sent. None if it can."""
+        """Return why the text cannot be sent. None if it can be sent."""
         if save_error := self._save_error():
             return save_error
         if not self.text.strip():

@@ -75,7 +75,7 @@ class ThreadLoader:
         self._threads: dict[str, Snapshot[ListPage[Comment]]] = {}
         """The threads of each source, as far as they are loaded."""
         self.source_count, self._limit = 0, BATCH
-        """Number of sources, and the most sources of a kind to load."""
+        """Number of sources, and the maximum number of sources of each kind to load."""
         self._shown_count = 0
         self._is_scheduled = False
 

@@ -479,7 +479,7 @@ class PageHistoryScreen(View):
         return self._finder is not None and not self._finder.is_at_end
 
     def why_no_older(self) -> str | None:
-        """Return the reason why older revisions cannot be loaded now. None if they can."""
+        """Return the reason why older revisions cannot be loaded now. None if they can be loaded."""
         if self._is_loading:
             return "Older revisions are already loading."
         if self._finder is not None and self._finder.is_at_end:

@@ -151,18 +151,20 @@ class SpaceTarget:
         )
 
     def why_not_create(self) -> str | None:
-        """Return the reason why no space or collection can be created here. None if it can."""
+        """Return the reason why no space or collection can be created here. None if creating is possible."""
         at_top = self.why_not_add_to(None)
         return at_top and self.why_not_add_to(self.collection)
 
     def why_not_duplicate(self) -> str | None:
-        """Return the reason why the selected space cannot be duplicated in its collection. None if it can."""
+        """Return the reason why the selected space cannot be duplicated in its collection. None if it can be
+        duplicated."""
         if self.selected is not None and self.selected.parent and self.collection is None:
             return None  # The collection is not loaded, so the server decides.
         return self.why_not_add_to(self.collection)
 
     def why_not_add_to(self, collection: Collection | None) -> str | None:
-        """Return the reason why nothing can be added to a collection, or with None to the top level. None if it can."""
+        """Return the reason why nothing can be added to a collection, or with None to the top level. None if adding is
+        possible."""
         if collection is None:
             return why_no_permission(
                 (self.organization,), "create_content", "create spaces or collections at the top level", "organization"

@@ -255,7 +255,7 @@ class ImageScreen(Dialog[None]):
             self.run_worker(self._draw(), group="picture", exclusive=True)
 
     def _why_not_drawable(self) -> str | None:
-        """Return why images cannot be shown here. None if they can."""
+        """Return why images cannot be shown here. None if they can be shown."""
         hint = "Press o to open the image in the browser, or w to save it."
         if self.shell.settings.ascii:
             return f"Images are not shown in ASCII mode. {hint}"

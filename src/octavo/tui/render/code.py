@@ -74,7 +74,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     )
     with_notes = [note_widths.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
     longest = max(whole.longest, *map(cells, rows), *with_notes)
-    needed, room = longest + gutter + 4, context.widest(width)
+    needed, room = longest + gutter + 4, context.max_width(width)
     # Rows that wrap in any width do not need the extra width.
     full = width if wraps and needed > room else max(width, min(room, needed))
     inner = full - 4 - gutter

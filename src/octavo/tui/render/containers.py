@@ -182,7 +182,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
         slice_bounds(block) is not None
     ):  # Side by side, all slices would be rendered in one step. would be rendered at once.
         return context.flow([child for column in block.children for child in column.children], width, is_open=True)
-    room = max(width, min(context.widest(width), 100))
+    room = max(width, min(context.max_width(width), 100))
     shares = [float(column.attrs.get("width") or 0) for column in block.children]
     rest = max(0.0, 100 - sum(shares)) / max(1, shares.count(0.0))
     shares = [share or rest or 100 / count for share in shares]

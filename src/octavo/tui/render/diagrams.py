@@ -99,7 +99,7 @@ def _render_drawing(
 ) -> list[Line]:
     styles = context.styles
     sizes = [max(map(cells, lines)) for lines in drawings]
-    room = context.widest(width) - 4
+    room = context.max_width(width) - 4
     # The widest drawing that fits. If none fits, the third is narrow without breaking words.
     best = next((index for index, size in enumerate(sizes) if size <= room), min(2, len(sizes) - 1))
     lines, wide = drawings[best], sizes[best]

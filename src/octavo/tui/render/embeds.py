@@ -248,7 +248,7 @@ _NARROWEST, _WIDEST = 24, 100
 def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render cards, as many side by side as fit."""
     styles = context.styles
-    room = max(width, min(context.widest(width), _WIDEST))
+    room = max(width, min(context.max_width(width), _WIDEST))
     most = min(2 if block.attrs.get("size") == "large" else 3, len(whole_block(block).children) or 1)
     count = max(1, min(most, (room + 1) // (_NARROWEST + 1)))
     if room > width and (width + 1) // (_NARROWEST + 1) >= count:

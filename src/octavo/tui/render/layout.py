@@ -69,7 +69,7 @@ class PageUnit(NamedTuple):
     slice: Block | None = None
     """Slice of the block. None for the whole block."""
     rows: int = 1
-    """Estimated lines, including blank ones, besides the lines of wrapped text with `letters` letters."""
+    """Estimated lines, including blank ones, in addition to the lines of wrapped text with `letters` letters."""
     letters: int = 0
     block_above: Block | None = None
     """Block above the unit."""
@@ -107,7 +107,7 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
         context.spare = max(0, context.available_width - width)
     lines = renderer(context, block, width)
     if width < _SQUEEZED_WIDTH:
-        lines = [squeeze(line, context.widest(width)) for line in lines]
+        lines = [squeeze(line, context.max_width(width)) for line in lines]
     own: Block | None = block
     if (cut := slice_bounds(block)) is not None:
         # The cursor can be on the start of a long block and on its children.

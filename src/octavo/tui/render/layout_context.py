@@ -230,7 +230,7 @@ class LayoutContext:
         """Targets of the links of the page. None if they are not known."""
         return self.deferred.targets if self.deferred is not None else None
 
-    def widest(self, width: int) -> int:
+    def max_width(self, width: int) -> int:
         """Return the maximum width of a block that may take the spare cells."""
         return width + self.spare
 

@@ -167,7 +167,7 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
     columns = context.shared_by_slices("columns", whole, visible_columns)
     if not columns:
         return []
-    room = context.widest(width)
+    room = context.max_width(width)
     if cut_at is None:
         table_grid, has_tall_rows = _fit_table(context, block, columns, width, room)
     else:

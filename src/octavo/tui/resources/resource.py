@@ -145,7 +145,7 @@ class Action(Generic[M]):
     done_text: str = ""
     """End of the notice after the title of the item, for example `was published`."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the operation besides the place and the IDs."""
+    """Arguments of the operation, in addition to the place and the IDs."""
     undo_operation: type[Operation[Any]] | None = None
     """Operation that undoes the action."""
     undo_values: Mapping[str, Any] = field(default_factory=dict)
@@ -212,7 +212,7 @@ class Resource(Generic[M]):
     update: type[Operation[Any]] | None = None
     delete: type[Operation[Any]] | None = None
     list_arguments: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the list operation besides the place."""
+    """Arguments of the list operation, in addition to the place."""
     page_size: int = PAGE_SIZE
     """Items requested at a time. 0 if the operation has no limit."""
     items: Callable[[Any], Sequence[M]] = lambda response: tuple(response.items)
@@ -245,7 +245,7 @@ class Resource(Generic[M]):
     """Returns why a parent has no such items, before any request. None if the parent may have some."""
     permissions: RequiredPermissions = RequiredPermissions()
     details: Callable[[M], DetailFacts] = lambda item: ()
-    """Returns facts for the top of the details, besides the fields of an item."""
+    """Returns facts for the top of the details, in addition to the fields of an item."""
     load_details: Callable[[Live, Arguments, M], Awaitable[DetailFacts]] | None = None
     """Loads more facts for the top of the details after the cursor stays on an item. Raises ApiError."""
     status: Callable[[M], str] = lambda item: ""

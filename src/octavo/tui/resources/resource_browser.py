@@ -206,7 +206,8 @@ class BrowserScreen(ListView[Any]):
         resources: tuple[Resource[Any], ...],
         arguments: Callable[[Organization], Arguments],
     ) -> None:
-        """Create the view named `view`. `arguments` returns arguments for the top level, besides the organization."""
+        """Create the view named `view`. `arguments` returns arguments for the top level, in addition to the
+        organization."""
         super().__init__()
         self.MODE = view
         self._title, self._resources, self._root_arguments = title, resources, arguments

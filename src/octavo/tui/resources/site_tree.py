@@ -264,7 +264,8 @@ class StructureTarget:
         return why_no_permission((self.site,), "edit", "move content on this site", "site")
 
     def why_no_step(self, step: Literal[-1, 1]) -> str | None:
-        """Return why the part cannot swap places with the next or previous part. None if it can."""
+        """Return why the part cannot swap places with the next or previous part. None if it can swap
+        places."""
         if (why := self.why_not_moved()) is not None or self.part is None or self.structure is None:
             return why
         if step_position(self.structure, self.part, step) is None:

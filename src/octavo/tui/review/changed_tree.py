@@ -224,7 +224,7 @@ class ChangedTree:
         self._redraw()
 
     def why_not_all(self) -> str | None:
-        """Return the reason why all pages cannot be shown. None if they can."""
+        """Return the reason why all pages cannot be shown. None if they can be shown."""
         return None if self._comparison.new_pages else "The pages are still loading."
 
     # Viewed marks
@@ -244,7 +244,7 @@ class ChangedTree:
         self._redraw()
 
     def why_not_viewed(self) -> str | None:
-        """Return the reason why the page cannot be marked as viewed. None if it can."""
+        """Return the reason why the page cannot be marked as viewed. None if it can be marked."""
         if self.key in self.changing:
             return None
         return "This page has no changes." if self.widget.keys else "Select a page first."

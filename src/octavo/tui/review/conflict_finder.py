@@ -128,7 +128,7 @@ class OpenConflicts:
     revision: str | None
     pages: tuple[ConflictedPage, ...] = ()
     tree_conflicts: tuple[TreeConflict, ...] = ()
-    unread: int = 0
+    unchecked_count: int = 0
     """Number of changed pages that were not checked for conflicts, because there are too many."""
 
     @property
@@ -274,8 +274,8 @@ async def find_conflicts(
     tree_conflicts = await gather_bounded(
         lambda conflict: reader.with_texts(conflict, tree.find(conflict.id)), tree_conflicts, MAX_PARALLEL
     )
-    unread = len(pages) - len(pages[:MAX_PAGES]) + changed.more
-    return OpenConflicts(revision, tuple(pages_with_conflicts), tuple(tree_conflicts), unread)
+    unchecked_count = len(pages) - len(pages[:MAX_PAGES]) + changed.more
+    return OpenConflicts(revision, tuple(pages_with_conflicts), tuple(tree_conflicts), unchecked_count)
 
 
 async def _revisions(

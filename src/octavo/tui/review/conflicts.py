@@ -235,8 +235,8 @@ class ConflictsScreen(View):
                 foot = "This change request is outdated. Press esc, then U to update it from main."
             if not conflicts.tree_conflicts and self.source.has_server_conflicts:
                 foot = "The server reports conflicts but does not say where they are. Press o to open the change request in the browser."
-        if conflicts is not None and conflicts.unread:
-            foot += f"\n{plural(conflicts.unread, 'more changed page was', 'more changed pages were')} not checked."
+        if conflicts is not None and conflicts.unchecked_count:
+            foot += f"\n{plural(conflicts.unchecked_count, 'more changed page was', 'more changed pages were')} not checked."
         if self._is_sending:
             foot = "Saving…"
         title = Content.styled(f"#{change_request.number} {change_request.title}", "bold")
@@ -286,7 +286,7 @@ class ConflictsScreen(View):
         return self.live.unavailable(Edit) or why_not_in_space(self.shell, self.source.space.space_id, "edit")
 
     def why_not_send(self) -> str | None:
-        """Return the reason why the choices cannot be saved, in a sentence. None if they can."""
+        """Return the reason why the choices cannot be saved, in a sentence. None if they can be saved."""
         if (why := self._why_not_editable()) is not None or (found := self._open_conflicts) is None:
             return why
         if not found.names:
@@ -298,7 +298,8 @@ class ConflictsScreen(View):
         return None
 
     def why_not_use(self, kind: ChoiceKind | Literal["edit"]) -> str | None:
-        """Return the reason why the selected conflict cannot be resolved with `kind`, in a sentence. None if it can."""
+        """Return the reason why the selected conflict cannot be resolved with `kind`, in a sentence. None if it can be
+        resolved."""
         if (why := self._why_not_editable()) is not None:
             return why
         conflict = self._selected_conflict
@@ -355,7 +356,8 @@ class ConflictsScreen(View):
             self._show_choices(moves_on=True)
 
     def why_no_moved_text(self) -> str | None:
-        """Return the reason why no page with the moved text can be opened, in a sentence. None if it can."""
+        """Return the reason why no page with the moved text can be opened, in a sentence. None if such a page
+        can be opened."""
         conflict = self._text_conflict
         if conflict is None or conflict.base_text_page is None:
             return "This text was not moved to another page in main."
@@ -367,7 +369,7 @@ class ConflictsScreen(View):
             self.shell.go(ToPage(self.source.space.space_id, conflict.base_text_page))
 
     def why_no_preview(self) -> str | None:
-        """Return the reason why the page cannot be previewed, in a sentence. None if it can."""
+        """Return the reason why the page cannot be previewed, in a sentence. None if it can be previewed."""
         if self._open_conflicts is None:
             return "The conflicts are still loading."
         item = self._item

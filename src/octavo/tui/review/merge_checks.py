@@ -97,7 +97,7 @@ class Checks:
 
 
 def why_blocked(checks: Checks) -> str:
-    """Return the reason why the change request cannot be merged, in a sentence. Empty if it can."""
+    """Return the reason why the change request cannot be merged, in a sentence. Empty if it can be merged."""
     if not checks.can_merge:
         reasons = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("status", "permission"))
         reason = str(next(reasons, "the server does not allow this merge"))

@@ -171,7 +171,7 @@ class MergeReadiness:
     queued: QueuedMerge
     fact: Fact
     reason: str = ""
-    """Reason why the change request cannot be merged together with others. Empty if it can."""
+    """Reason why the change request cannot be merged together with others. Empty if it can be merged."""
     checks: Checks | None = None
 
 
@@ -179,7 +179,8 @@ _BY_ITSELF = "merge this change request by itself"
 
 
 def why_not_in_bulk(checks: Checks) -> str:
-    """Return the reason why a change request cannot be merged together with others, and the next step. Empty if it can."""
+    """Return the reason why a change request cannot be merged together with others, and the next step. Empty if it can
+    be merged."""
     if reason := why_blocked(checks):
         return _as_clause(reason)
     if reason := why_typed(checks):
@@ -227,7 +228,8 @@ def _warning_labels(checks: Checks) -> list[str]:
 
 
 async def _why_not_after(live: Live, queued: QueuedMerge, checks: Checks, earlier: CheckedMerges) -> str:
-    """Return the reason why `queued` cannot be merged after the `earlier` merges. Empty if it can. Raises ApiError."""
+    """Return the reason why `queued` cannot be merged after the `earlier` merges. Empty if it can be merged. Raises
+    ApiError."""
     changed_ids = _changed_ids(checks)
     for other, theirs in earlier:
         if other.at.space_id != queued.at.space_id:
@@ -421,7 +423,7 @@ class MergeSeveralDialog(ConfirmDialog):
         self.update(facts=marked)
 
     def why_not_moved(self, step: int) -> str | None:
-        """Return the reason why the selected change request cannot be moved. None if it can."""
+        """Return the reason why the selected change request cannot be moved. None if it can be moved."""
         if self._is_merging or self._is_finished:
             return "You cannot change the order while Octavo is merging." if self._is_merging else _FINISHED
         if not self._has_checks:

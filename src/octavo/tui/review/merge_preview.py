@@ -112,7 +112,7 @@ class MergedPreviewScreen(View):
         self.show_location(self._location, self.view.facts)
 
     def why_not_send(self) -> str | None:
-        """Return the reason why the page cannot be saved, in a sentence. None if it can."""
+        """Return the reason why the page cannot be saved, in a sentence. None if it can be saved."""
         return self._why_not_send()
 
     def send(self) -> None:

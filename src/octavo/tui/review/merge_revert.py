@@ -37,7 +37,7 @@ MAX_LINES = 8
 
 
 def why_no_revert(app: Shell, target: RequestTarget) -> str | None:
-    """Return the reason why the merge cannot be reverted, in a sentence. None if it can."""
+    """Return the reason why the merge cannot be reverted, in a sentence. None if it can be reverted."""
     if target.change_request.status != "merged":
         return f"{target.name} is not merged. Only merged change requests can be reverted."
     if target.change_request.revision_merged is None:

@@ -196,7 +196,7 @@ class PageDiff:
         return [each for each in self._page_threads() if each.is_open and find_suggestions(each.body.text)]
 
     def why_not_apply(self) -> str | None:
-        """Return the reason why the suggestions cannot be applied to the page. None if they can."""
+        """Return the reason why the suggestions cannot be applied to the page. None if they can be applied."""
         if not self._threads_with_suggestions():
             return "No open thread on this page has a suggested change."
         return why_not_in_space(self._view.shell, self._comparison.at.space_id, "edit")

@@ -86,11 +86,12 @@ class PageFindings:
         return self.why_no_finding() or (None if self.selected else "Press ; to select a finding first.")
 
     def why_no_comment(self) -> str | None:
-        """Return why the selected finding cannot become a comment. None if it can."""
+        """Return why the selected finding cannot become a comment. None if it can become a comment."""
         return self.why_not_selected() or why_not_in_discussion(self._view.shell, self._at, "comment")
 
     def why_no_suggestion(self) -> str | None:
-        """Return why the selected finding cannot become a suggestion. None if it can."""
+        """Return why the selected finding cannot become a suggestion. None if it can become a
+        suggestion."""
         if why := self.why_no_comment():
             return why
         selected = self.selected

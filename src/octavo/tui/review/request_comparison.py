@@ -64,7 +64,7 @@ class Comparison:
             on_reviews,
             on_new_base,
         )
-        self.change_request = change_request.within(space)
+        self.change_request = change_request.with_space(space)
         """The change request as it was last loaded."""
         self.space = space
         self.at: ChangeRequestRef = change_request.ref(space)
@@ -142,7 +142,7 @@ class Comparison:
 
     def set_change_request(self, now: ChangeRequest) -> bool:
         """Store the change request. Return whether the compared revisions have changed."""
-        before, self.change_request = self.change_request, now.within(self.space)
+        before, self.change_request = self.change_request, now.with_space(self.space)
         return (before.revision, before.base, before.status) != (now.revision, now.base, now.status)
 
     def reload(self) -> None:

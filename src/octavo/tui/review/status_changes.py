@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 
 def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
-    """Return the reason why the change requests cannot be marked as ready or converted to drafts. None if they can."""
+    """Return the reason why the change requests cannot be marked as ready or converted to drafts. None if they can be
+    marked."""
     for each in requests:
         if each.status not in ("draft", "open"):
             reopen = f" Press L to reopen #{each.number} first." if each.status == "archived" else ""

@@ -79,7 +79,7 @@ class Command(Generic[T]):
     """Sentence that explains the command."""
     run: Callable[[Any, T], object]
     why_not: Callable[[Any, T], str | None] = lambda app, target: None
-    """Returns a sentence that says why the command cannot run now. None if it can."""
+    """Returns a sentence that says why the command cannot run now. None if it can run."""
     title_now: Callable[[Any, T], str | None] = lambda app, target: None
     """Returns a title that depends on the target. None if `title` is shown."""
     is_available: Callable[[Any, T], bool] = lambda app, target: True
@@ -184,7 +184,7 @@ class HasCommands:
         return node.app, group, command, group.find(node)
 
     def why_not(self, id: str) -> str | None:
-        """Return the sentence that says why a command cannot run now, or None if it can."""
+        """Return the sentence that says why a command cannot run now, or None if it can run."""
         if not _is_complete(self):
             return None
         app, group, command, target = self._resolve_command(id)
@@ -311,7 +311,7 @@ class ActiveCommand:
     """True if the key bar offers the command in the current state."""
     group: Binding.Group | None
     reason: str | None = field(compare=False)
-    """Reason why the command cannot run now. None if it can."""
+    """Reason why the command cannot run now. None if it can run."""
     node: DOMNode = field(repr=False)
     run: Callable[[], Awaitable[bool]] = field(repr=False, compare=False)
 
