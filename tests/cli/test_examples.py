@@ -58,6 +58,7 @@ def test_every_command_is_run_or_has_a_reason() -> None:
     assert {*COMMANDS_IN_ORDER, *NOT_RUN} == set(COMMANDS)
 
 
+@pytest.mark.before_release
 @pytest.mark.timeout(900)
 def test_examples_of_help_run_on_the_demo(library: Path, tmp_path: Path) -> None:
     home = CommandLine(tmp_path, {"OCTAVO_SPACE": "harbour-api"}).with_demo(library)

@@ -144,6 +144,7 @@ def test_page_with_instructions_for_agents_changes_nothing(demo: CommandLine, mo
     assert "\U000e0041" not in received
 
 
+@pytest.mark.before_release
 @needs_mcp
 @pytest.mark.timeout(600)
 def test_forty_notes_of_an_agent_are_placed_after_an_edit(demo: CommandLine) -> None:

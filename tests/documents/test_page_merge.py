@@ -193,6 +193,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.before_release("rows that are never closed", "tags", "two words", "other rows")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_pages_are_merged_before_the_test_times_out(name: str) -> None:
     base = HOSTILE[name]

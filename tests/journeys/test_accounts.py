@@ -37,6 +37,7 @@ def reject_all_keys(platform: Application) -> Application:
     return refuse
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("is_known", [False, True], ids=["first time", "with cached pages"])
 async def test_every_view_reports_a_rejected_key_and_what_to_press(stage: Stage, view: str, is_known: bool) -> None:
@@ -109,6 +110,7 @@ async def signed_in(stage: Stage) -> AsyncIterator[SignedInComputer]:
         yield computer
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("view", VIEWS)
 async def test_unreadable_key_is_reported_beside_cached_data_in_every_view(stage: Stage, view: str) -> None:
     async with signed_in(stage) as computer:

@@ -140,6 +140,7 @@ async def test_app_is_idle_after_many_resizes_and_view_switches(stage: Stage, se
         assert await processor_share() < MAX_IDLE_SHARE
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize(
     "view",
     ["changes", *(pytest.param(view, marks=pytest.mark.long) for view in ("inbox", "content", "comments", "admin"))],
@@ -161,6 +162,7 @@ async def test_idle_app_lays_out_and_paints_nothing_at_any_size(stage: Stage, vi
             await run.press("escape")
 
 
+@pytest.mark.before_release
 async def test_idle_notices_repaint_no_hidden_views(stage: Stage) -> None:
     async with stage.play(every_frame=True) as run:
         await run.press("1", "3", "4", "5", "6")

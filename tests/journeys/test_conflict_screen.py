@@ -106,6 +106,7 @@ async def test_choices_stored_by_an_earlier_version_are_kept(stage: Stage) -> No
         await run.see("✓ This change request chosen")
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
 async def test_count_and_labels_are_shown_at_every_size(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -155,6 +156,7 @@ async def test_every_line_of_long_sides_is_reached_at_80x24(stage: Stage) -> Non
         assert {f"{version}{number}." for version in VERSIONS for number in range(40)} <= seen
 
 
+@pytest.mark.before_release
 async def test_truncated_side_says_how_many_lines_are_not_shown(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
@@ -205,6 +207,7 @@ async def test_main_replaces_a_suggestion(stage: Stage) -> None:
         assert await contest.text("Stores") == shown == main + "\nMore.\n"
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("has_heading", [True, False])
 async def test_preview_of_a_title_conflict_shows_both_titles(stage: Stage, has_heading: bool) -> None:
     async with stage.play(start="changes") as run:
@@ -229,6 +232,7 @@ async def test_preview_of_a_title_conflict_shows_both_titles(stage: Stage, has_h
         assert (await contest.page("Court")).id == yard
 
 
+@pytest.mark.before_release
 async def test_preview_of_a_description_conflict_shows_both_descriptions(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)

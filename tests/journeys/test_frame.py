@@ -260,6 +260,7 @@ async def test_top_bar_does_not_move_while_the_data_gets_older(
         assert len(begins) == 1
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("width", [80, 90, 100, 120, 160])
 @pytest.mark.parametrize("view", ["inbox", "content", "changes", "comments", "sites", "admin"])
 async def test_demo_label_is_shown_at_every_width(stage: Stage, width: int, view: str) -> None:

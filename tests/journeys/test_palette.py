@@ -176,6 +176,7 @@ TEXTS_BY_SEARCH = (
 """Search texts for commands of other views, and the texts on the screen afterwards."""
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("view", ["inbox", "content", "sites"])
 async def test_command_of_another_view_opens_the_view_and_runs(stage: Stage, view: str) -> None:
     async with stage.play(NOOR, start=view) as run:

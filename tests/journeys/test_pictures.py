@@ -89,7 +89,7 @@ async def test_ascii_mode_matches_the_approved_pictures(stage: Stage) -> None:
         await run.see("1 of 2", "Elisa Moretti")
         await check("ascii-thread-120x36")
         await run.press("escape", "3", "/", *"refused", "enter", "enter")
-        await run.see("0 of 2 viewed", "bad-time", "+18", "+7")
+        await run.see("0 of 2 viewed", "bad-time", "1! ", "+7")
         await check("ascii-change-request-120x36")
         await run.press("m")
         await run.see("checked just now")

@@ -164,7 +164,7 @@ async def test_draft_of_a_comment_is_shown_between_lines_of_the_diff(stage: Stag
         await run.type("Say which zone.")
         await run.press("escape")
         await run.see("✎ Mara Lindqvist · draft · not sent yet", "┊ Say which zone.", "● 1 open")
-        assert has_line(run, "~ Time and time zones", "+18 ✎")
+        assert has_line(run, "~ Time and time zones", "1! ✎")
         await run.press("c")
         await run.see("Say which zone.", "ctrl+t add to review")
         await run.type(" UTC?")
