@@ -411,7 +411,7 @@ async def test_responses_in_memory_share_users_and_shorten_replies(ask: Ask, her
     responses = InboxResponses()
     loaded = (await ask(threads)).items
     responses.new = {"t": (threads, loaded), "r": (replies, (await ask(replies)).items)}
-    assert responses.put(responses.reduce(responses.take_new()))
+    assert responses.put(responses.reduce(responses.take_new_responses()))
     one, other = before = responses.values["t"]
     assert one.posted_by is other.posted_by
     assert one.permissions is other.permissions
@@ -420,7 +420,7 @@ async def test_responses_in_memory_share_users_and_shorten_replies(ask: Ask, her
     assert isinstance(reply, MessageFacts)
     assert (reply.by, reply.text, reply.posted_at is not None) == ("tom", "So.", True)
     responses.new = {"t": (threads, (await ask(threads)).items)}
-    assert not responses.put(responses.reduce(responses.take_new())), "nothing differs"
+    assert not responses.put(responses.reduce(responses.take_new_responses())), "nothing differs"
     assert responses.values["t"] is before
 
 

@@ -51,7 +51,7 @@ class PlanOnDisk:
         self.versions[want.url] = Version(want.stamp, self.now)
         value = value if value is not None else ListPage[Comment](items=())
         found = list(self.plan.on_response(want, value))
-        self.responses.put(self.responses.reduce(self.responses.take_new()))
+        self.responses.put(self.responses.reduce(self.responses.take_new_responses()))
         return found
 
 

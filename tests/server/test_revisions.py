@@ -11,7 +11,7 @@ from octavo.server.world import World
 
 def create_space_with(world: World, markdown: str) -> Json:
     space = spaces.create_space(world, "acme", title="Docs")
-    return revisions.set_current(world, space["id"], revisions.add_first(world, space, markdown))
+    return revisions.set_current(world, space["id"], revisions.add_first_revision(world, space, markdown))
 
 
 def test_first_revision_has_one_page_named_by_its_heading(world: World) -> None:

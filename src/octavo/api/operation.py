@@ -107,7 +107,7 @@ class ListPage(Model, Generic[T]):
         """Return the page without the item with `item_id`."""
         return self._with(item for item in self.items if _id(item) != item_id)
 
-    def with_first(self, item: T) -> Self:
+    def with_item_first(self, item: T) -> Self:
         """Return the page with `item` in front."""
         return self._with((item, *self.items))
 

@@ -38,7 +38,7 @@ def folder_texts(argument: str | None) -> list[PageTexts] | None:
 def _texts(local: LocalFiles, change: FileChange) -> PageTexts:
     folder = local.folder
     old_path = change.before or next(
-        (file.path for file in folder.files.values() if local.path_now(file) == change.path), ""
+        (file.path for file in folder.files.values() if local.current_path(file) == change.path), ""
     )
     file = folder.files.get(old_path)
     before = folder.base_text(file.base_sha256) if file is not None else ""

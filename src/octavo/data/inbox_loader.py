@@ -351,7 +351,7 @@ class InboxLoader:
 
     async def _build(self, cache: ReasonCache, is_stale: bool) -> Inbox | None:
         """Build the inbox from everything that is loaded. Return None if nothing has changed since the last build."""
-        new = self._responses.take_new()
+        new = self._responses.take_new_responses()
         is_stale = self._plan.drop_finished() or is_stale
         for op, _ in new.values():
             self._live.release(op)

@@ -158,7 +158,7 @@ class InboxPlanner:
             again += self._rechecks({want.url for want in again}, now)
         for want in again:
             yield from self._as_allowed(want)
-        self._responses.keep_only(self.all_wants.keys() | {self.teams_url})
+        self._responses.keep_responses(self.all_wants.keys() | {self.teams_url})
 
     def on_response(self, want: Want, value: Any) -> Iterable[Want]:
         """Store a response. If it is a list of threads, return the wants for their replies."""

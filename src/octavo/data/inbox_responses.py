@@ -56,7 +56,7 @@ class InboxResponses:
         """The number of pages of each response that has more than one, by URL."""
         return {url: -(-len(items) // PAGE_LIMIT) for url, items in self.values.items() if len(items) > PAGE_LIMIT}
 
-    def take_new(self) -> dict[str, ListedItems]:
+    def take_new_responses(self) -> dict[str, ListedItems]:
         """Remove and return the responses that are not reduced yet."""
         new, self.new = self.new, {}
         return new
@@ -73,7 +73,7 @@ class InboxResponses:
         self.values.update(reduced)
         return differs
 
-    def keep_only(self, urls: Collection[str]) -> None:
+    def keep_responses(self, urls: Collection[str]) -> None:
         """Remove all responses except those with these URLs."""
         for url in [url for url in self.values if url not in urls]:
             del self.values[url]

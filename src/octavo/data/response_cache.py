@@ -331,7 +331,7 @@ class ResponseCache:
                     f"Could not open the cache {path}: {error}. Nothing will be cached for the next time you start Octavo."
                 )
             except sqlite3.DatabaseError:
-                return self._create_new(path)
+                return self._replace_damaged_file(path)
             except OSError as error:
                 self._notice(
                     f"Could not open the cache {path}: {error.strerror or error}. Nothing will be cached for the next time you start Octavo."
@@ -377,7 +377,7 @@ class ResponseCache:
         for suffix in ("", "-wal", "-shm"):
             older.with_name(older.name + suffix).unlink(missing_ok=True)
 
-    def _create_new(self, path: Path) -> sqlite3.Connection:
+    def _replace_damaged_file(self, path: Path) -> sqlite3.Connection:
         set_aside(path, f"{path.name}.damaged")
         self._notice("The cache was damaged. Octavo will load everything from the server again.")
         return self._open_at(path)
@@ -392,7 +392,7 @@ class ResponseCache:
             return
         self._writer.close()
         self._db.close()
-        self._db = self._create_new(self._path)
+        self._db = self._replace_damaged_file(self._path)
         self._writer = Writer(self._connect_writer, "octavo cache writer")
 
     def _check(self, db: sqlite3.Connection) -> None:

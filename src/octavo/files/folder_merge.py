@@ -166,7 +166,7 @@ class FolderMerge:
 
     def _merged_entries(self, base: Entries, server: Entries) -> Entries:
         pages = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
-        missing = {name for name, file in pages.items() if self.local.path_now(file) not in self.local.data}
+        missing = {name for name, file in pages.items() if self.local.current_path(file) not in self.local.data}
         mine = contents.without(self.local.entries, missing)
         mine = contents.with_missing(mine, base, pages.keys() - missing)
         edited = {file.id for file in self._gone if self.local.is_changed(file)}
@@ -244,9 +244,9 @@ class FolderMerge:
         """Return the bytes of a file in the folder now. None if it is not there."""
         if wanted.before is None:
             # The file of another page that moves away or is deleted is not that of this one.
-            is_own = all(self.local.path_now(file) != wanted.path for file in self.folder.files.values())
+            is_own = all(self.local.current_path(file) != wanted.path for file in self.folder.files.values())
             return self.folder.data(wanted.path) if is_own else None
-        here = self.local.path_now(wanted.before)
+        here = self.local.current_path(wanted.before)
         data = self.local.data.get(here)
         if data is not None and here != wanted.path:
             self.result.renamed.append((here, wanted.path))
@@ -255,7 +255,7 @@ class FolderMerge:
 
     def _remove(self, file: TrackedFile) -> None:
         """Delete a file that the space does not have any more, unless it was changed here."""
-        path = self.local.path_now(file)
+        path = self.local.current_path(file)
         if path not in self.local.data:
             return
         if file.id in self._merged_ids or (file.kind != "page" and self.local.is_changed(file)):

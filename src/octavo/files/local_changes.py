@@ -88,13 +88,13 @@ class LocalFiles:
         """Return the normalized text of a file. Empty if there is no such file."""
         return text_of(self.data.get(path, b""))
 
-    def path_now(self, file: TrackedFile) -> str:
+    def current_path(self, file: TrackedFile) -> str:
         """Return the path of a file of the last pull."""
         return self.renamed.get(file.path, file.path)
 
     def is_changed(self, file: TrackedFile) -> bool:
         """Return whether the content of a file differs from the last pull, or the file is missing."""
-        data = self.data.get(self.path_now(file))
+        data = self.data.get(self.current_path(file))
         if data is None:
             return True
         if not file.is_text:
@@ -105,7 +105,7 @@ class LocalFiles:
         """Return the differences from the last pull, sorted by path."""
         found: list[FileChange] = []
         for file in self.folder.files.values():
-            now = self.path_now(file)
+            now = self.current_path(file)
             if now not in self.data:
                 found.append(FileChange("D", now, file.kind))
             elif file.is_text and find_markers(self.text(now)):
@@ -114,7 +114,7 @@ class LocalFiles:
                 found.append(FileChange("R", now, file.kind, file.path))
             elif self.is_changed(file):
                 found.append(FileChange("M", now, file.kind))
-        tracked = {self.path_now(file) for file in self.folder.files.values()}
+        tracked = {self.current_path(file) for file in self.folder.files.values()}
         for path in self.data.keys() - tracked:
             kind: FileKind = "page" if path.endswith(PAGE_SUFFIXES) else "file"
             has_conflict = kind == "page" and find_markers(self.text(path))

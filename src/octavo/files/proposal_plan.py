@@ -114,7 +114,7 @@ class ProposalPlanner:
 
     async def plan(self) -> ProposalPlan:
         """Return the changes. Raises ApiError, OSError or NotPulled."""
-        known = {file.id: self.local.path_now(file) for file in self.baseline.files.values() if file.id}
+        known = {file.id: self.local.current_path(file) for file in self.baseline.files.values() if file.id}
         layout = FolderLayout.of(self.head, self.folder.space, known)
         plan = ProposalPlan(FolderLinkTargets(layout))
         self._plan_tree(plan)
@@ -134,7 +134,7 @@ class ProposalPlanner:
         edited_here = {
             name
             for name, file in self.baseline.pages.items()
-            if self.local.path_now(file) in self.local.data and self.local.is_changed(file)
+            if self.local.current_path(file) in self.local.data and self.local.is_changed(file)
         }
 
         def is_edited(before: Json, after: Json) -> bool:
@@ -178,7 +178,7 @@ class ProposalPlanner:
                 plan.unsupported.append(f"{SUMMARY} deleted {was.kind} “{was.title}”")
                 kept.add(name)
         missing = {
-            name for name, file in self.baseline.pages.items() if self.local.path_now(file) not in self.local.data
+            name for name, file in self.baseline.pages.items() if self.local.current_path(file) not in self.local.data
         }
         for name, file in self.baseline.pages.items():
             if name not in missing and name not in now:
@@ -201,7 +201,7 @@ class ProposalPlanner:
     def _note_conflicts(self, plan: ProposalPlan, order: PageOrder) -> None:
         for kind, name in order.conflicts:
             file = self.baseline.pages.get(name)
-            path = self.local.path_now(file) if file is not None else name
+            path = self.local.current_path(file) if file is not None else name
             if kind == "moved" and self.base.find(name) is None:
                 continue  # An interrupted proposal has added the page at another place.
             if kind == "moved":
@@ -220,7 +220,7 @@ class ProposalPlanner:
     # Files
 
     def _plan_files(self, plan: ProposalPlan) -> None:
-        known = {self.local.path_now(file) for file in self.baseline.files.values()}
+        known = {self.local.current_path(file) for file in self.baseline.files.values()}
         for path in self.local.data.keys() - known:
             if not path.endswith(PAGE_SUFFIXES) and path != SUMMARY:
                 self._plan_file(plan, path, self.local.data[path])
@@ -232,7 +232,7 @@ class ProposalPlanner:
                 self._plan_file(plan, path, data)
         for file in self.baseline.files.values():
             if file.kind in ("file", "reusable", "variables") and self.local.is_changed(file):
-                path = self.local.path_now(file)
+                path = self.local.current_path(file)
                 plan.unsupported.append(f"{path} {'edited' if path in self.local.data else 'deleted'}")
         plan.notes += [f"{path} is not in {SUMMARY}, so that it is not proposed." for path in self.local.unlisted]
 
@@ -255,7 +255,7 @@ class ProposalPlanner:
     def _linked_files(self, plan: ProposalPlan) -> Iterable[str]:
         """Yield the paths of files to which new and edited pages link."""
         paths = [version.path for version in plan.new_pages.values()]
-        paths += [self.local.path_now(file) for file in self.baseline.pages.values() if self.local.is_changed(file)]
+        paths += [self.local.current_path(file) for file in self.baseline.pages.values() if self.local.is_changed(file)]
         for path in paths:
             for url in link_urls(PageFile(self.local.text(path)).body):
                 name = url.partition("#")[0]
@@ -269,7 +269,7 @@ class ProposalPlanner:
 
     async def _plan_page(self, plan: ProposalPlan, file: TrackedFile) -> None:
         """Add the changes of a page that exists in the folder and in the change request."""
-        path = self.local.path_now(file)
+        path = self.local.current_path(file)
         page = plan.targets.layout.pages.get(file.id)
         if path not in self.local.data or page is None:
             return

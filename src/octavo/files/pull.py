@@ -71,7 +71,7 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
     known: dict[str, str] = {}
     files = {file.id for file in revision.files}
     for file in folder.files.values():
-        path = local.path_now(file)
+        path = local.current_path(file)
         wanted = new.paths.get(file.id, path)
         is_free = wanted == path or (wanted not in local.data and not (folder.pages / wanted).exists())
         has_moved = bool(file.server_path) and _place(wanted) not in (_place(file.server_path), _place(path))
@@ -79,7 +79,7 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
         if file.id in new.pages or file.id in files:
             known[file.id] = wanted if moves else path
     gone = [file for file in folder.files.values() if file.id and file.id not in known]
-    kept = {local.path_now(file) for file in gone if local.is_changed(file)} & local.data.keys()
+    kept = {local.current_path(file) for file in gone if local.is_changed(file)} & local.data.keys()
     return FolderLayout.of(revision, folder.space, known, kept), new.paths
 
 

@@ -145,7 +145,7 @@ def _check_sent(sent: SendResult[MergeResult], doing: str, noun: str, name: str)
 
 def _why_not(checks: Checks, allowed: Sequence[str], name: str) -> str:
     """Return why the change request is not merged, as the end of a sentence. Empty if nothing prevents it."""
-    from octavo.tui.review.merge_checks import why_blocked, why_typed  # lazy: see `_one`
+    from octavo.tui.review.merge_checks import why_blocked, why_typed  # lazy: see `_merge_one`
 
     if blocked := why_blocked(checks):
         return f"{blocked[:1].lower()}{blocked[1:]}"
@@ -171,7 +171,7 @@ def _named_checks(checks: Checks) -> list[dict[str, str]]:
 
 
 def _row(name: str, checks: Checks) -> dict[str, Any]:
-    from octavo.tui.review.merge_checks import change_line  # lazy: see `_one`
+    from octavo.tui.review.merge_checks import change_line  # lazy: see `_merge_one`
 
     effects = [each for each in (checks.live, change_line(checks.changes)) if each]
     return {

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> TrackedFile:
     """Return the file of the last pull at a path, now or then. Raises Failure."""
     for file in folder.files.values():
-        if path in (file.path, local.path_now(file)):
+        if path in (file.path, local.current_path(file)):
             return file
     hint = did_you_mean(path, folder.files)
     raise Failure(f"Could not restore {path}: it was not in the last pull.{hint}", NOT_FOUND)

@@ -125,7 +125,7 @@ def _apply_to_threads(read: comments.List, page: ListPage[Comment], entry: Outbo
                 return page
             thread = _new_thread(op, entry, me)
             if read.order == "desc":
-                return _change_count(page.with_first(thread), 1)
+                return _change_count(page.with_item_first(thread), 1)
             return page if page.next else _append_item(page, thread)
         case comments.Delete():
             return _remove_item(page, op.comment_id)

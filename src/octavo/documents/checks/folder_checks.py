@@ -78,7 +78,7 @@ class CheckedFolder:
     def _repeated_paths(self, index: SpaceIndex) -> Iterator[Finding]:
         for path, other in self.repeated:
             yield self._at_entry(path, f"{path} has the same path as {other}", index)
-        for path, first, place in self._listed_again(index):
+        for path, first, place in self._repeated_entries(index):
             message = f"{path} is already on line {first.line}"
             yield finding("duplicate-path", message, self.summary.path if self.summary else path, place)
 
@@ -93,7 +93,7 @@ class CheckedFolder:
                 for found in places.find_url(reference.target, reference.lines)[:1]:
                     yield target.page, places.place(*found)
 
-    def _listed_again(self, index: SpaceIndex) -> Iterator[tuple[str, Place, Place]]:
+    def _repeated_entries(self, index: SpaceIndex) -> Iterator[tuple[str, Place, Place]]:
         seen: dict[str, Place] = {}
         for path, place in self._listed_pages(index):
             if path in seen:

@@ -312,7 +312,7 @@ def read_marked_page(text: str, known: MergedPage | None = None) -> MergedPage:
     """
     lines = text.split("\n")
     by_sides: dict[tuple[str, str], list[_MarkedPart]] = {}
-    for each in _marked_in(known.root) if known is not None else ():
+    for each in _parts_between_markers(known.root) if known is not None else ():
         by_sides.setdefault(_sides(each.content), []).append(each)
     pieces: list[MergedChild] = []
     end = 0
@@ -348,7 +348,7 @@ def _add_text(pieces: list[MergedChild], text: str, gap: str | None) -> None:
     pieces.append(MergedChild(stripped, gap if gap is not None and actual_gap == "\n\n" else actual_gap))
 
 
-def _marked_in(block: MergedBlock) -> Iterator[_MarkedPart]:
+def _parts_between_markers(block: MergedBlock) -> Iterator[_MarkedPart]:
     """Yield the parts of a merged block that are written between conflict markers while they are unresolved."""
     gap = block.space_before_children
     for number, (content, after) in enumerate(found := list(without_moved_places(block.pieces)), 1):
@@ -357,7 +357,7 @@ def _marked_in(block: MergedBlock) -> Iterator[_MarkedPart]:
             yield _MarkedPart(content, gap, gap_after)
         elif isinstance(content, MergedBlock) and any(conflicts_in(content)):
             if content.may_hold_markers:
-                yield from _marked_in(content)
+                yield from _parts_between_markers(content)
             else:
                 yield _MarkedPart(content, gap, gap_after)
         gap = after

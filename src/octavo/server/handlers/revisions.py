@@ -56,7 +56,7 @@ def get_at(world: World, place: ContentRef) -> Json:
             return get_current(world, place.space_id)
 
 
-def add_first(world: World, space: Json, markdown: str = "") -> Json:
+def add_first_revision(world: World, space: Json, markdown: str = "") -> Json:
     """Create the first revision of a space, with one page that contains `markdown`."""
     page = new_page(world, page_trees.leading_heading(markdown) or UNTITLED, markdown)
     return add(world, space["id"], {"pages": [page]}, type="edits", parents=[])

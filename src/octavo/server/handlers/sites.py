@@ -130,7 +130,7 @@ def _create_site(op: sites.Create, world: World, site: Json) -> Json:
     site.setdefault("title", chosen[0]["title"] if chosen else "Untitled")
     if isinstance(wanted_spaces, str):
         space = spaces.create_space(world, op.at.organization_id, title=site["title"][: spaces.TITLE_LIMIT])
-        first = revisions.add_first(world, space, SAMPLE if wanted_spaces == "sample" else "")
+        first = revisions.add_first_revision(world, space, SAMPLE if wanted_spaces == "sample" else "")
         chosen = [revisions.set_current(world, space["id"], first)]
     path = f"{path_of(op)}/{site['id']}"
     world.store.put(path, site)

@@ -238,7 +238,7 @@ def _list_spaces(op: spaces.List, world: World) -> Json:
 def _create(op: spaces.Create, world: World) -> Json:
     require_place_for_new(world, op.at.organization_id, op.parent)
     space = create_space(world, op.at.organization_id, **request_fields(op))
-    return present_space(world, revisions.set_current(world, space["id"], revisions.add_first(world, space)))
+    return present_space(world, revisions.set_current(world, space["id"], revisions.add_first_revision(world, space)))
 
 
 @handle.register

@@ -292,9 +292,9 @@ class Octavo(Shell):
             self.workspace.follow(self._session)
 
     def on_ready(self) -> None:
-        self.call_later(self._paint_first)
+        self.call_later(self._paint_first_screen)
 
-    def _paint_first(self) -> None:
+    def _paint_first_screen(self) -> None:
         """Paint the first screen with cached responses, then start to load new ones."""
         self.paint_first_screen()
         self.call_after_refresh(self._first_painted)

@@ -313,7 +313,7 @@ class CommentsScreen(ListView[Thread]):
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
         """Select a thread, and show the tab that has it. Filters are cleared if they hide it. Return False if it is not
         loaded."""
-        self.threads.show_new()
+        self.threads.show_new_threads()
         thread = next(
             (each for each in self.threads.loaded() if comment is not None and each.comment.id == comment.id), None
         )

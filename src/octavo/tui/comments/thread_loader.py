@@ -132,9 +132,9 @@ class ThreadLoader:
 
     def _schedule_show(self) -> None:
         if not self._is_scheduled:
-            self._is_scheduled = self._view.call_later(self.show_new)
+            self._is_scheduled = self._view.call_later(self.show_new_threads)
 
-    def show_new(self) -> None:
+    def show_new_threads(self) -> None:
         """Show the threads that have arrived since the last rebuild."""
         if not self._is_scheduled:
             return

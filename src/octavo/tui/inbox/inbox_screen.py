@@ -442,7 +442,7 @@ class InboxScreen(ListView[InboxRow]):
             return
         request = self.feed.change_request(row)
         if request is not None:
-            self.statuses.follow_shown([request])
+            self.statuses.follow_visible([request])
         self.row_preview.reload_thread()
         marker = row_commands.ReadMarker(self.feed, self.shell)
         self._preview_timer = self.set_timer(marker.DELAY, lambda: marker.mark_read(row))

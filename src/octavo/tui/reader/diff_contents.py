@@ -224,7 +224,7 @@ class DiffContents(Contents):
         selected = self.pane.cursor.selected[1] if self.pane.cursor.selected is not None else None
         return [span for span in spans if span.block is selected or not self.is_old(span.block)] or spans
 
-    def has_open_on(self, key: str) -> bool:
+    def has_open_thread_on(self, key: str) -> bool:
         """Return True if the block `key` has an open thread."""
         return any(thread.is_open for thread in self.threads.get(key, ()))
 
@@ -236,12 +236,12 @@ class DiffContents(Contents):
     @property
     def has_open_threads(self) -> bool:
         """True if the page has an open thread."""
-        return any(map(self.has_open_on, self.threads))
+        return any(map(self.has_open_thread_on, self.threads))
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
         if span.block.kind == "thread":
             return span.block
-        return next((each for each in span.block.walk() if each.key and self.has_open_on(each.key)), None)
+        return next((each for each in span.block.walk() if each.key and self.has_open_thread_on(each.key)), None)
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
         return [each for block in self.shown_diff.units[span.unit_index].blocks for each in block.walk()]
@@ -310,9 +310,9 @@ class DiffBuilder:
 
     def _steps(self, build: _Build) -> Iterator[object]:
         yield from build.steps()
-        self.pane.call_later(self._show_late, build)
+        self.pane.call_later(self._show_if_current, build)
 
-    def _show_late(self, build: _Build) -> None:
+    def _show_if_current(self, build: _Build) -> None:
         if build is self._build:
             self._show(build)
 

@@ -99,10 +99,10 @@ class FindBar(PanePart):
         if self._text_finder is None:
             self._text_finder = self.viewport.contents.text_finder(self.viewport.virtual_lines)
         self.matches, self._search = [], self._text_finder.find(self.needle)
-        self._search_on(FIRST_SEARCH_SECONDS)
+        self._continue_search(FIRST_SEARCH_SECONDS)
         self.viewport.continue_work()
 
-    def _search_on(self, seconds: float) -> None:
+    def _continue_search(self, seconds: float) -> None:
         """Search for a number of seconds. At least one part of the page is searched."""
         until, before = time.thread_time() + seconds, len(self.matches)
         search, found = self._search, list(self.matches)
@@ -138,7 +138,7 @@ class FindBar(PanePart):
 
     def work(self, seconds: float) -> None:
         """Search for a number of seconds, and show the result."""
-        self._search_on(seconds)
+        self._continue_search(seconds)
         if self._search is None and self._match is not None and self._match not in self.matches:
             self._match = None
         self.viewport.repaint()

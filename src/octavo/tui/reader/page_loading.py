@@ -157,7 +157,7 @@ class PageLoader:
         for _ in load.steps():
             if load.first_screen is not None and not is_first_shown:
                 is_first_shown = True
-                self.pane.call_later(self._show_first, load)
+                self.pane.call_later(self._show_first_screen, load)
             yield
         self.pane.call_later(self._show_rest, load)
 
@@ -240,7 +240,7 @@ class PageLoader:
         """True while a page is loading."""
         return self._current is not None
 
-    def _show_first(self, load: PageLoad) -> None:
+    def _show_first_screen(self, load: PageLoad) -> None:
         """Show the first screen, if the event loop did not wait for it."""
         first, contents = load.first_screen, self.contents
         if load is not self._current or first is None or load.replaces or contents.page_units:

@@ -112,7 +112,7 @@ def selection(view: BrowserScreen) -> resource_commands.Selection | None:
 
 def create_target(view: BrowserScreen) -> resource_commands.CreateTarget | None:
     """Return the target for new items in the selected table."""
-    return view.level.create_target(view.select_new, view.rows.item) if view.levels else None
+    return view.level.create_target(view.select_new_item, view.rows.item) if view.levels else None
 
 
 def structure_target(view: BrowserScreen) -> site_tree.StructureTarget | None:
@@ -492,7 +492,7 @@ class BrowserScreen(ListView[Any]):
         count = "–" if reason else self.counts.get((resource.plural, op), "" if reported is None else str(reported))
         return Row(text=resource.heading, right=Content.styled(count, "$octavo-muted"), dim=bool(reason))
 
-    def select_new(self, key: str) -> None:
+    def select_new_item(self, key: str) -> None:
         """Select a new item as soon as it is in the list."""
         self._new_key = key
         self.redraw_list()

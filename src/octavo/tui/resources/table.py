@@ -292,7 +292,7 @@ class Details(VerticalScroll, can_focus=False):
                 facts.facts = shown_facts
 
     def read_on(self, pages: int) -> bool:
-        """Scroll by a number of pages. Return False if the end was reached before."""
+        """Scroll by a number of pages. Return False if the view cannot scroll any further in this direction."""
         previous = self.scroll_offset.y
         self.scroll_relative(y=pages * max(1, self.size.height - 1), animate=False, immediate=True)
         return self.scroll_offset.y != previous

@@ -222,7 +222,9 @@ async def _load_effects(
     )
     facts = [*reverts, *broken_links, *missing_redirects, *images, *findings]
     if titles := markers.titles:
-        note = f"{merge_effects.name_first(titles)} still {'has' if len(titles) == 1 else 'have'} conflict markers"
+        note = (
+            f"{merge_effects.list_first_names(titles)} still {'has' if len(titles) == 1 else 'have'} conflict markers"
+        )
         facts.insert(0, Fact("bad", "markers", f"{note} · press esc, then R to resolve the conflicts"))
     elif markers.unread:
         note = f"{short_texts.plural(markers.unread, 'page')} not checked for conflict markers"
@@ -392,7 +394,7 @@ def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction)
             dict.fromkeys(_MAIN_RULES[each.kind] for each in prediction.conflicts if each.kind in _MAIN_RULES)
         )
         then = f". If there are conflicts, {rules}" if rules else ""
-        return Fact("bad", "conflicts", f"may conflict: {merge_effects.name_first(names)}{then}")
+        return Fact("bad", "conflicts", f"may conflict: {merge_effects.list_first_names(names)}{then}")
     if prediction.unread:
         return Fact("care", "conflicts", f"none found, {short_texts.plural(prediction.unread, 'page')} not checked")
     if prediction.is_on_main:

@@ -28,7 +28,7 @@ from octavo.tui.review.merge_checks import (
     why_blocked,
     why_typed,
 )
-from octavo.tui.review.merge_effects import name_first
+from octavo.tui.review.merge_effects import list_first_names
 from octavo.tui.review.status_changes import offer_to_archive
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import short_texts
@@ -77,7 +77,7 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
         after.append(f"To revert   press Z after the merge to create a change request that reverts {pages}")
     warning = why_typed(checks)
     if checks.conflicts and checks.names_with_markers:
-        warning = f"Readers may see conflict markers on {merge_effects.name_first(checks.names_with_markers)}"
+        warning = f"Readers may see conflict markers on {merge_effects.list_first_names(checks.names_with_markers)}"
     if checks.change_request.outdated and checks.space.permissions.edit:
         if warning:
             # The hint is in the line of the warning, because further lines may be scrolled out of view.
@@ -184,7 +184,7 @@ def why_not_in_bulk(checks: Checks) -> str:
     if reason := why_blocked(checks):
         return _as_clause(reason)
     if reason := why_typed(checks):
-        names = f": {name_first(checks.conflicts)}" if checks.conflicts else ""
+        names = f": {list_first_names(checks.conflicts)}" if checks.conflicts else ""
         return f"{_as_clause(reason)}{names} ({_BY_ITSELF})"
     if any(fact.label == MERGED_TEXT for fact in checks.facts):
         return (
@@ -245,7 +245,7 @@ async def _why_not_after(live: Live, queued: QueuedMerge, checks: Checks, earlie
         changed = Changes(changes=checks.changes)
         prediction = await predict_conflicts(live, queued.at, outdated, changed, main=theirs.change_request.revision)
         if prediction.conflicts:
-            return f"this change request may conflict with {other.name}, which will be merged first (conflicts: {name_first(prediction.names)})"
+            return f"this change request may conflict with {other.name}, which will be merged first (conflicts: {list_first_names(prediction.names)})"
         if prediction.is_on_main:
             return (
                 f"all changes in this change request are also in {other.name}, which will be merged first "
@@ -403,10 +403,10 @@ class MergeSeveralDialog(ConfirmDialog):
                     f"The first change request is blocking the merge. {stop}. "
                     "Select this change request and press J to move it down."
                 )
-        self.update(blocked=reason, after=after, verb=self._verb_now, foot="J/K change order · r check again")
+        self.update(blocked=reason, after=after, verb=self._current_verb, foot="J/K change order · r check again")
 
     @property
-    def _verb_now(self) -> str:
+    def _current_verb(self) -> str:
         if self._mergeable in (0, len(self._readiness)):
             return f"Merge {len(self._readiness)}"
         return "Merge the first" if self._mergeable == 1 else f"Merge the first {self._mergeable}"

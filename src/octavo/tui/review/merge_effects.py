@@ -78,7 +78,9 @@ async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages
         return (Fact("ok", "links", "no links would break"),)
     more = "at least " if found.next is not None else ""
     return (
-        Fact("care", "links", f"{more}{short_texts.plural(len(broken), 'link')} would break: {name_first(broken)}"),
+        Fact(
+            "care", "links", f"{more}{short_texts.plural(len(broken), 'link')} would break: {list_first_names(broken)}"
+        ),
     )
 
 
@@ -111,7 +113,9 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence
         unread += f", links to {short_texts.plural(deleted, 'deleted page')} not checked"
     if broken:
         return (
-            Fact("care", "links", f"{short_texts.plural(len(broken), 'broken link')}: {name_first(broken)}{unread}"),
+            Fact(
+                "care", "links", f"{short_texts.plural(len(broken), 'broken link')}: {list_first_names(broken)}{unread}"
+            ),
         )
     return (Fact("care" if unread else "ok", "links", f"no broken links on the changed pages{unread}"),)
 
@@ -164,7 +168,7 @@ async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) ->
     images = [f"{name} on {titles[page]}" for name, page in await asyncio.to_thread(_images_without_text, *texts)]
     if not images:
         return ()
-    text = f"{short_texts.plural(len(images), 'new image')} without alternative text: {name_first(images)}"
+    text = f"{short_texts.plural(len(images), 'new image')} without alternative text: {list_first_names(images)}"
     return (Fact("care", "images", text),)
 
 
@@ -210,7 +214,7 @@ async def check_reverts(
         Fact(
             "care",
             "reverts",
-            f"the merge would revert {lines} that changed in main after this change request was created: {name_first(reverted)}",
+            f"the merge would revert {lines} that changed in main after this change request was created: {list_first_names(reverted)}",
         ),
     )
 
@@ -272,7 +276,7 @@ def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> s
     """Return a sentence that names the sites on which readers see the merge."""
     if published_on:
         names = [f"{site.title} ({_host(site)})" if _host(site) else site.title for site in published_on]
-        return f"The merged changes will go live immediately on {name_first(names)}."
+        return f"The merged changes will go live immediately on {list_first_names(names)}."
     if space.urls.published:
         return f"The merged changes will go live immediately on {space.urls.published}."
     return f"Merging will immediately change the main content of {space.title}."
@@ -341,7 +345,7 @@ async def check_redirects(
         Fact(
             "care",
             "redirects",
-            f"{short_texts.plural(len(unredirected), 'page')} without a redirect: {name_first(names)}{not_checked}",
+            f"{short_texts.plural(len(unredirected), 'page')} without a redirect: {list_first_names(names)}{not_checked}",
         ),
     )
 
@@ -362,7 +366,7 @@ def _is_redirected(path: str, sources: set[str]) -> bool:
     return any(unquote(source).rstrip("/").endswith(wanted) for source in sources) if wanted else False
 
 
-def name_first(names: Sequence[str]) -> str:
+def list_first_names(names: Sequence[str]) -> str:
     """Return the first `MAX_NAMES` names and the number of the others."""
     return ", ".join(names[:MAX_NAMES]) + (f", and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
 

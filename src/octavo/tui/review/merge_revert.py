@@ -21,7 +21,7 @@ from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import why_no_editing
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
-from octavo.tui.review.merge_effects import name_first
+from octavo.tui.review.merge_effects import list_first_names
 from octavo.tui.review.request_target import RequestTarget, why_not_allowed
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.short_texts import Fact
@@ -95,7 +95,7 @@ def facts(planned: RevertPlan) -> tuple[Fact, ...]:
     pages = "   ".join(lines[:MAX_LINES]) + (f"   and {len(lines) - MAX_LINES} more" if len(lines) > MAX_LINES else "")
     facts = [Fact("ok", "reverts", pages or "nothing")]
     if planned.later_edited:
-        titles = name_first([page.title for page in planned.later_edited])
+        titles = list_first_names([page.title for page in planned.later_edited])
         text = f"{titles} · later edits will be kept, and conflicts will be marked in the text"
         facts.append(Fact("care", "edited later", text))
     facts += [Fact("care", "not reverted", line) for line in planned.not_reverted[:MAX_LINES]]

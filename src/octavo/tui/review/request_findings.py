@@ -28,7 +28,7 @@ from octavo.tui.core.view import View
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.link_targets import LinkContext, app_origins
 from octavo.tui.review.diff_cache import ComparedSides
-from octavo.tui.review.merge_effects import MAX_CHECKED_PAGES, MergeTrees, name_first
+from octavo.tui.review.merge_effects import MAX_CHECKED_PAGES, MergeTrees, list_first_names
 from octavo.tui.widgets.short_texts import Fact, plural
 
 MAX_TEXT = 400_000
@@ -182,5 +182,5 @@ async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) 
     unread = f", {plural(rest, 'page')} not checked" if rest > 0 else ""
     if not total:
         return (Fact("care", "findings", f"none on the added words{unread}"),) if unread else ()
-    where = f"{plural(total, 'finding')} on {plural(len(titles), 'changed page')}: {name_first(titles)}"
+    where = f"{plural(total, 'finding')} on {plural(len(titles), 'changed page')}: {list_first_names(titles)}"
     return (Fact("care", "findings", f"{where}{unread}"),)

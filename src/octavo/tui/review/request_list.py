@@ -296,7 +296,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         if not self.is_current:
             return  # The list is hidden by another view.
         rows = self.rows
-        self.statuses.follow_shown([rows.items[index] for index in rows.visible_indexes])
+        self.statuses.follow_visible([rows.items[index] for index in rows.visible_indexes])
 
     def on_resize(self) -> None:
         self._follow_visible_rows_later()

@@ -87,7 +87,7 @@ class StatusLoader:
             is_on_main=predicted is not None and predicted.is_on_main,
         )
 
-    def follow_shown(self, shown: Iterable[ChangeRequest]) -> None:
+    def follow_visible(self, shown: Iterable[ChangeRequest]) -> None:
         """Follow the status of the change requests in `shown`, the rows on the screen."""
         listed = [each for each in shown if each.space is not None and (each.status in UNDECIDED or each.comments)]
         for change_request in listed:
