@@ -18,7 +18,7 @@ processor."""
 RETRY_SECONDS = 60.0
 """Seconds until changes that could not be loaded are loaded again."""
 STOP_SECONDS = 0.5
-"""The most seconds to wait for the indexing thread at the end."""
+"""Maximum number of seconds to wait for the indexing thread at the end."""
 
 
 class OpenFolder:

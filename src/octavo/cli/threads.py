@@ -41,7 +41,7 @@ FIELDS = (
 PARALLEL = 6
 """Requests at the same time while a thread is searched by its id."""
 MAX_PLACES = 300
-"""Most spaces and change requests in which a thread is searched by its id."""
+"""Maximum number of spaces and change requests in which a thread is searched by its id."""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ _FORMER_REASONS = {
 }
 """Reasons by the names that they had in earlier releases."""
 _MOST_FILTERS = 20
-"""Most inbox filters."""
+"""Maximum number of inbox filters."""
 _IN_FILTER = ("reasons", "space", "words")
 _LONGEST_TEXT = 1000
 _MOST_REPLIES = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 LONGEST_NAME = 40
-"""Most characters in a name that the user chooses, and of a value in a message."""
+"""Maximum number of characters in a name that the user chooses, and in a value that a message quotes."""
 
 
 class InvalidValueError(ValueError):

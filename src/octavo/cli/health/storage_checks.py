@@ -18,7 +18,7 @@ SMALLEST_FREE = 100_000_000
 """Bytes of free space below which a check warns."""
 _PROBE = b"\0" * 65_536
 _MOST_FILES = 100_000
-"""Most files whose sizes are added."""
+"""Maximum number of files whose sizes are added."""
 
 
 def storage_checks(settings: Settings) -> Iterator[Check]:

@@ -257,7 +257,7 @@ class _Assembler:
         if self._labels is None or (isinstance(content, MergedBlock) and content.may_hold_markers):
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
-            return False  # both sides moved the text away from here
+            return False  # both sides moved the text away from this place
         return any(self._choice(conflict) is None for conflict in conflicts_in(content))
 
 

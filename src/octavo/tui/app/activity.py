@@ -57,7 +57,7 @@ _HEADINGS: dict[type, str] = {
 _WRITE_HEADINGS = ("WAITING FOR YOUR DECISION", "FAILED", "IN PROGRESS")
 """Headings of unsent changes, in the order of the list."""
 _MOST_NAMED = 5
-"""Most changes that the confirmation of a discard lists."""
+"""Maximum number of changes that the confirmation of a discard lists."""
 
 
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:

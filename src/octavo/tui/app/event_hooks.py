@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SECONDS = 10.0
 """Time limit of a hook."""
 MOST_AN_HOUR = 30
-"""Most hooks that run in an hour, and most notifications."""
+"""Maximum number of hooks that run in an hour, and of notifications."""
 _HOUR = timedelta(hours=1)
 
 

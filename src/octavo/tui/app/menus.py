@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 MOST_COUNTED = 50
-"""Most organizations for which the numbers of open items are loaded."""
+"""Maximum number of organizations for which the numbers of open items are loaded."""
 _PERMISSIONS = {
     "administrator": "do everything",
     "creator": "create spaces, review, and merge",

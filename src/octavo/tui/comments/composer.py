@@ -119,10 +119,10 @@ class Composer(Dialog[str | None]):
 
         `is_saved` means that the draft is on disk. `preview` returns a widget that shows the rendered text.
         `editing_folder` is the folder for files of the external editor: without it, the text cannot be edited outside.
-        `file_note` is the note in such a file. `limit` is the most characters that can be sent. `save_error` returns why
-        nothing can be saved or sent. `members` are the members who can be mentioned. With `can_add_to_review`, the comment can be
-        added to the pending review, which sets `is_pending`. `suggestion` is the Markdown that starts a suggested change.
-        `replies` are quick replies.
+        `file_note` is the note in such a file. `limit` is the maximum number of characters that can be sent.
+        `save_error` returns why nothing can be saved or sent. `members` are the members who can be mentioned. With
+        `can_add_to_review`, the comment can be added to the pending review, which sets `is_pending`. `suggestion` is
+        the Markdown that starts a suggested change. `replies` are quick replies.
         """
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder

@@ -64,9 +64,9 @@ SEARCH_DELAY = 0.15
 """Seconds after the last keystroke before the server is searched."""
 MAX_QUERY = 512
 MAX_THREADS, MAX_CHANGE_REQUESTS, MAX_SPACES = 8, 8, 5
-"""The most results of each kind that are shown."""
+"""Maximum number of results of each kind that are shown."""
 MAX_LOCAL = 60
-"""The most results from the search index of this machine."""
+"""Maximum number of results from the search index of this machine."""
 _KIND_HEADINGS = {
     "page": "PAGES",
     "thread": "THREADS",

@@ -18,9 +18,9 @@ from octavo.documents import anchors, links
 from octavo.tui.widgets.short_texts import short_age
 
 MAX_PATH = 32
-"""The most characters of a path, which is shown for pages with equal titles."""
+"""Maximum number of characters of a path. Paths are shown for pages with equal titles."""
 EXCERPT_LENGTH = 160
-"""The most characters of the text around a match."""
+"""Maximum number of characters of the text around a match."""
 _PART_NAMES = {"reply": "in a reply", "quote": "in the quoted text"}
 """Names of the parts of a thread that matched, other than its first comment."""
 

@@ -129,9 +129,9 @@ DAY = timedelta(days=1)
 TRASH_DAYS = timedelta(days=7)
 """Time for which the server keeps deleted spaces."""
 MAX_REMEMBERED = 50
-"""The most deleted spaces that are remembered."""
+"""Maximum number of deleted spaces that are remembered."""
 MAX_SITES = 30
-"""The most sites that are checked for a space."""
+"""Maximum number of sites that are checked for a space."""
 
 
 def delete(app: Shell, target: SpaceTarget) -> None:

@@ -55,7 +55,7 @@ class EntryMarks:
 
     viewed: Collection[str] = ()
     changed_since: Collection[str] = ()
-    """Keys of the entries that changed after you viewed the page."""
+    """Keys of the entries that changed after you viewed them."""
     open_threads: Mapping[str, int] = field(default_factory=dict)
     sizes: Mapping[str, ChangeSize] = field(default_factory=dict)
     kind_counts: Mapping[str, Mapping[ChangeKind, int]] = field(default_factory=dict)

@@ -103,7 +103,8 @@ def at_line(program: Sequence[str], path: str, line: int) -> list[str]:
 
 
 QUICK_EXIT = 0.5
-"""Seconds. An editor that exits sooner may have passed the file to another process that is still editing it."""
+"""Minimum number of seconds of an edit. An editor that exits sooner may have passed the file to another process that is
+still editing it."""
 LARGEST = 1024 * 1024
 """Largest file that is read back from an editor, in bytes."""
 
