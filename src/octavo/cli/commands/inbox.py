@@ -253,7 +253,7 @@ def _kind(row: InboxRow) -> str:
 
 
 def _place(row: InboxRow) -> Discussion | None:
-    """Return the space or change request of a row. None if it has none."""
+    """Return the space or change request of a row. None if the row belongs to neither."""
     match row.target:
         case ThreadRef(at=at):
             return at

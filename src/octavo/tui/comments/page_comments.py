@@ -64,7 +64,8 @@ class DiscussionView(Protocol):
         """Return the Markdown of a block, for a suggested change. Empty if no change can be suggested."""
 
     def why_no_block(self) -> str | None:
-        """Return why keys do not act on the selected block, such as a focus in another pane. None if they do."""
+        """Return why keys do not act on the selected block, such as a focus in another pane. None if the keys act on
+        the block."""
 
     def why_not_commentable(self, *, is_whole_page: bool) -> str | None:
         """Return why you cannot comment on the selected block. With `is_whole_page`, return why you cannot comment on

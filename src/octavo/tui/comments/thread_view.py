@@ -141,7 +141,8 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
         self._messages: list[MessageLayout] = []
         self._cursor = 0
         self.why_not_this_thread: Callable[[], str | None] = lambda: None
-        """Return why the keys do not act on this thread alone. None if they do. Set by the list beside this pane."""
+        """Return why the keys do not act on this thread alone. None if the keys act on it. Set by the list beside this
+        pane."""
         self._line_styles = Styles()
         self._draft_lines: list[Line] = []
         """The lines of unsent drafts below the last message."""

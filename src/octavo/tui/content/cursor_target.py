@@ -129,8 +129,8 @@ class CursorTarget:
     # Reasons why keys do not apply
 
     def why_no_page_text(self, missing: str) -> str | None:
-        """Return the reason why the selected row is not a page with text. None if it is. `missing` names what a key needs, such as
-        "backlinks"."""
+        """Return the reason why the selected row is not a page with text. None if the row is such a page. `missing`
+        names what a key needs, such as "backlinks"."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
@@ -153,7 +153,8 @@ class CursorTarget:
         return f"{sentence} Press tab to go to the open page." if page is not None else sentence
 
     def why_no_space(self) -> str | None:
-        """Return the reason why the selected row is not a space and not in a space. None if it is."""
+        """Return the reason why the selected row is not a space and not in a space. None if the row is a space or in a
+        space."""
         row = self.row
         if self._panes.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
             return f"“{row.label}” is a collection. Select a space in the collection first."

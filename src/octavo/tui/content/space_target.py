@@ -143,7 +143,8 @@ class SpaceTarget:
         return next((each for each in self.collections if each.id == selected.parent), None)
 
     def why_not(self, action: str) -> str | None:
-        """Return the reason why your role does not let you do `action` with the selected space or collection. None if it does."""
+        """Return the reason why your role does not let you do `action` with the selected space or collection. None if
+        your role lets you."""
         if self.selected is None:
             return "No space is selected. Press ctrl+n to create a space."
         return why_no_permission(

@@ -81,7 +81,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
 
 
 def page_url(page: Page | None) -> str:
-    """Return the web URL of a page. Empty if it has none."""
+    """Return the web URL of a page. Empty if the page has no web URL."""
     return (page.urls.app or page.urls.published or "") if page is not None else ""
 
 

@@ -71,7 +71,7 @@ class LinkTitle(NamedTuple):
     where: str = ""
     """Path, space, or type and size, to distinguish equal titles."""
     problem: str = ""
-    """Sentence that says why the link is broken. Empty if it is not."""
+    """Sentence that says why the link is broken. Empty if the link works."""
 
     @property
     def text(self) -> str:

@@ -296,8 +296,8 @@ class _PageReader:
     triple: tuple[Revision, Revision, Revision] | None
 
     async def page(self, page: Page, fields: Fields, *, is_merged: bool, is_reported: bool) -> ConflictedPage | None:
-        """Return the page with its conflicts. None if it has none. A page without conflict markers is checked only if
-        `is_merged`."""
+        """Return the page with its conflicts. None if the page has no conflicts. A page without conflict markers is
+        checked only if `is_merged`."""
         source = await self._text(self.at, page.id)
         markers = find_markers(source)
         if not markers and not is_merged:

@@ -39,7 +39,7 @@ class TreeConflict:
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
     text: str = field(default="", repr=False)
-    """Text of the page in this change request. Empty if it has none."""
+    """Text of the page in this change request. Empty if the page has no text."""
     below: frozenset[str] = frozenset()
     """IDs of the subpages, if a choice deletes the page."""
     position: tuple[str | None, int] = (None, 0)

@@ -105,7 +105,8 @@ class FuzzyMatch:
 
 
 def match(query: str, text: str) -> FuzzyMatch | None:
-    """Return how well `text` matches: it has every word of `query`, or its letters in order. None if it does not."""
+    """Return how well `text` matches: it has every word of `query`, or its letters in order. None if `text` does not
+    match."""
     folded = FoldedText(text)
     score, matched = 0.0, set[int]()
     for word in fold(query).split():
