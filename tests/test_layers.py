@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
 
@@ -238,9 +239,10 @@ METHODS = (FunctionType, classmethod, staticmethod, property, cached_property)
 
 
 def classes() -> Iterator[type]:
-    """Yield all classes of the project."""
+    """Yield all classes of the project, except those of a module whose optional library is not installed."""
     for module in FILES:
-        if not module.endswith("__main__"):
+        is_importable = "mcp.server" not in imports(module) or find_spec("mcp") is not None
+        if is_importable and not module.endswith("__main__"):
             for value in vars(import_module(module)).values():
                 if isinstance(value, type) and value.__module__ == module:
                     yield value
