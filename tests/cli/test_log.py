@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -97,13 +98,16 @@ def test_follow_prints_new_lines_until_it_is_interrupted(home: CommandLine) -> N
         text=True,
     ) as following:
         assert following.stdout is not None
-        while True:  # Repeat: the first requests may be earlier than the start of `--follow`.
-            home.run("api", "users.Me")
-            line = following.stdout.readline()
-            if json.loads(line)["event"] == "request":
-                break
-        following.send_signal(2)
-        assert following.wait(20) == 130
+        try:
+            event = ""
+            while event != "request":  # Repeat: the first requests may be earlier than the start of `--follow`.
+                while not select.select([following.stdout], [], [], 0.5)[0]:
+                    home.run("api", "users.Me")
+                event = json.loads(following.stdout.readline())["event"]
+            following.send_signal(2)
+            assert following.wait(20) == 130
+        finally:
+            following.kill()  # Otherwise a failed test would wait for it without end.
     refused = home.run("log", "--follow", "--json")
     assert (refused.code, refused.error["message"]) == (2, "Could not follow the log: use --ndjson with --follow.")
 

@@ -98,13 +98,16 @@ def test_watch_prints_new_rows_until_it_is_interrupted(demo: CommandLine) -> Non
     ) as watching:  # fmt: skip
         assert watching.stderr is not None
         assert watching.stdout is not None
-        assert watching.stderr.readline().startswith("octavo: Watching the inbox. 17 items need you now.")
-        # A pending comment counts as an unsent draft: the watcher finds the comment without a request.
-        written = demo.run("comment", "harbour-api/7", "--demo", "-m", "Which zone?", "--pending")
-        assert written.code == 0, written.err
-        row = json.loads(watching.stdout.readline())
-        watching.send_signal(signal.SIGINT)
-        assert watching.wait(60) == 130
+        try:
+            assert watching.stderr.readline().startswith("octavo: Watching the inbox. 17 items need you now.")
+            # A pending comment counts as an unsent draft: the watcher finds the comment without a request.
+            written = demo.run("comment", "harbour-api/7", "--demo", "-m", "Which zone?", "--pending")
+            assert written.code == 0, written.err
+            row = json.loads(watching.stdout.readline())
+            watching.send_signal(signal.SIGINT)
+            assert watching.wait(60) == 130
+        finally:
+            watching.kill()  # Otherwise a failed test would wait for it without end.
     assert row["reasons"] == ["review-requested", "draft"]
     refused = demo.run("inbox", "--demo", "--watch", "--json")
     assert refused.code == 2
