@@ -86,7 +86,7 @@ def add_output_options(command: argparse.ArgumentParser, *, streams: bool = True
         nargs="?",
         const="",
         metavar="FIELDS",
-        help="print JSON with these fields (default: the default fields)",
+        help="print JSON with these fields (without FIELDS: a default selection)",
     )
     if streams:
         group.add_argument(

@@ -61,7 +61,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--author", metavar="USER", help="only by this user: a name, an email address, an id or @me")
     command.add_argument(
-        "--reviewer", metavar="USER", help="only if this user reviewed or was asked to; a request a row"
+        "--reviewer", metavar="USER", help="only if this user reviewed the change request or was asked to review it"
     )
     command.add_argument("--outdated", action="store_true", help="only if main has changed since")
     add_web_option(command)

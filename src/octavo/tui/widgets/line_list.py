@@ -609,15 +609,6 @@ class Extent:
         shown_count, total, word = self._counts()
         return f"{total} {word}" if word == _PARTLY_LOADED else f"{shown_count} of {total} {word}".rstrip()
 
-    def summary_of(self, noun: str) -> str:
-        """Return the number of shown items with a noun: `1 organization`, `300 of 812 organizations loaded`."""
-        shown_count, total, word = self._counts()
-        return (
-            f"{shown_count} of {plural(total, noun)} {word}"
-            if word not in ("", _PARTLY_LOADED)
-            else f"{plural(total, noun)} {word}".rstrip()
-        )
-
     def _counts(self) -> tuple[int, int, str]:
         """Return the number of shown items, the total, and a word for the difference, which may be empty."""
         if self._list.query_text:
