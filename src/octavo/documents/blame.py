@@ -119,7 +119,17 @@ class _TwoVersions:
         self._newer = {block.key: block for block in written_blocks(newer)}
         pairs = new_keys(diff(older, newer))
         self._old_keys = {new: old for old, new in pairs.items() if old in self._older and new in self._newer}
+        self._add_unpaired()
         self._part_sources: dict[str, str] | None = None
+
+    def _add_unpaired(self) -> None:
+        """Pair the blocks that the comparison does not pair, but whose words are equal. For example, these are the rows
+        below a new paragraph that split their table."""
+        paired = set(self._old_keys.values())
+        unpaired = {_words(block): key for key, block in self._older.items() if key not in paired}
+        for key, block in self._newer.items():
+            if unpaired and key not in self._old_keys and (old_key := unpaired.pop(_words(block), None)):
+                self._old_keys[key] = old_key
 
     def words(self, key: str) -> str:
         """Return the words of a block of the newer version."""
