@@ -11,8 +11,7 @@ from http import HTTPStatus
 from typing import Any
 
 from octavo.api.errors import ApiError
-from octavo.api.safety import json as safe_json
-from octavo.api.safety import line
+from octavo.api.safety import safe_json, safe_line
 from octavo.cli.access import open_client, read_settings, resolve
 from octavo.cli.api_requests import request_of
 from octavo.cli.failures import Failure
@@ -124,7 +123,7 @@ class _Printer:
 def _head(response: RawResponse) -> str:
     """Return the status and the headers of a response as text."""
     phrase = {each.value: each.phrase for each in HTTPStatus}.get(response.status, "")
-    headers = (line(f"{name}: {value}") for name, value in sorted(response.headers.items()))
+    headers = (safe_line(f"{name}: {value}") for name, value in sorted(response.headers.items()))
     return "\n".join([f"HTTP {response.status} {phrase}".rstrip(), *headers, "", ""])
 
 

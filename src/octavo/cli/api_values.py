@@ -96,7 +96,7 @@ def text_field(argument: str) -> str:
 
 def title_of(file: str) -> str:
     """Return the name of a file for messages."""
-    return "standard input" if file == "-" else safety.line(file)
+    return "standard input" if file == "-" else safety.safe_line(file)
 
 
 def read_json(file: str, files: Files) -> Any:

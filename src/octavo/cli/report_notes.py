@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from octavo.api.content import Page, PageTree
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.cli.failures import USAGE, Failure
 from octavo.cli.note_files import Note
 from octavo.data.proposed_notes import MAX_NOTES, sanitize_note_text, sanitize_source_name
@@ -87,7 +87,7 @@ def _file_names(page: Page) -> Iterable[str]:
 
 
 def _location_label(report: Report) -> str:
-    return f"{line(report.path)}:{report.line}"
+    return f"{safe_line(report.path)}:{report.line}"
 
 
 def _note(finding: Finding, page: LintedPage, where: str) -> Note:

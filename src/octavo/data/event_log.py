@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 
 from octavo import __version__
 from octavo.api.activity import Activity
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.redaction import redact
 from octavo.untrusted_input import parse_json
 
@@ -187,7 +187,9 @@ def _parse_entry(text: bytes) -> LogEntry | None:
     try:
         found = parse_json(text)
         time, level, event = datetime.fromisoformat(found["time"]), found["level"], found["event"]
-        facts = {line(name): value for name, value in found["facts"].items() if isinstance(value, (str, int, float))}
+        facts = {
+            safe_line(name): value for name, value in found["facts"].items() if isinstance(value, (str, int, float))
+        }
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
     if level not in LEVELS or not isinstance(event, str) or time.tzinfo is None:
@@ -197,4 +199,4 @@ def _parse_entry(text: bytes) -> LogEntry | None:
 
 
 def _redacted_line(text: str) -> str:
-    return line(redact(text))
+    return safe_line(redact(text))

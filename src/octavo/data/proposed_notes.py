@@ -19,7 +19,7 @@ from typing import Any
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Create
 from octavo.api.places import ChangeRequestRef
-from octavo.api.safety import line, text
+from octavo.api.safety import safe_line, safe_text
 from octavo.data.database import moment
 from octavo.data.observers import Observers
 from octavo.data.state_db import StateDb
@@ -226,9 +226,9 @@ def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
 
 def sanitize_source_name(name: str) -> str:
     """Return the name of a source as it is stored and shown: one line without invisible characters."""
-    return line(name).strip()[:MAX_SOURCE] or "unknown"
+    return safe_line(name).strip()[:MAX_SOURCE] or "unknown"
 
 
 def sanitize_note_text(value: str) -> str:
     """Return the text of a note as it is stored and shown."""
-    return text(value).strip()
+    return safe_text(value).strip()

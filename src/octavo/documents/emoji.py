@@ -14,7 +14,7 @@ from unicodedata import name as unicode_name
 from zlib import compress, decompress
 
 from octavo.api.folding import fold
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 
 MAX_FOUND = 40
 """Maximum number of emoji in a search result."""
@@ -57,7 +57,7 @@ def from_code(code: str) -> str | None:
     if not _CODES.fullmatch(code):
         return None
     points = [int(point, 16) for point in re.split("[-_ ]", code)]
-    return line("".join(map(chr, points))) if max(points) <= 0x10FFFF else None
+    return safe_line("".join(map(chr, points))) if max(points) <= 0x10FFFF else None
 
 
 def to_emoji(name: str | None) -> str:

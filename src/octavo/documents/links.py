@@ -11,7 +11,7 @@ from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from octavo.api.folding import fold
-from octavo.api.safety import address
+from octavo.api.safety import safe_address
 from octavo.documents.blocks import Block, Document, Run, TableColumn
 
 SCHEMES = frozenset({"http", "https", "mailto"})
@@ -287,7 +287,7 @@ def path_steps(path: str) -> list[str]:
 def _decode(part: str) -> str:
     """Decode percent encoding in a part of a URL, and sanitize the result. For example, `%1B` is an escape
     character."""
-    return address(unquote(part))
+    return safe_address(unquote(part))
 
 
 def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | None:

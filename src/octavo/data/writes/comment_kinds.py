@@ -209,7 +209,7 @@ def _replies(send: Send, op: CreateReply) -> AsyncGenerator[ListPage[Reply], Non
 
 def normalized(text: str) -> str:
     """Return a text in the form in which all servers return it: sanitized, NFC, trimmed, with plain line breaks."""
-    return unicodedata.normalize("NFC", safety.text(text)).strip()
+    return unicodedata.normalize("NFC", safety.safe_text(text)).strip()
 
 
 def _has_same_letters(text: str, other: str) -> bool:

@@ -11,7 +11,7 @@ from rich.style import Style
 from textual.events import Key
 from textual.strip import Strip
 
-from octavo.api.safety import line as safe_line
+from octavo.api.safety import safe_line
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.contents import STILL_LOADING
 from octavo.tui.reader.reading_position import START, LinePosition
