@@ -1,6 +1,6 @@
 """Remembers which operations the server does not have, or the plan does not include.
 
-    if (why := live.unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence, shown instead of the list
+    if (why := live.why_unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence, shown instead of the list
 
 Octavo learns this from error responses. It is forgotten when the session ends, because the server may be updated.
 """
@@ -76,12 +76,12 @@ class Availability:
             if unavailability := await self._unavailability(op, error):
                 self._mark(op, *unavailability)
             raise
-        if type(op) in self._missing and self.unavailable(op) is not None:
+        if type(op) in self._missing and self.why_unavailable(op) is not None:
             del self._missing[type(op)]
             self.changed()
         return response
 
-    def unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
+    def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
         """Return a sentence that says why an operation is unavailable. None if Octavo knows no reason.
 
         For a type of operation, return one reason, whichever path it holds for.

@@ -105,9 +105,9 @@ class InboxResponses:
         items: tuple[Any, ...] = tuple(map(message_facts, response) if isinstance(op, ListReplies) else response)
         if before is not None and items == before:
             return before
-        return tuple(map(self._share_parts, items)) if isinstance(op, List) else items
+        return tuple(map(self._reuse_equal_parts, items)) if isinstance(op, List) else items
 
-    def _share_parts(self, comment: Comment) -> Comment:
+    def _reuse_equal_parts(self, comment: Comment) -> Comment:
         """Return the comment with its author, page and permissions replaced by equal objects that other comments
         use."""
         share, target = self._shared.setdefault, comment.target

@@ -129,7 +129,7 @@ class ProposalPlanner:
     # Page tree
 
     def _plan_tree(self, plan: ProposalPlan) -> None:
-        mine, base = self._local_entries(plan), self._without_text(self.baseline.entries)
+        mine, base = self._local_entries(plan), self._without_unknown_pages(self.baseline.entries)
         head = _nodes(self.head.pages)
         edited_here = {
             name
@@ -192,7 +192,7 @@ class ProposalPlanner:
     def _exists(self, entry: Entry) -> bool:
         return entry.path is not None and entry.path.as_posix() in self.local.data
 
-    def _without_text(self, entries: Entries) -> Entries:
+    def _without_unknown_pages(self, entries: Entries) -> Entries:
         """Return entries without those that are no page of the space."""
         known = self.baseline.pages.keys()
         unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in known}

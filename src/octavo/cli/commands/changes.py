@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         await ChangeList(session, options).print()
         return 0
 
-    return run_connected(options, work, doing="load the change requests")
+    return run_connected(options, work, action="load the change requests")
 
 
 class ChangeList:

@@ -108,7 +108,7 @@ def _run_on_ref(options: argparse.Namespace) -> int:
         return _finish(options, rules, await check_content(session.live, target, wanted), "")
 
     try:
-        return run_connected(options, work, doing=f"check {_target_label(options.target)}")
+        return run_connected(options, work, action=f"check {_target_label(options.target)}")
     except Failure as failure:
         if not str(failure):
             raise

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         await _write(session, options)
         return 0
 
-    return run_connected(options, work, doing="comment")
+    return run_connected(options, work, action="comment")
 
 
 @dataclass(frozen=True)

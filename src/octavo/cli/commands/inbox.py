@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
         await InboxList(session, options).print()
         return 0
 
-    return run_connected(options, work, doing="load the inbox")
+    return run_connected(options, work, action="load the inbox")
 
 
 class InboxList:

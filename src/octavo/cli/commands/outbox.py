@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         await _retry(session, entry, options)
         return 0
 
-    return run_connected(options, work, doing=f"{options.action} the write")
+    return run_connected(options, work, action=f"{options.action} the write")
 
 
 async def _list(session: Session, options: argparse.Namespace) -> None:

@@ -78,7 +78,7 @@ def _download(options: argparse.Namespace, folder: PulledFolder, local: LocalFil
                 _restore(folder, local, file, data)
         return 0
 
-    return run_connected(options, work, doing="restore")
+    return run_connected(options, work, action="restore")
 
 
 COMMAND = Command(

@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         await Search(session, options).print()
         return 0
 
-    return run_connected(options, work, doing="search")
+    return run_connected(options, work, action="search")
 
 
 class Search:

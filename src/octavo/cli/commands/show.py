@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         await _Shown(session, options).print()
         return 0
 
-    return run_connected(options, work, doing=f"load {safe_line(options.ref[:60])}")
+    return run_connected(options, work, action=f"load {safe_line(options.ref[:60])}")
 
 
 class _Shown:

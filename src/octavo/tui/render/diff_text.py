@@ -273,12 +273,12 @@ def render_table_change(
         after = side(row.new, row.new_block, row.signs[1], row.numbers[1])
         return SidePair(before, after, is_same=row.signs[0] == row.signs[1])
 
-    def both(piece: Piece) -> SidePair:
+    def on_both_sides(piece: Piece) -> SidePair:
         pieces = truncate([piece], inner, styles.glyphs.more)
         lines = [add_gutter([Line(pieces, block)], " ", None, styles, side_widths.side) for block in (old, new)]
         return SidePair(lines[0], lines[1], is_same=True)
 
-    hair = both(Piece(styles.glyphs.across * min(inner, grid.width), styles.line, None, True))
+    hair = on_both_sides(Piece(styles.glyphs.across * min(inner, grid.width), styles.line, None, True))
     parts = [shown(head), hair] if (any(was) or any(now)) and not goes_on else []
     # Rows of several lines need a separator.
     is_tall = any(len(row_lines(cells, grid)) > 1 for cells in body)
@@ -289,10 +289,10 @@ def render_table_change(
             parts.append(shown(row))
         else:
             words = f"{styles.glyphs.more} {row} unchanged {'row' if row == 1 else 'rows'}"
-            parts.append(both(Piece(words, styles.muted, None, True)))
+            parts.append(on_both_sides(Piece(words, styles.muted, None, True)))
     if over:
         parts.append(
-            both(
+            on_both_sides(
                 Piece(
                     hidden_columns_text(*grid.hidden_columns(pan, inner), styles.glyphs).rjust(inner),
                     styles.muted,
