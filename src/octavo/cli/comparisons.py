@@ -163,7 +163,7 @@ async def load_texts(live: Live, sides: Sides, items: Sequence[ChangedPage]) -> 
 
 
 async def load_revision(live: Live, at: ContentRef) -> Revision:
-    """Return a revision. Revisions never change, so that they come from the cache. Raises ApiError."""
+    """Return a revision. Revisions never change, so they come from the cache. Raises ApiError."""
     op = content.Get(at=at)
     found: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return found

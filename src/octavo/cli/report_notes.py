@@ -74,8 +74,8 @@ async def notes_of_reports(
 
 
 def page_of_file(path: str, tree: PageTree) -> Page | None:
-    """Return the page whose file a linter names: by its path in a pulled folder, or its path in the space, after any
-    folders. None if no page has such a path."""
+    """Return the page whose file a linter names. `path` ends with the path of the file in a pulled folder, or with the
+    path of the page in the space, such as `build/docs/page`. None if no page has such a path."""
     parts = path.replace("\\", "/").strip("/").split("/")
     pages = {name: page for page in tree.walk() if page.type == "document" for name in _file_names(page)}
     ends = ("/".join(parts[start:]) for start in range(len(parts)))

@@ -100,7 +100,7 @@ class Access:
     key: SecretStr | None = None
     """The token from the environment. None if it must be read from its store."""
     problem: str = ""
-    """Sentences about unreadable profiles. Empty if all are readable, or if a profile is used."""
+    """Sentences about unreadable profiles. Empty if all are readable, or if `profile` could be read."""
 
     @property
     def name(self) -> str:

@@ -152,9 +152,9 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
     path, rest = folder / FILE, b""
     with suppress(FileNotFoundError):
         yield from _entries(path.with_name(f"{FILE}.1").read_bytes())
-    inode, start = _place(path)[0], 0
+    inode, start = _inode_and_size(path)[0], 0
     while True:
-        found, size = _place(path)
+        found, size = _inode_and_size(path)
         if found != inode:
             inode, start, rest = found, 0, b""  # The file is new.
         if size > start:
@@ -169,7 +169,7 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
         wait()
 
 
-def _place(path: Path) -> tuple[int, int]:
+def _inode_and_size(path: Path) -> tuple[int, int]:
     """Return the inode and the size of a file. Zeros if there is none."""
     try:
         found = path.stat()

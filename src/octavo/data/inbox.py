@@ -90,7 +90,7 @@ class DraftRef:
 
 @dataclass(frozen=True, slots=True)
 class WriteRef:
-    """A write of the outbox that was not sent, or that may have been sent."""
+    """A write of the outbox that failed, that may have been sent, or that waits for a decision of the user."""
 
     entry_id: str
 

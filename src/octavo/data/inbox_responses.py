@@ -221,13 +221,13 @@ def _pack_row(row: InboxRow) -> dict[str, Any]:
     target = row.target
     match target:
         case ThreadRef(at=at, comment_id=comment):
-            packed_target = ["thread", comment, *_place(at)]
+            packed_target = ["thread", comment, *_stored_discussion(at)]
         case DraftRef(draft_key=place):
             packed_target = ["draft", place]
         case WriteRef(entry_id=entry):
             packed_target = ["write", entry]
         case _:
-            packed_target = ["request", *_place(target)]
+            packed_target = ["request", *_stored_discussion(target)]
     moment = row.moment.isoformat() if row.moment is not None else None
     return {
         **{stored: getattr(row, name) for name, stored in _STORED_NAMES.items()},
@@ -246,7 +246,7 @@ def _unpacked(stored: dict[str, Any]) -> InboxRow:
     return InboxRow(**values, moment=moment, target=_TARGET_DECODERS[kind](*rest))
 
 
-def _place(at: Discussion) -> list[str]:
+def _stored_discussion(at: Discussion) -> list[str]:
     return [at.space_id, at.change_request_id] if isinstance(at, ChangeRequestRef) else [at.space_id]
 
 

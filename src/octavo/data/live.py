@@ -655,5 +655,5 @@ def _join(page: ListPage[Any], following: ListPage[Any]) -> ListPage[Any]:
 
 
 def _is_of_unsent_comment(op: Operation[Any]) -> bool:
-    """Return whether an operation reads a comment that has not been sent yet."""
+    """Return whether an operation is about a comment that has not been sent yet."""
     return str(getattr(op, "comment_id", "")).startswith("pending-")

@@ -198,7 +198,8 @@ def _editor_names() -> tuple[_NameTable, _NameTable]:
 
 @cache
 def _described_names() -> _NameTable:
-    """Return the Unicode descriptions of the same emoji. They are loaded separately, because few pages use them."""
+    """Return the Unicode descriptions of the emoji that the platform's editor names. They are loaded separately, because
+    few pages use them."""
     return _pack(_read_section("descriptions"))
 
 

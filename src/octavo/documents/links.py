@@ -166,7 +166,7 @@ class BrokenLink:
     href: str
     reason: str
     is_outside_tree: bool = False
-    """True if the link leads out of the page tree, so that the target may exist elsewhere."""
+    """True if the link leads out of the page tree, so the target may exist elsewhere."""
     path: str = ""
     """Path of the missing page or file from the root. Empty if the link does not have a path."""
 

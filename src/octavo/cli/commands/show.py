@@ -99,7 +99,7 @@ class _Shown:
             target = await references.target(text)
         except Failure as failure:
             ref = parse_ref(text) if "://" not in text else None
-            # A word that is no space may be the id of a thread. Searching it takes many requests.
+            # A word that names no space may be the id of a thread. Searching it takes many requests.
             is_word = ref is not None and bool(ref.space) and ref.place == str(ref) and ref.number is None
             if failure.code != NOT_FOUND or "Did you mean" in str(failure) or not is_word:
                 raise

@@ -406,4 +406,4 @@ CHANGE_REQUEST_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
     ),
     content.Edit: WriteKind(_find_edit, _check_edit, lock_name=_lock_name_of_edit),
 }
-"""The row of each write on a change request, by operation."""
+"""The kind of each write on a change request, by operation."""

@@ -294,4 +294,4 @@ COMMENT_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
     comments.Delete: WriteKind(_find_delete, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
     comments.DeleteReply: WriteKind(_find_delete, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
 }
-"""The row of each write of a comment or reply, by operation."""
+"""The kind of each write of a comment or reply, by operation."""

@@ -44,7 +44,7 @@ def present_spec(world: World, document: Json) -> Json:
 
 @presents(openapi.Version)
 def present_spec_version(world: World, document: Json) -> Json:
-    """Return a version of a specification as an API resource."""
+    """Return a version of a specification as the caller sees it."""
     path = f"/orgs/{document['organization']}/openapi/{document['slug']}/versions/{document['id']}"
     return {
         "object": "openapi-spec-version",

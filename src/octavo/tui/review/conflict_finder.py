@@ -68,13 +68,13 @@ class ConflictedPage:
     """Values of main and of the change request for conflicting fields, such as the title. The first conflict decides
     them."""
     is_unmarked: bool = False
-    """True if the text has no conflict markers, so that the conflicts were found by merging the versions again."""
+    """True if the text has no conflict markers, so the conflicts were found by merging the versions again."""
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
     page_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of the pages that main moved text to, by ID."""
     sets_title: bool = False
-    """True if the title of the page equals its heading on both sides, so that the chosen heading becomes the title."""
+    """True if the title of the page equals its heading on both sides, so the chosen heading becomes the title."""
 
     @cached_property
     def conflicts(self) -> list[tuple[str, Conflict]]:

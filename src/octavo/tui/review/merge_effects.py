@@ -291,7 +291,7 @@ def _host(site: Site) -> str:
 
 @dataclass(frozen=True)
 class MovedPage:
-    """Page that a merge moves or deletes, so that its old URL needs a redirect."""
+    """Page that a merge moves or deletes, so its old URL needs a redirect."""
 
     title: str
     path: str

@@ -325,9 +325,9 @@ class SecretLengthLabel(Widget):
         self._source = source
 
     def on_mount(self) -> None:
-        self.watch(self._source, "value", self._changed)
+        self.watch(self._source, "value", self._update_count)
 
-    def _changed(self) -> None:
+    def _update_count(self) -> None:
         self.refresh(layout=True)
 
     def render(self) -> RenderResult:
