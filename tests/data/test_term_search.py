@@ -62,7 +62,7 @@ class Rename:
             results = each
         return results, len(self.loaded_pages()) - before
 
-    def loaded_pages(self) -> list[Operation[object]]:
+    def loaded_pages(self) -> list[content.GetPage]:
         return [op for op in self.gate.requests if isinstance(op, content.GetPage)]
 
     async def read_on_main(self, *ids: str) -> None:
@@ -152,7 +152,7 @@ async def test_pages_that_cannot_be_loaded_are_not_counted_as_searched(rename: R
             raise NotSent("offline")
         return await send(op)
 
-    rename.live.send = send_some  # type: ignore[method-assign,assignment]  # A connection that loses some requests.
+    rename.live.send = send_some  # type: ignore[assignment]  # A connection that loses some requests.
     results, _ = await rename.search()
     assert (results.searched, results.total) == (len(rename.pages) - len(lost), len(rename.pages))
     assert "offline" in results.failure
@@ -214,7 +214,7 @@ async def test_edit_of_someone_else_during_the_replacement_is_kept(rename: Renam
             await rename.edit(page.page.id, waiting.pop())
         return await rename.gate(op)
 
-    rename.live.send = send  # type: ignore[method-assign,assignment]  # Another user saves at the same moment.
+    rename.live.send = send  # type: ignore[assignment]  # Another user saves at the same moment.
     sent = await replace_term(rename.live, rename.at, RENAME, replacements((page,)))
     assert sent.kind == "done"
     text = await rename.text(page.page.id)

@@ -10,7 +10,7 @@ from octavo.api import change_requests
 from octavo.api.content import DocumentBody, UpdatePage
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
-from octavo.api.safety import text as safe_text
+from octavo.api.safety import safe_text
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, edit, page_source
@@ -170,7 +170,7 @@ async def _merge_overwritten(
         if theirs is None or theirs in (each.before, each.after):
             continue
         merged = await asyncio.to_thread(merge, each.before.text, theirs.text, each.after.text)
-        if merged.conflicts_with_names:
+        if merged.named_conflicts:
             refused.append((each.title, _EDITED))
             del written[page]
             repaired[page] = WrittenPage(each.title, each.after, theirs)
