@@ -31,7 +31,7 @@ from octavo.api.errors import BadResponse
 from octavo.api.operation import SPECS, ListPage, Operation
 from octavo.api.places import SpaceRef
 from octavo.api.reading import TOO_DEEP
-from octavo.api.safety import json as safe_json
+from octavo.api.safety import safe_json
 from octavo.cli.api_values import Files, values_of
 from octavo.cli.failures import Failure
 from octavo.client import profiles

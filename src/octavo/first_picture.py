@@ -32,14 +32,16 @@ _TERMINAL = (
     *("TERM", "COLORTERM", "TERM_PROGRAM", "NO_COLOR", "TEXTUAL_COLOR_SYSTEM"),
     *("LC_ALL", "LC_CTYPE", "LANG"),
 )
-"""Variables that describe the terminal. The picture is shown only if they are the same."""
+"""Variables that describe the terminal. The picture is shown only if they have the values that they had when the picture
+was saved."""
 
 
 class FirstPicture:
     """The picture of an account, a folder, or the demo."""
 
     def __init__(self, folder: Path, place: str, look: str) -> None:
-        """The picture is a file in `folder` for each `place`. `look` are other values that must be the same, such as the theme."""
+        """The picture is a file in `folder` for each `place`. `look` are other values that must be as when
+        the picture was saved, such as the theme."""
         self._path = folder / f"{PREFIX}{zlib.crc32(place.encode('utf-8', 'surrogateescape')):08x}"
         # Read now, because the app removes variables from the environment when it starts.
         terminal = {each: os.environ.get(each, "") for each in _TERMINAL}

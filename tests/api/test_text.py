@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.api.safety import LINE_LIMIT, address, json, line, text
+from octavo.api.safety import LINE_LIMIT, safe_address, safe_json, safe_line, safe_text
 
 HOSTILE = st.text(
     alphabet=st.one_of(
@@ -21,8 +21,8 @@ HOSTILE = st.text(
 
 @given(HOSTILE)
 def test_sanitized_text_is_safe_and_stays_the_same(value: str) -> None:
-    safe = text(value)
-    assert text(safe) == safe
+    safe = safe_text(value)
+    assert safe_text(safe) == safe
     for char in safe:
         assert char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs")
         assert unicodedata.bidirectional(char) not in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
@@ -30,19 +30,19 @@ def test_sanitized_text_is_safe_and_stays_the_same(value: str) -> None:
 
 @given(HOSTILE)
 def test_sanitized_line_has_no_line_break(value: str) -> None:
-    safe = line(value)
-    assert line(safe) == safe
+    safe = safe_line(value)
+    assert safe_line(safe) == safe
     assert "\n" not in safe
     assert len(safe) <= LINE_LIMIT
 
 
 @given(HOSTILE)
 def test_sanitized_url_is_complete_and_has_no_line_break(value: str) -> None:
-    safe = address(value)
-    assert address(safe) == safe
+    safe = safe_address(value)
+    assert safe_address(safe) == safe
     assert not set("\n\r\t\x1b") & set(safe)
     long = "https://idp.example/" + "x" * 2000
-    assert address(long) == long
+    assert safe_address(long) == long
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_sanitized_url_is_complete_and_has_no_line_break(value: str) -> None:
     ["plain", "naïve café", "👩‍👩‍👧 family", "می‌خواهم", "กำลัง", "Việt Nam", "日本語の文書", "שלום עולם", "a\tb\nc"],
 )
 def test_harmless_text_is_unchanged(kept: str) -> None:
-    assert text(kept) == kept
+    assert safe_text(kept) == kept
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_harmless_text_is_unchanged(kept: str) -> None:
     ],
 )
 def test_hostile_text_is_sanitized(hostile: str, shown: str) -> None:
-    assert text(hostile) == shown
+    assert safe_text(hostile) == shown
 
 
 def test_all_strings_in_json_are_sanitized() -> None:
-    assert json({"a\x1b": ["\x07", {"b": "\x00"}], "n": 1}) == {"a␛": ["␇", {"b": "␀"}], "n": 1}
+    assert safe_json({"a\x1b": ["\x07", {"b": "\x00"}], "n": 1}) == {"a␛": ["␇", {"b": "␀"}], "n": 1}

@@ -18,7 +18,7 @@ from octavo.api.errors import LocalFailure, ServerError
 from octavo.api.places import OrganizationRef
 from octavo.cli import sessions
 from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
-from octavo.cli.late_client import LatePlatform
+from octavo.cli.late_client import LazyPlatform
 from octavo.cli.platform_folders import PlatformFolder
 from octavo.cli.platforms import build_demo
 from octavo.client.client import Client
@@ -105,7 +105,7 @@ def test_demo_built_by_another_process_is_not_built_again(folder: PlatformFolder
 async def test_locked_demo_database_is_a_local_failure(folder: PlatformFolder) -> None:
     first = Store(folder.database)
     client = Client(
-        "http://octavo.local", folder.key(), transport=LatePlatform(lambda: build_demo(folder), folder=folder)
+        "http://octavo.local", folder.key(), transport=LazyPlatform(lambda: build_demo(folder), folder=folder)
     )
     with first.transaction(), pytest.raises(LocalFailure, match=r"Could not open the data in .*database is locked"):
         await client(users.Me())

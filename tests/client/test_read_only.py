@@ -55,7 +55,7 @@ async def test_read_only_client_sends_no_write() -> None:
     me = next(route for spec in load().values() for route in routes(spec) if spec.name == "users.Me")
     assert (await client(operation_for_route(me, {}))).id == "ada"
     assert methods == ["GET"]
-    words = search.InSite(at=SiteRef(organization_id="acme", site_id="none"), query="tide", scope=search.All())
+    words = search.InSite(at=SiteRef(organization_id="acme", site_id="none"), query="tide", scope=search.AllScope())
     with pytest.raises(NotFound):
         await client(words)
     assert methods == ["GET", "POST"], "a search is a POST that changes nothing"

@@ -137,7 +137,7 @@ async def test_certificate_is_checked_for_the_host_name_not_the_address(authorit
 
     async with Peer(lambda _: reply(body=b"bytes"), tls=authority.server(address)) as peer:
         port = peer.origin.rpartition(":")[2]
-        carrier = HttpCarrier(f"https://127.0.0.9:{port}", None, ca_file=authority.file, place="127.0.0.1")
+        carrier = HttpCarrier(f"https://127.0.0.9:{port}", None, ca_file=authority.file, ip_address="127.0.0.1")
         if address == "127.0.0.9":
             async with carrier.send(Outgoing("GET", "/x")) as answer:
                 assert [chunk async for chunk in answer.chunks] == [b"bytes"]

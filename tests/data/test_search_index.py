@@ -21,7 +21,7 @@ from octavo.api.content import Git, Page, PageTree
 from octavo.api.folding import Range
 from octavo.api.operation import SPECS, ListPage, Next, read
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
-from octavo.api.safety import text as safe_text
+from octavo.api.safety import safe_text
 from octavo.api.searchable import encode_mention, mentioned_urls, with_titles
 from octavo.api.users import User
 from octavo.data.response_cache import ResponseCache

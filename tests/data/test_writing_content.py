@@ -12,7 +12,7 @@ from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage
 from octavo.api.errors import BadResponse, Lost, NotFound, NotSent, Trace
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
-from octavo.api.safety import text as safe
+from octavo.api.safety import safe_text
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.state_db import StateDb
@@ -67,13 +67,15 @@ async def page_text(live: Live, at: ChangeRequestRef, page: str = "intro") -> st
 
 
 async def test_edit_stores_the_text_unchanged(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
-    assert safe(ODD) != ODD
+    assert safe_text(ODD) != ODD
     outcome = await edit(live, at, await head(ask, at), page_edit(ODD))
     assert (outcome.kind, outcome.replaced) == ("done", None)
     assert outcome.revision == await head(ask, at)
     assert await page_text(live, at) == ODD
     page = await live.fetch(content.GetPage(at=at, page_id="intro", format="markdown"))
-    assert page.markdown == safe(ODD), "What is shown is made safe, also where the same page was read to be changed"
+    assert page.markdown == safe_text(ODD), (
+        "What is shown is made safe, also where the same page was read to be changed"
+    )
     assert await page_text(live, at) == ODD
 
 
@@ -257,10 +259,10 @@ async def test_server_without_the_edit_operation_is_recognized(
     assert (await edit(live, at, seen, page_edit("Mine", "gone"))).kind == "refused", (
         "It may be the page that is not there"
     )
-    assert live.unavailable(content.Edit) is None
+    assert live.why_unavailable(content.Edit) is None
     outcome = await edit(live, at, seen, page_edit("Mine"))
     assert (outcome.kind, outcome.message) == ("refused", NO_OPERATION)
-    assert live.unavailable(content.Edit) == NO_OPERATION
+    assert live.why_unavailable(content.Edit) == NO_OPERATION
 
 
 async def test_response_with_only_the_change_request_is_understood(

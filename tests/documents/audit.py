@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from octavo.api.safety import text as safe
+from octavo.api.safety import safe_text
 from octavo.documents.blocks import Block, Document, Run, TableColumn, plain_text
 from tests.documents.independent_reader import words_in
 
@@ -82,7 +82,7 @@ def misplaced(document: Document) -> list[str]:
 
 
 def _as_shown(source: str) -> str:
-    return safe(html.unescape(_NOTHING.sub("", _ESCAPE.sub(r"\1", source))))
+    return safe_text(html.unescape(_NOTHING.sub("", _ESCAPE.sub(r"\1", source))))
 
 
 def _out_of_order(blocks: tuple[Block, ...], first: int, last: int) -> Iterator[str]:

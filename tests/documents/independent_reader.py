@@ -18,7 +18,7 @@ import cmarkgfm
 import html5lib
 from cmarkgfm.cmark import Options
 
-from octavo.api.safety import text as safe
+from octavo.api.safety import safe_text
 
 _WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+")
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n(?:.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
@@ -127,7 +127,7 @@ def read(source: str) -> list[VisibleText]:
     """Return all visible texts of a page in order."""
     source = source.replace("\r\n", "\n").replace("\r", "\n")
     source = _CODE_IN_TAG.sub(_as_fenced_code, _NO_FENCE.sub(r"\1·", source))
-    return list(_Reader(safe(source)).read())
+    return list(_Reader(safe_text(source)).read())
 
 
 def _as_fenced_code(found: re.Match[str]) -> str:
@@ -315,7 +315,7 @@ def _cells(row: Element) -> list[Element]:
 
 def components(source: str) -> list[str]:
     """Return the source of components of other documentation systems. Some of it is shown as text."""
-    reader = _Reader(safe(source))
+    reader = _Reader(safe_text(source))
     reader.read()
     return [held for held in reader.held if held.lstrip().startswith("<")]
 

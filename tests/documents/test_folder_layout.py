@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.api.content import File, Page, Revision
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.documents import front_matter
 from octavo.documents.folders.folder import Entry, Folder
 from octavo.documents.folders.layout import FolderLayout
@@ -185,7 +185,7 @@ def test_summary_has_groups_links_and_short_titles(tmp_path: Path) -> None:
 
 
 titles = st.text(st.characters(exclude_categories=["C"]) | st.sampled_from(" #_*[]&<`\\"), min_size=1, max_size=20).map(
-    lambda title: " ".join(line(title).split())
+    lambda title: " ".join(safe_line(title).split())
 )
 """Titles as models have them."""
 

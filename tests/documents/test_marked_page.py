@@ -46,8 +46,8 @@ def test_marked_text_is_read_back_unchanged(texts: tuple[str, str, str]) -> None
     merged = merge(*texts)
     text = merged.text(request=NAME)
     read = read_marked_page(text, merged)
-    expected = [(name, each.base) for name, each in merged.conflicts_with_names if not each.is_suggested]
-    assert [(name, each.base) for name, each in read.conflicts_with_names if not each.is_suggested] == expected
+    expected = [(name, each.base) for name, each in merged.named_conflicts if not each.is_suggested]
+    assert [(name, each.base) for name, each in read.named_conflicts if not each.is_suggested] == expected
     assert lines_of(read.text(request=NAME)) == lines_of(text)
     for side in SIDES:
         choices = {name: MergeChoice(side) for name, _ in expected}
@@ -73,7 +73,7 @@ def test_resolving_removes_blank_lines_around_markers(base: str) -> None:
 
 def test_choice_leaves_the_other_conflict_in_its_markers() -> None:
     merged = merge("a\n\nb\n\nc\n", "a1\n\nb\n\nc1\n", "a2\n\nb\n\nc2\n")
-    (first, _), (second, _) = merged.conflicts_with_names
+    (first, _), (second, _) = merged.named_conflicts
     assert merged.text({first: MergeChoice("request")}, request=NAME) == (
         "a2\n\nb\n\n<<<<<<< main\n\nc1\n\n=======\n\nc2\n\n>>>>>>> #42\n"
     )
@@ -85,24 +85,24 @@ def test_choice_leaves_the_other_conflict_in_its_markers() -> None:
 
 def test_equal_conflicts_are_resolved_separately() -> None:
     merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
-    (first, _), (second, _) = merged.conflicts_with_names
+    (first, _), (second, _) = merged.named_conflicts
     assert merged.text({first: MergeChoice("main"), second: MergeChoice("request")}) == "x\n\nb\n\ny\n"
 
 
 def test_equal_conflicts_are_read_from_markers_separately() -> None:
     merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
     read = read_marked_page(merged.text(request=NAME), merged)
-    (first, _), (second, _) = read.conflicts_with_names
+    (first, _), (second, _) = read.named_conflicts
     assert read.text({first: MergeChoice("main"), second: MergeChoice("request")}) == "x\n\nb\n\ny\n"
 
 
 def test_equal_conflicts_keep_their_names_when_markers_are_read() -> None:
     merged = merge("\na\none", "one\n\none", "a\n\na")
     text = merged.text(request=NAME)
-    expected = [(name, each.base) for name, each in merged.conflicts_with_names]
+    expected = [(name, each.base) for name, each in merged.named_conflicts]
     assert len(dict(expected)) == 2
     read = read_marked_page(text, merged)
-    assert [(name, each.base) for name, each in read.conflicts_with_names] == expected
+    assert [(name, each.base) for name, each in read.named_conflicts] == expected
     choices = {expected[0][0]: MergeChoice("main"), expected[1][0]: MergeChoice("request")}
     assert lines_of(read.text(choices)) == ["one", "a"]
 
@@ -126,7 +126,7 @@ def test_markers_enclose_whole_blocks() -> None:
 def test_foreign_markers_are_a_conflict_without_base() -> None:
     text = "a\n\n<<<<<<< main\n\n=======\n\nb!\n\n>>>>>>> #42\n\nc\n"
     read = read_marked_page(text)
-    ((name, conflict),) = read.conflicts_with_names
+    ((name, conflict),) = read.named_conflicts
     assert (conflict.main, conflict.request, conflict.base) == (None, "b!", None)
     assert read.text({name: MergeChoice("main")}) == "a\n\nc\n"
     assert read.text({name: MergeChoice("request")}) == "a\n\nb!\n\nc\n"

@@ -46,7 +46,7 @@ CASES = read_cases()
 def test_resolved_merge_equals_expected_page(name: str) -> None:
     case = CASES[name]
     merged = merge(case["base"], case["main"], case["request"])
-    suggested = len(merged.conflicts_with_names) - len(merged.conflicts)
+    suggested = len(merged.named_conflicts) - len(merged.conflicts)
     counts = f"{len(merged.conflicts)}" + (f", suggestions: {suggested}" if suggested else "")
     assert counts == case.get("conflicts", "0")
     if "merged" in case:
@@ -94,7 +94,7 @@ def test_edited_block_goes_to_its_place_on_main() -> None:
         f"B one.\n\nC one.\n\n{long}\n\nD one.\n",
     )
     merged = merge(*texts)
-    ((name, _),) = merged.conflicts_with_names
+    ((name, _),) = merged.named_conflicts
     assert merged.text({name: MergeChoice("own", "\nMine.\n")}) == "B one.\n\nMine.\n\nC one.\n\nD one.\n"
     assert merged.text({name: MergeChoice("own", "\n")}) == "B one.\n\nC one.\n\nD one.\n"
 
@@ -245,7 +245,7 @@ def test_edits_of_different_paragraphs_keep_both(paragraphs: list[str], data: st
 
     merged = merge(page(), page("m"), page("p"))
     assert merged.text() == page("m", "p")
-    assert not merged.conflicts_with_names
+    assert not merged.named_conflicts
 
 
 @STABLE

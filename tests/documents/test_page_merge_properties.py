@@ -69,22 +69,20 @@ def check_mixed_choices(texts: ThreeTexts) -> None:
     chance = random.Random(texts.main)
     sides: list[ChoiceKind] = ["main", "request", "both", "words"]
     for _ in range(3):
-        choices = {name: MergeChoice(chance.choice(sides)) for name, _ in merged.conflicts_with_names}
+        choices = {name: MergeChoice(chance.choice(sides)) for name, _ in merged.named_conflicts}
         check_markup(merged.text(choices))
     own = {
         name: MergeChoice("own", "Own words.")
-        for name, each in merged.conflicts_with_names
+        for name, each in merged.named_conflicts
         if each.kind not in ("row", "head", "line")
     }
-    assert "<<<<<<<" not in merged.text(
-        {**{name: MergeChoice("main") for name, _ in merged.conflicts_with_names}, **own}
-    )
+    assert "<<<<<<<" not in merged.text({**{name: MergeChoice("main") for name, _ in merged.named_conflicts}, **own})
 
 
 def check_both_sides_kept(texts: ThreeTexts) -> None:
     note(str(texts))
     merged = merge(texts.base, texts.main, texts.request)
-    if any(each.kind in NEVER_BOTH for _, each in merged.conflicts_with_names):
+    if any(each.kind in NEVER_BOTH for _, each in merged.named_conflicts):
         return  # “Both” is not possible: the text of main is used.
     base, found = words_in(texts.base), words_in(merged.text_with_choice("both"))
     for side in (texts.main, texts.request):
@@ -138,7 +136,7 @@ def check_distant_edits(seed: int, size: int) -> None:
     texts, expected = edited_apart(seed, size)
     note(str(texts))
     merged = merge(texts.base, texts.main, texts.request)
-    assert not merged.conflicts_with_names
+    assert not merged.named_conflicts
     assert merged.text() == expected
 
 

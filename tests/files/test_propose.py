@@ -138,7 +138,7 @@ async def test_change_that_the_api_does_not_support_is_named(docs: PulledSide) -
         "SUMMARY.md new link “Site”",
         "setup.md layout",
     ]
-    assert plan.notes == ["note.md is not in SUMMARY.md, so that it is not proposed."]
+    assert plan.notes == ["note.md is not in SUMMARY.md, so it is not proposed."]
 
 
 async def test_new_image_is_added_and_linked(docs: PulledSide, desk: Desk) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from octavo.api import comments
 from octavo.api.operation import ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.api.wire import encode
 from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.content.files import FilesScreen
@@ -122,7 +122,7 @@ def _title_contradictions(run: Run, server: RandomServer, rows: RowList[Any], op
         item = rows.items[index]
         name = "name" if rows.id == "files" else "title"
         server_titles = {
-            line(title)
+            safe_line(title)
             for each in server_items
             if each.get("id") == item.id and isinstance(title := each.get(name), str)
         }

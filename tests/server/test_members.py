@@ -95,7 +95,7 @@ async def test_ping_updates_the_last_seen_time(ask: Ask, clock: Clock) -> None:
 
 @pytest.mark.parametrize("name", ["platformVisitorClaims", "gitbookVisitorClaims"])
 def test_visitor_claims_of_a_ping_are_read_under_both_names(name: str) -> None:
-    claims = organizations.Seen.model_validate({name: "x" * 500})
+    claims = organizations.PingResult.model_validate({name: "x" * 500})
     assert claims.model_dump(by_alias=True) == {"platformVisitorClaims": "x" * 500}
 
 

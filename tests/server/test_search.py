@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api import search, spaces
-from octavo.api.safety import text as safe_text
+from octavo.api.safety import safe_text
 from octavo.api.search import PageHit
 from octavo.api.spaces import Space
 from octavo.documents.parse import parse

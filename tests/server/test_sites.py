@@ -239,21 +239,21 @@ async def test_search_covers_the_given_scope(ask: Ask) -> None:
     await space_with(ask, "Elsewhere", intro="tide")
     ids = {each.title: each.id for each in (await ask(site_structure.ListSiteSpaces(at=at))).items}
 
-    async def titles_in_scope(scope: search.Default | search.Specific | search.All) -> set[str]:
+    async def titles_in_scope(scope: search.DefaultScope | search.SpecificScope | search.AllScope) -> set[str]:
         hits = await ask(search.InSite(at=at, query="tide", scope=scope), "sam")
         return {hit.title for hit in hits.items}
 
-    assert await titles_in_scope(search.All()) == {"Guide", "Old guide", "API"}
-    assert await titles_in_scope(search.Default()) == {"Guide", "API"}
-    assert await titles_in_scope(search.Default(current_site_space=ids["Old guide"])) == {"Old guide", "API"}
-    assert await titles_in_scope(search.Specific(site_space_ids=(ids["Old guide"], "none"))) == {"Old guide"}
+    assert await titles_in_scope(search.AllScope()) == {"Guide", "Old guide", "API"}
+    assert await titles_in_scope(search.DefaultScope()) == {"Guide", "API"}
+    assert await titles_in_scope(search.DefaultScope(current_site_space=ids["Old guide"])) == {"Old guide", "API"}
+    assert await titles_in_scope(search.SpecificScope(site_space_ids=(ids["Old guide"], "none"))) == {"Old guide"}
 
 
 async def test_best_results_come_first_by_section(ask: Ask) -> None:
     words = await space_with(ask, "Words", intro="A long page that names the tide once, among other things.")
     title = await space_with(ask, "Title", tide="# Tide\n\nAll about it\n\n## Neap tide\n\nLow")
     at = await a_site(ask, words, title)
-    query = search.InSite(at=at, query="tide", scope=search.All(), limit=1)
+    query = search.InSite(at=at, query="tide", scope=search.AllScope(), limit=1)
     first = await ask(query)
     assert [hit.title for hit in first.items] == ["Title"]
     assert {section.title for section in first.items[0].pages[0].sections} >= {"Neap tide"}
@@ -274,5 +274,5 @@ async def test_search_needs_a_query_and_a_scope(ask: Ask) -> None:
         answer = await ask.http("POST", url, json=body)
         assert answer.status_code == 400
         assert answer.json()["error"]["message"].startswith(sentence)
-    await check_refused(ask(search.InSite(at=at, query="x", scope=search.All()), "eve"), 404)
+    await check_refused(ask(search.InSite(at=at, query="x", scope=search.AllScope()), "eve"), 404)
     await check_refused(ask(sites.List(at=OrganizationRef(organization_id="acme")), "eve"), 404)

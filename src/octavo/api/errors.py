@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Self
 
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.api.text import Moment
 
 MAY_BE_DONE = "The change may have been made. Check the current state before you try again."
@@ -67,7 +67,7 @@ class ApiError(Exception):
     outcome = Outcome.UNKNOWN
 
     def __init__(self, message: str, trace: Trace | None = None) -> None:
-        super().__init__(line(message))
+        super().__init__(safe_line(message))
         self.trace = trace or Trace()
 
     def with_trace(self, **changes: object) -> Self:

@@ -52,7 +52,8 @@ class Location(Model):
 
 
 class Link(Model):
-    """A target with all links to it. A broken target has no location except a URL."""
+    """A link target, with the places that link to it. `target_reference` is missing if the target is broken, unless it is
+    a URL."""
 
     status: Annotated[SafeLine, KnownValues("ok", "broken", "in-app")] = ""
     relation: Annotated[SafeLine, KnownValues("reference", "dependsOn")] = ""

@@ -29,7 +29,7 @@ M = TypeVar("M", bound="Model")
 
 @cache
 def camel(name: str) -> str:
-    """Return the wire name of a field, unless the field declares another alias."""
+    """Return a field name in camel case, as the API writes it. Used for fields that declare no alias."""
     return to_camel(name) if "_" in name else name
 
 

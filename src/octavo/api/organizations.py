@@ -82,7 +82,7 @@ class Member(Model):
     teams: Number = 0
 
 
-class Seen(Model):
+class PingResult(Model):
     """The response to a ping."""
 
     platform_visitor_claims: SafeText | None = Field(
@@ -177,7 +177,7 @@ class EnrollMember(InOrganization, Operation[Member], post="/members/{user_id}/s
     user_id: Id
 
 
-class Ping(InOrganization, Operation[Seen], post="/ping", success=200):
+class Ping(InOrganization, Operation[PingResult], post="/ping", success=200):
     """Record that you were active in the organization."""
 
 

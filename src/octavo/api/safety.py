@@ -41,7 +41,7 @@ _UNUSUAL = "[^\t\n -~\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027]+"
 _USUAL = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 
 
-def text(value: str) -> str:
+def safe_text(value: str) -> str:
     """Return `value`, sanitized. Line breaks and tabs are kept."""
     if "\r" in value:
         value = value.replace("\r\n", "\n").replace("\r", "\n")
@@ -82,29 +82,29 @@ def _line_table() -> Mapping[int, str | None]:
     return {**_text_table(), **dict.fromkeys({*_NEW_LINES, 0x0A, 0x09, 0x0D}, " ")}
 
 
-def line(value: str) -> str:
+def safe_line(value: str) -> str:
     """Return `value`, sanitized, on one line, and cut after 300 characters."""
     if len(value) <= LINE_LIMIT and value.isascii() and value.isprintable():
         return value  # A fast path: almost all values in long lists are ASCII.
-    value = address(value[: LINE_LIMIT * 4])
+    value = safe_address(value[: LINE_LIMIT * 4])
     return value if len(value) <= LINE_LIMIT else value[: LINE_LIMIT - 1] + "…"
 
 
-def address(value: str) -> str:
+def safe_address(value: str) -> str:
     """Return `value`, sanitized and on one line. Its length is not limited."""
     if value.isascii() and value.isprintable():
         return value
     return _sanitize(value, _line_table)
 
 
-def json(value: Any, depth: int = 0) -> Any:
+def safe_json(value: Any, depth: int = 0) -> Any:
     """Return a JSON value whose strings and keys are sanitized. Raises ValueError if it has too many levels."""
     if depth > MAX_DEPTH:
         raise ValueError(f"it has more than {MAX_DEPTH} nested levels")
     if isinstance(value, str):
-        return text(value)
+        return safe_text(value)
     if isinstance(value, dict):
-        return {text(key): json(each, depth + 1) for key, each in value.items()}
+        return {safe_text(key): safe_json(each, depth + 1) for key, each in value.items()}
     if isinstance(value, list):
-        return [json(each, depth + 1) for each in value]
+        return [safe_json(each, depth + 1) for each in value]
     return value

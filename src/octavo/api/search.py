@@ -54,21 +54,21 @@ class InOrganization(Listing[SpaceHit], get="/search"):
     query: Query
 
 
-class Default(Tagged):
+class DefaultScope(Tagged):
     """A search scope that covers one site space of each section: the current one, or else the default."""
 
     mode: Literal["default"] = "default"
     current_site_space: Id | None = None
 
 
-class Specific(Tagged):
+class SpecificScope(Tagged):
     """A search scope that covers the given site spaces only."""
 
     mode: Literal["specific"] = "specific"
     site_space_ids: Annotated[tuple[Id, ...], Field(min_length=1)]
 
 
-class All(Tagged):
+class AllScope(Tagged):
     """A search scope that covers every site space."""
 
     mode: Literal["all"] = "all"
@@ -79,4 +79,4 @@ class InSite(Listing[SpaceHit], post="/search", success=200, query=("page", "lim
 
     at: SiteRef
     query: Query
-    scope: Annotated[Default | Specific | All, Field(discriminator="mode")]
+    scope: Annotated[DefaultScope | SpecificScope | AllScope, Field(discriminator="mode")]

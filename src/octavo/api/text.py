@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, GetJsonSchemaHandler, StringConstraints
 
-from octavo.api.safety import address, json, line, text
+from octavo.api.safety import safe_address, safe_json, safe_line, safe_text
 
 if TYPE_CHECKING:
     from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import CoreSchema
 
-SafeText = Annotated[str, AfterValidator(text)]
+SafeText = Annotated[str, AfterValidator(safe_text)]
 """Text of several lines, such as bodies and descriptions."""
 
-SafeLine = Annotated[str, AfterValidator(line)]
+SafeLine = Annotated[str, AfterValidator(safe_line)]
 """Text of one line, such as titles, names and statuses."""
 
-SafeAddress = Annotated[str, AfterValidator(address)]
+SafeAddress = Annotated[str, AfterValidator(safe_address)]
 """A URL, or another line that must not be cut."""
 
-SafeJson = Annotated[Any, AfterValidator(json)]
+SafeJson = Annotated[Any, AfterValidator(safe_json)]
 """An untrusted JSON value without a pydantic model, with all strings sanitized."""
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from octavo.api.operation import Model, Operation, Urls
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.api.text import Id, Moment, Number, SafeLine
 
 
@@ -21,7 +21,7 @@ class User(Model):
     @property
     def name(self) -> str:
         """Return the display name. If it is empty, return the email address, or the id."""
-        return self.display_name or self.email or line(self.id)
+        return self.display_name or self.email or safe_line(self.id)
 
 
 def _unknown_author(value: Any) -> Any:

@@ -19,7 +19,7 @@ from octavo.data.event_log import LOG
 from octavo.settings import Settings, in_words, read
 
 if TYPE_CHECKING:
-    from octavo.cli.late_client import LateClient
+    from octavo.cli.late_client import LazyClient
 
 
 def read_settings() -> Settings:
@@ -62,10 +62,10 @@ def check_one_source(options: argparse.Namespace) -> None:
         raise Failure("Could not connect: use --demo without --folder, --profile and --base-url.", USAGE)
 
 
-def open_client(options: argparse.Namespace, settings: Settings) -> LateClient:
+def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
     """Return a client for `--demo`, `--folder`, `--profile` and `--base-url`, without cache and outbox. Raises
     Failure."""
-    from octavo.cli.late_client import LateClient  # lazy: commands without requests
+    from octavo.cli.late_client import LazyClient  # lazy: commands without requests
 
     check_one_source(options)
     read_only = why_read_only(options)
@@ -82,4 +82,4 @@ def open_client(options: argparse.Namespace, settings: Settings) -> LateClient:
         raise Failure(in_words(error)) from error
     access, key = signed_in(settings, options)
     read_only = read_only or access.why_read_only
-    return LateClient(access.origin, lambda _: key, ca_file=settings.ca_file, read_only=read_only)
+    return LazyClient(access.origin, lambda _: key, ca_file=settings.ca_file, read_only=read_only)

@@ -11,12 +11,11 @@ from http import HTTPStatus
 from typing import Any
 
 from octavo.api.errors import ApiError
-from octavo.api.safety import json as safe_json
-from octavo.api.safety import line
+from octavo.api.safety import safe_json, safe_line
 from octavo.cli.access import open_client, read_settings, resolve
 from octavo.cli.api_requests import request_of
 from octavo.cli.failures import Failure
-from octavo.cli.late_client import LateClient
+from octavo.cli.late_client import LazyClient
 from octavo.cli.output import compiled_filter
 from octavo.cli.standard_streams import tell, write_out
 from octavo.client.carrier import RawRequest, RawResponse
@@ -56,12 +55,14 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
     return 0
 
 
-async def _send(late: LateClient, request: RawRequest, printer: _Printer, *, everything: bool) -> ApiError | None:
+async def _send(
+    lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, everything: bool
+) -> ApiError | None:
     """Send the request and print the response. If reading a list fails, print the items that were read before, and return
     the error."""
     items: list[Any] = []
     try:
-        client = await late.client()
+        client = await lazy_client.client()
         if not everything:
             printer.print_response(await client.raw(request))
             return None
@@ -80,7 +81,7 @@ async def _send(late: LateClient, request: RawRequest, printer: _Printer, *, eve
     except ValueError as error:  # The API key must not be sent to this server.
         raise Failure(str(error)) from error
     finally:
-        await late.aclose()
+        await lazy_client.aclose()
 
 
 class _Printer:
@@ -124,7 +125,7 @@ class _Printer:
 def _head(response: RawResponse) -> str:
     """Return the status and the headers of a response as text."""
     phrase = {each.value: each.phrase for each in HTTPStatus}.get(response.status, "")
-    headers = (line(f"{name}: {value}") for name, value in sorted(response.headers.items()))
+    headers = (safe_line(f"{name}: {value}") for name, value in sorted(response.headers.items()))
     return "\n".join([f"HTTP {response.status} {phrase}".rstrip(), *headers, "", ""])
 
 

@@ -82,21 +82,23 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
 
 
 def typed_field(argument: str) -> str:
-    """Return the argument of `-F` as it is written without `-F`: numbers, true, false and null are JSON values."""
+    """Convert the argument of `-F` to the form of an argument without an option: `name:=3` for `name=3`. Numbers, true,
+    false and null are JSON values."""
     name, sign, text = argument.partition("=")
     is_json = text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text)
     return f"{name}:={text}" if sign and is_json else argument
 
 
 def text_field(argument: str) -> str:
-    """Return the argument of `-f` as it is written without `-f`. Its value is always text, even after `@`."""
+    """Convert the argument of `-f` to the form of an argument without an option. The value is text, even if it starts with
+    `@`."""
     name, sign, text = argument.partition("=")
     return f"{name}:={json.dumps(text)}" if sign and text.startswith("@") else argument
 
 
 def title_of(file: str) -> str:
     """Return the name of a file for messages."""
-    return "standard input" if file == "-" else safety.line(file)
+    return "standard input" if file == "-" else safety.safe_line(file)
 
 
 def read_json(file: str, files: Files) -> Any:

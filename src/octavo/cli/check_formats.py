@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from octavo import __version__
-from octavo.api.safety import address
+from octavo.api.safety import safe_address
 from octavo.documents.checks.findings import OWN_SOURCE, RULES, SEVERITIES, Finding, Place
 
 _SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -22,7 +22,7 @@ def text_lines(found: Sequence[Finding], *, colors: bool) -> str:
     """Return a line for each finding."""
     lines = []
     for each in found:
-        place, severity = f"{address(each.path)}:{each.place.line}:{each.place.column}:", f"{each.severity}:"
+        place, severity = f"{safe_address(each.path)}:{each.place.line}:{each.place.column}:", f"{each.severity}:"
         if colors:
             place, severity = f"\x1b[1m{place}\x1b[m", f"\x1b[{_COLORS[each.severity]}m{severity}\x1b[m"
         lines.append(f"{place} {severity} {each.message} ({_rule_name(each)})\n")

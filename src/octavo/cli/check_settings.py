@@ -79,7 +79,7 @@ def _names(section: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _rules(names: Sequence[str], where: str = "") -> frozenset[str]:
-    """Return the rules with these names. Raises Failure for a name that is no rule."""
+    """Return the rules with these names. Raises Failure if no rule has a name."""
     for name in names:
         if name not in (*RULES, DEFAULT):
             meant = did_you_mean(name[:40], RULES) or " For a list, run: octavo help check"

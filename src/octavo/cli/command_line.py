@@ -61,12 +61,12 @@ def _print_log() -> None:
 
 
 def _wants_json(argv: Sequence[str]) -> bool:
-    """Return whether the command prints JSON, so that its errors are JSON too."""
+    """Return whether the command prints JSON, so its errors are JSON too."""
     return any(each.partition("=")[0] in ("--json", "--ndjson", "--jq", "-q") for each in argv)
 
 
 def _command_in(argv: Sequence[str]) -> str:
-    """Return the first argument that is no global option, which names the command. Empty if there is none."""
+    """Return the first argument that is not a global option: the name of the command. Empty if there is none."""
     arguments = iter(argv)
     for each in arguments:
         if not each.startswith("-"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from octavo.api.folding import fold
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.documents.blocks import Block, Document, plain_text
 
@@ -17,7 +17,9 @@ def block_with_key(document: Document, key: str, page: str) -> Block:
     """Return the block with a key. Raises Failure if there is none."""
     found = document.find(key)
     if found is None:
-        raise Failure(f"Could not find block {line(key[:40])} in {page}. Use --quote WORDS or --line N.", NOT_FOUND)
+        raise Failure(
+            f"Could not find block {safe_line(key[:40])} in {page}. Use --quote WORDS or --line N.", NOT_FOUND
+        )
     return found
 
 
@@ -26,10 +28,12 @@ def block_with_words(document: Document, words: str, page: str) -> Block:
     wanted = " ".join(fold(words).split())
     found = [each for each in _blocks_with_text(document) if wanted and wanted in _text(each)]
     if not found:
-        raise Failure(f"Could not find “{line(words[:60])}” in {page}. Quote words as readers see them.", NOT_FOUND)
+        raise Failure(
+            f"Could not find “{safe_line(words[:60])}” in {page}. Quote words as readers see them.", NOT_FOUND
+        )
     if len(found) > 1:
         keys = ", ".join(each.key for each in found[:_MOST_NAMED]) + (", …" if len(found) > _MOST_NAMED else "")
-        message = f"“{line(words[:60])}” is in {len(found)} blocks of {page}. Give more words, or --block: {keys}"
+        message = f"“{safe_line(words[:60])}” is in {len(found)} blocks of {page}. Give more words, or --block: {keys}"
         raise Failure(message, USAGE, error="ambiguous")
     return found[0]
 

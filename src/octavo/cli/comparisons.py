@@ -12,7 +12,7 @@ from octavo.api import content, spaces
 from octavo.api.content import PageReference, Revision
 from octavo.api.errors import NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.api.users import Me
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.refs import References, Target, all_items
@@ -115,7 +115,7 @@ async def changed_items(live: Live, target: Target, sides: Sides) -> tuple[Chang
         before, after = await asyncio.gather(load_revision(live, sides.old), load_revision(live, sides.new))
     except NotFound:
         named = sides.old.revision_id if isinstance(sides.old, RevisionRef) else target.ref.place
-        raise Failure(f"Could not find revision {line(named)} in {target.space.title}.", NOT_FOUND) from None
+        raise Failure(f"Could not find revision {safe_line(named)} in {target.space.title}.", NOT_FOUND) from None
     found = changed_pages(await asyncio.to_thread(changes_between, before, after))
     if has_document_ids(after) or target.change_request is None:
         return found
@@ -163,7 +163,7 @@ async def load_texts(live: Live, sides: Sides, items: Sequence[ChangedPage]) -> 
 
 
 async def load_revision(live: Live, at: ContentRef) -> Revision:
-    """Return a revision. Revisions never change, so that they come from the cache. Raises ApiError."""
+    """Return a revision. Revisions never change, so they come from the cache. Raises ApiError."""
     op = content.Get(at=at)
     found: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return found

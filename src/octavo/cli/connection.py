@@ -4,7 +4,7 @@ async def work(session: Session) -> int:
     spaces = await session.live.fetch(spaces_of(organization))
     ...
 
-return run_connected(options, work, doing="load the change requests")
+return run_connected(options, work, action="load the change requests")
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
 
-def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitable[int]], *, doing: str) -> int:
+def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitable[int]], *, action: str) -> int:
     """Open a session, run `work` and return its exit code. Raises Failure, also for an ApiError or NotSaved of `work`:
-    `doing` says then what could not be done, such as `load the change requests`."""
+    `action` says then what could not be done, such as `load the change requests`."""
     session = open_session(options)
 
     async def run() -> int:
@@ -44,9 +44,9 @@ def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitab
     try:
         return asyncio.run(run())
     except ApiError as error:
-        raise failure_of(error, doing) from error
+        raise failure_of(error, action) from error
     except NotSaved as error:
-        raise Failure(f"Could not {doing}: {_clause(error)}") from error
+        raise Failure(f"Could not {action}: {_clause(error)}") from error
 
 
 def open_session(options: argparse.Namespace) -> Session:
@@ -67,9 +67,9 @@ def open_session(options: argparse.Namespace) -> Session:
     return sessions.server(settings, access, key=key, read_only=read_only or access.why_read_only)
 
 
-def failure_of(error: ApiError, doing: str) -> Failure:
+def failure_of(error: ApiError, action: str) -> Failure:
     """Return the failure of a command for the error of a request."""
-    message = f"Could not {doing}: {_clause(error)}"
+    message = f"Could not {action}: {_clause(error)}"
     if isinstance(error, ReadOnly):
         return Failure(message, NOT_ALLOWED, error="read-only")
     if isinstance(error, Unauthorized):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.server.fetcher import Fetcher, FetchFailure, PrivateAddressFailure
 
 MAX_URLS = 2_000
@@ -31,5 +31,5 @@ def _reason(url: str, fetcher: Fetcher) -> str:
     except PrivateAddressFailure:
         return ""
     except FetchFailure as failure:
-        return line(str(failure))
+        return safe_line(str(failure))
     return f"the website responded with status {status}" if status in _MISSING else ""

@@ -14,7 +14,7 @@ _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "p
 
 def folder_texts(argument: str | None) -> list[PageTexts] | None:
     """Return the changed text files of the pulled folder of the working directory, or the one that `argument` names. None
-    if `argument` names no file, so that it is a REF. Raises Failure."""
+    if `argument` names no file, which means that it is a REF. Raises Failure."""
     if not has_pulled_folder():
         if argument is None:
             raise Failure("Not a pulled folder. Write a REF, or run: octavo pull SPACE DIR", USAGE)

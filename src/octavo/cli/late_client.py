@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class LatePlatform:
+class LazyPlatform:
     """An ASGI application that builds a platform in a thread at the first request."""
 
     def __init__(
@@ -73,7 +73,7 @@ class LatePlatform:
         self._on_close = lambda: None
 
 
-class LateClient:
+class LazyClient:
     """A client that is created at the first request, after the first screen is painted. The client needs imports that
     the first screen does not need, and a keyring may take seconds to respond."""
 
@@ -83,7 +83,7 @@ class LateClient:
         key: Callable[[Callable[[str], None]], SecretStr],
         *,
         ca_file: Path | None = None,
-        platform: LatePlatform | None = None,
+        platform: LazyPlatform | None = None,
         read_only: str = "",
         learn: Callable[[str], None] | None = None,
     ) -> None:

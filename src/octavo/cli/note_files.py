@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.cli.failures import USAGE, Failure
 from octavo.data.proposed_notes import MAX_NOTES, sanitize_note_text, sanitize_source_name
 from octavo.settings import did_you_mean
@@ -76,7 +76,7 @@ def note_of(value: dict[str, Any], number: int = 1) -> Note:
     for name in value:
         if name not in FIELDS:
             hint = did_you_mean(name, FIELDS) or f" The fields are {', '.join(FIELDS)}."
-            raise ValueError(f"unknown field {line(name[:40])}.{hint}")
+            raise ValueError(f"unknown field {safe_line(name[:40])}.{hint}")
     texts = {name: _text(name, value.get(name)) for name in FIELDS}
     if missing := [name for name in ("page", "source") if not texts[name]]:
         raise ValueError(f"{missing[0]} is missing.")
@@ -96,8 +96,8 @@ def note_of(value: dict[str, Any], number: int = 1) -> Note:
         suggestion=None if value.get("suggestion") is None else sanitize_note_text(texts["suggestion"]),
         side="before" if texts["side"] == "before" else "after",
         revision=texts["revision"],
-        severity=line(texts["severity"]),
-        rule=line(texts["rule"]),
+        severity=safe_line(texts["severity"]),
+        rule=safe_line(texts["rule"]),
     )
 
 

@@ -37,4 +37,4 @@ def _open_in_browser(options: argparse.Namespace) -> int:
         open_in_browser(session, (await References(session, options).target(options.target)).url)
         return 0
 
-    return run_connected(options, work, doing="find what to open")
+    return run_connected(options, work, action="find what to open")

@@ -149,7 +149,7 @@ class Output:
 
     @property
     def limit(self) -> int | None:
-        """The largest number of rows to print. None if there is no limit."""
+        """Maximum number of rows to print. None if there is no limit."""
         return self._limit
 
     def add(self, row: Row) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.platform_folders import PlatformFolder
 from octavo.server.app import Platform
@@ -65,7 +65,7 @@ def build_folder(
     with _open_for_build(folder) as store:
         world = add_local_user(World(store), name)
         loaded = load(world, pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
-        left_out += [line(f"{each.path} {each.message}") for each in loaded.problems]
+        left_out += [safe_line(f"{each.path} {each.message}") for each in loaded.problems]
         store.add_key(folder.key().get_secret_value(), PERSON)
         return Platform(world)
 

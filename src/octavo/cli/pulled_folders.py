@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def file_failures(doing: str) -> Iterator[None]:
-    """Raise Failure for errors of files and of the state of a folder. `doing` says what could not be done."""
+def file_failures(action: str) -> Iterator[None]:
+    """Raise Failure for errors of files and of the state of a folder. `action` says what could not be done."""
     try:
         yield
     except NotPulled as error:
@@ -28,7 +28,7 @@ def file_failures(doing: str) -> Iterator[None]:
     except FolderInUse as error:
         raise Failure(str(error)) from error
     except OSError as error:
-        raise Failure(f"Could not {doing}: {in_words(error)}") from error
+        raise Failure(f"Could not {action}: {in_words(error)}") from error
 
 
 def this_folder() -> PulledFolder:

@@ -29,7 +29,7 @@ from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import ListMembers, Organization
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 from octavo.api.users import Me
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
@@ -119,7 +119,7 @@ def parse_ref(text: str) -> Ref:
     found = _REF.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
     if found is None:
         example = "Write a REF such as 7, handbook/7 or handbook/7:guides/setup."
-        raise Failure(f"Could not read the REF {line(text[:60])}: it has no space and no number. {example}", USAGE)
+        raise Failure(f"Could not read the REF {safe_line(text[:60])}: it has no space and no number. {example}", USAGE)
     space, number = found["space"] or "", found["number"] or found["own"]
     if space.isdecimal() and len(space) < 10 and number is None:
         space, number = "", space
@@ -186,7 +186,7 @@ class References:
             found = _find_spaces(name, spaces)
             if len(found) > 1:
                 listed = ", ".join(f"{each.title} ({each.id})" for each in found)
-                message = f"Could not choose a space: {len(found)} spaces are called {line(name)}: {listed}."
+                message = f"Could not choose a space: {len(found)} spaces are called {safe_line(name)}: {listed}."
                 raise Failure(message, USAGE, error="ambiguous")
             if found:
                 return found[0]
@@ -194,7 +194,7 @@ class References:
         titles = ", ".join(each.title for each in self._spaces[:_MOST_NAMED])
         more = "" if len(self._spaces) <= _MOST_NAMED else ", and others"
         hint = did_you_mean(name, names) or f" The spaces are {titles}{more}."
-        raise Failure(f"Could not find the space {line(name[:60])}.{hint}", NOT_FOUND)
+        raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
         """Return the space of `--space`, OCTAVO_SPACE or the pulled folder. On a terminal, else the space that was used
@@ -225,7 +225,7 @@ class References:
         elif (default := await self.default_space()) is not None:
             space = default
         else:
-            message = f"Could not find {line(text)}: a number needs a space. Write SPACE/{ref}, or use --space."
+            message = f"Could not find {safe_line(text)}: a number needs a space. Write SPACE/{ref}, or use --space."
             raise Failure(message, USAGE)
         return await self._target_in(space, ref)
 
@@ -265,7 +265,7 @@ class References:
             found = titled[0] if len(titled) == 1 else None
         if found is None:
             hint = did_you_mean(wanted, [each.path for each in tree.walk() if each.path])
-            message = f"Could not find page {line(wanted[:80])} in {target.space.title}."
+            message = f"Could not find page {safe_line(wanted[:80])} in {target.space.title}."
             raise Failure(message + (hint.removesuffix("?") + "?" if hint else ""), NOT_FOUND)
         return found
 
@@ -281,12 +281,10 @@ class References:
             parts = urlsplit(url)
             origin = f"{parts.scheme}://{parts.netloc}"
         except ValueError:
-            raise Failure(f"Could not read the URL {line(url[:80])}.", USAGE) from None
+            raise Failure(f"Could not read the URL {safe_line(url[:80])}.", USAGE) from None
         spaces = await self.spaces()
         if origin not in {_origin(each) for space in spaces for each in (space.urls.app, space.urls.location) if each}:
-            message = (
-                f"Could not open {line(url[:80])}: it is not a link to this server. Only links to Octavo's server work."
-            )
+            message = f"Could not open {safe_line(url[:80])}: it is not a link to this server. Only links to Octavo's server work."
             raise Failure(message, USAGE)
         path = unquote(parts.path)
         if (found := _APP_PATH.fullmatch(path)) or (found := _API_PATH.fullmatch(path)):
@@ -303,7 +301,7 @@ class References:
 
         content = await self.live.fetch(GetContent(url=url))
         if content.space is None:
-            raise Failure(f"Could not open {line(url[:80])}: it leads to no space.", NOT_FOUND)
+            raise Failure(f"Could not open {safe_line(url[:80])}: it leads to no space.", NOT_FOUND)
         name = short_name(content.space, await self.spaces())
         change, page = content.change_request, content.page
         ref = Ref(name, change.number if change else None, (page.path or page.id) if page else "")
@@ -323,11 +321,12 @@ class References:
             return next(iter(found.values()))
         if found:
             listed = ", ".join(f"{each.name} ({each.id})" for each in found.values())
-            message = f"Could not choose a user: {len(found)} users are called {line(name)}: {listed}."
+            message = f"Could not choose a user: {len(found)} users are called {safe_line(name)}: {listed}."
             raise Failure(message, USAGE, error="ambiguous")
         hint = did_you_mean(wanted, {own for each in users for own in _names_of_user(each)})
         raise Failure(
-            f"Could not find the user {line(name[:60])}.{hint or ' Use a name, an email address or @me.'}", NOT_FOUND
+            f"Could not find the user {safe_line(name[:60])}.{hint or ' Use a name, an email address or @me.'}",
+            NOT_FOUND,
         )
 
 

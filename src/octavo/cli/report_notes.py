@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from octavo.api.content import Page, PageTree
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.cli.failures import USAGE, Failure
 from octavo.cli.note_files import Note
 from octavo.data.proposed_notes import MAX_NOTES, sanitize_note_text, sanitize_source_name
@@ -74,8 +74,8 @@ async def notes_of_reports(
 
 
 def page_of_file(path: str, tree: PageTree) -> Page | None:
-    """Return the page whose file a linter names: by its path in a pulled folder, or its path in the space, after any
-    folders. None if no page has such a path."""
+    """Return the page whose file a linter names. `path` ends with the path of the file in a pulled folder, or with the
+    path of the page in the space, such as `build/docs/page`. None if no page has such a path."""
     parts = path.replace("\\", "/").strip("/").split("/")
     pages = {name: page for page in tree.walk() if page.type == "document" for name in _file_names(page)}
     ends = ("/".join(parts[start:]) for start in range(len(parts)))
@@ -87,7 +87,7 @@ def _file_names(page: Page) -> Iterable[str]:
 
 
 def _location_label(report: Report) -> str:
-    return f"{line(report.path)}:{report.line}"
+    return f"{safe_line(report.path)}:{report.line}"
 
 
 def _note(finding: Finding, page: LintedPage, where: str) -> Note:

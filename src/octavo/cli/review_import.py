@@ -9,7 +9,7 @@ from typing import Any
 
 from octavo.api.content import ListPages, Page, PageTree
 from octavo.api.places import ChangeRequestRef, RevisionRef
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.cli.comparisons import Sides, sides_of
 from octavo.cli.note_files import Note
 from octavo.cli.refs import References, Target
@@ -104,7 +104,7 @@ class NoteImport:
     async def _place(self, note: Note) -> PlacedNote:
         page = await self._page(note.page)
         if page is None:
-            return PlacedNote(note, None, f"there is no page {line(note.page)}")
+            return PlacedNote(note, None, f"there is no page {safe_line(note.page)}")
         places = await self._places_of(page)
         return PlacedNote(
             note, page, places.find(note.block, note.quote, side=note.side, read=await self._version_read(note, page))

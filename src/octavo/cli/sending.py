@@ -128,10 +128,10 @@ async def prepare(session: Session) -> None:
     session.outbox.set_account(await session.live.fetch(Me()), asked=True)
 
 
-def check_allowed(why: str | None, doing: str) -> None:
+def check_allowed(why: str | None, action: str) -> None:
     """Raise Failure if there is a reason why the user is not allowed to do something."""
     if why is not None:
-        raise Failure(f"Could not {doing}: {why[:1].lower()}{why[1:]}", NOT_ALLOWED)
+        raise Failure(f"Could not {action}: {why[:1].lower()}{why[1:]}", NOT_ALLOWED)
 
 
 async def send(session: Session, writes: Sequence[NewWrite], options: argparse.Namespace) -> list[OutboxEntry]:

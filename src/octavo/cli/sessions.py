@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from octavo.api.errors import Unauthorized
 from octavo.api.operation import SPECS
 from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
-from octavo.cli.late_client import LateClient, LatePlatform
+from octavo.cli.late_client import LazyClient, LazyPlatform
 from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, folder_of_pages
 from octavo.cli.standard_streams import tell
@@ -50,13 +50,13 @@ SETTLE_LOCAL, SETTLE_REMOTE = 2.0, 30.0
 """Seconds after which an unanswered request has taken effect or never will: on this machine, and on other servers."""
 
 
-def embedded_client(folder: PlatformFolder, platform: LatePlatform, *, read_only: str = "") -> LateClient:
+def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:
     """Return a client of a platform in this process. Raises ValueError if its key cannot be read or stored."""
     try:
         key = folder.key()
     except OSError as error:
         raise ValueError(folder.why_not_opened(error)) from error
-    return LateClient(ORIGIN, lambda _: key, platform=platform, read_only=read_only)
+    return LazyClient(ORIGIN, lambda _: key, platform=platform, read_only=read_only)
 
 
 def demo(
@@ -84,7 +84,7 @@ def demo(
 
 def demo_client(
     folder: PlatformFolder, *, latency: float = 0.0, fail: float = 0.0, large: bool = False, read_only: str = ""
-) -> LateClient:
+) -> LazyClient:
     """Return a client of the demo in a folder. Raises ValueError if the demo cannot be opened."""
 
     def build() -> Platform:
@@ -98,8 +98,8 @@ def demo_client(
             _build_large_demo(folder)
     except OSError as error:
         raise ValueError(folder.why_not_opened(error)) from error
-    late = LatePlatform(build, folder=folder, latency=latency, fail=fail, on_close=unlock)
-    return embedded_client(folder, late, read_only=read_only)
+    lazy_platform = LazyPlatform(build, folder=folder, latency=latency, fail=fail, on_close=unlock)
+    return embedded_client(folder, lazy_platform, read_only=read_only)
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
@@ -133,18 +133,21 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
     """Return a session on a folder of Markdown files. Raises ValueError with a message if it is not a folder.
     `left_out` gets a sentence for each file that was not loaded completely, once the folder is loaded."""
     platform_folder, sentences = folder_of_pages(settings, path), [] if left_out is None else left_out
-    opened, late = load_folder(platform_folder, path, sentences)
+    opened, lazy_platform = load_folder(platform_folder, path, sentences)
 
     async def load_changes() -> bool:
         return await run_in_thread(opened.load_changes)
 
     async def wait_until_loaded() -> Sequence[str]:
         with suppress(OSError):  # Each request reports this error.
-            await late.platform()
+            await lazy_platform.platform()
         return sentences
 
     label = path.resolve().name or str(path)
-    client, namespace = embedded_client(platform_folder, late, read_only=read_only), f"folder {platform_folder.path}"
+    client, namespace = (
+        embedded_client(platform_folder, lazy_platform, read_only=read_only),
+        f"folder {platform_folder.path}",
+    )
     session = _session(settings, client, namespace, kind="folder", label=label, settle=SETTLE_LOCAL)
     session = replace(session, load_progress=lambda: opened.progress, reload_files=load_changes)
     return replace(
@@ -154,13 +157,13 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
     )
 
 
-def load_folder(folder: PlatformFolder, path: Path, left_out: list[str]) -> tuple[OpenFolder, LatePlatform]:
+def load_folder(folder: PlatformFolder, path: Path, left_out: list[str]) -> tuple[OpenFolder, LazyPlatform]:
     """Return a folder of Markdown files and its platform, which is built at the first request. Raises ValueError with a
     message if `path` is not a folder. `left_out` is as in `folder`."""
     if not path.is_dir():
         raise ValueError(f"Could not open {path}: it is not a folder. Use a folder with Markdown files.")
     opened = OpenFolder(folder, path, login_name(), left_out)
-    return opened, LatePlatform(opened.build, folder=folder, on_close=opened.close)
+    return opened, LazyPlatform(opened.build, folder=folder, on_close=opened.close)
 
 
 def server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
@@ -177,7 +180,7 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
             raise Unauthorized(signing_in.no_token_reason(access))
         return stored_key
 
-    client = LateClient(
+    client = LazyClient(
         origin,
         read,
         ca_file=settings.ca_file,
@@ -395,7 +398,7 @@ class _SignIn:
 
 def _session(
     settings: Settings,
-    client: LateClient,
+    client: LazyClient,
     namespace: str,
     *,
     kind: Literal["demo", "folder", "server"],

@@ -11,7 +11,7 @@ from octavo.api import comments
 from octavo.api.comments import Comment, Message, Reply
 from octavo.api.errors import ApiError, NotFound, Unauthorized
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.output import Field
 from octavo.cli.refs import Ref, References, Target, all_items, parse_ref
@@ -71,7 +71,7 @@ async def find_thread(references: References, text: str) -> FoundThread:
             return await _find_by_id(references, ref.space)
     target = await references.target(text)
     if not target.block:
-        raise Failure(f"Could not find a thread: {line(text[:60])} names none. Write SPACE/NUMBER@ID.", USAGE)
+        raise Failure(f"Could not find a thread: {safe_line(text[:60])} names none. Write SPACE/NUMBER@ID.", USAGE)
     return await thread_at(references, target, target.block)
 
 
@@ -80,7 +80,7 @@ async def thread_at(references: References, target: Target, thread_id: str) -> F
     try:
         found = await references.live.fetch(comments.Get(at=target.at, comment_id=thread_id, format="markdown"))
     except NotFound:
-        raise Failure(f"Could not find thread {line(thread_id[:60])} in {target.ref.place}.", NOT_FOUND) from None
+        raise Failure(f"Could not find thread {safe_line(thread_id[:60])} in {target.ref.place}.", NOT_FOUND) from None
     return FoundThread(target, found)
 
 
@@ -110,7 +110,9 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
     finally:
         for each in searches:
             each.cancel()
-    raise Failure(f"Could not find thread {line(thread_id[:60])}. Write its place too: SPACE/NUMBER@ID.", NOT_FOUND)
+    raise Failure(
+        f"Could not find thread {safe_line(thread_id[:60])}. Write its place too: SPACE/NUMBER@ID.", NOT_FOUND
+    )
 
 
 async def _places(references: References) -> dict[Discussion, ChangeRequest | None]:

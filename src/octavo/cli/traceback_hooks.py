@@ -53,9 +53,9 @@ def _uncaught_in_thread(args: ExceptHookArgs) -> None:
 def _write_traceback(heading: str, error: BaseException) -> None:
     from traceback import format_exception
 
-    from octavo.api.safety import text
+    from octavo.api.safety import safe_text
     from octavo.redaction import redact
 
     if sys.stderr is not None:
         with suppress(OSError, ValueError):  # standard error is closed
-            sys.stderr.write(text(redact(heading + "".join(format_exception(error)))))
+            sys.stderr.write(safe_text(redact(heading + "".join(format_exception(error)))))

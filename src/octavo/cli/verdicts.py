@@ -71,18 +71,18 @@ def add_review_options(command: argparse.ArgumentParser) -> None:
 
 def submit(options: argparse.Namespace) -> int:
     """Submit the review that the options name, and return the exit code. Raises Failure."""
-    doing = {"approved": "approve", "changes-requested": "request changes on", "commented": "comment on"}[
+    verb = {"approved": "approve", "changes-requested": "request changes on", "commented": "comment on"}[
         options.verdict
     ]
 
     async def work(session: Session) -> int:
-        await _review(session, options, doing)
+        await _review(session, options, verb)
         return 0
 
-    return run_connected(options, work, doing=f"{doing} {options.ref[:60]}")
+    return run_connected(options, work, action=f"{verb} {options.ref[:60]}")
 
 
-async def _review(session: Session, options: argparse.Namespace, doing: str) -> None:
+async def _review(session: Session, options: argparse.Namespace, verb: str) -> None:
     text = (given_text(options) or "").strip()
     await prepare(session)
     if was_done_once(session, options.once):
@@ -91,8 +91,8 @@ async def _review(session: Session, options: argparse.Namespace, doing: str) -> 
     target = await References(session, options).target(options.ref)
     change_request = target.change_request
     if change_request is None:
-        raise Failure(f"Could not {doing} {target.ref}: it is not a change request.", USAGE)
-    action = f"{doing} {target.ref.place}"
+        raise Failure(f"Could not {verb} {target.ref}: it is not a change request.", USAGE)
+    action = f"{verb} {target.ref.place}"
     check_allowed(why_not_in_space(target.space, "comment" if options.verdict == "commented" else "review"), action)
     if change_request.status not in UNDECIDED:
         raise Failure(f"Could not {action}: it is {change_request.status}.", BLOCKED)

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from pydantic_core import from_json
 
 from octavo.api.errors import ApiError, BadResponse
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.client.carrier import Answer
 from octavo.client.policy import Truncated
 from octavo.redaction import redact
@@ -121,7 +121,7 @@ def message_in(body: bytes, headers: Mapping[str, str]) -> str:
     value = value.get("error", value)
     if isinstance(value, dict):
         value = value.get("message")
-    return redact(line(value.strip())) if isinstance(value, str) else ""
+    return redact(safe_line(value.strip())) if isinstance(value, str) else ""
 
 
 async def _decompress(chunks: AsyncIterator[bytes], host: str) -> AsyncGenerator[bytes, None]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import SecretStr
 
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.client import keys
 from octavo.client.private_files import NotPrivate, read_private, write_private
 from octavo.client.threads import Overdue, run_with_timeout
@@ -192,7 +192,7 @@ _UNLOCK = (
 def _why_unreachable() -> StoreUnavailable | None:
     """Return an error that says why the keyring of this system cannot be reached. None if it can be reached."""
     if variable := os.environ.get(_BACKEND_VARIABLE):
-        cause = f"The environment variable {_BACKEND_VARIABLE} names {line(variable)[:60]}, which is not an encrypted keyring."
+        cause = f"The environment variable {_BACKEND_VARIABLE} names {safe_line(variable)[:60]}, which is not an encrypted keyring."
         return StoreUnavailable(cause, f"Unset {_BACKEND_VARIABLE}.")
     if sys.platform in _WITHOUT_DBUS:
         return None

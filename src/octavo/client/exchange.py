@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from octavo.api.activity import Activity
 from octavo.api.errors import ApiError, BadResponse, TimedOut, Trace, rejected
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.client import body, policy
 from octavo.client.carrier import Answer, Carrier, Outgoing
 from octavo.client.origin import host_of, triple
@@ -128,7 +128,7 @@ class Exchange:
 
     @property
     def _request_id(self) -> str:
-        return next((line(self.headers[name])[:128] for name in _REQUEST_IDS if self.headers.get(name)), "")
+        return next((safe_line(self.headers[name])[:128] for name in _REQUEST_IDS if self.headers.get(name)), "")
 
     async def _attempt_once(self, carrier: Carrier) -> bytes | None:
         self._attempt += 1

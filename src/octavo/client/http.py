@@ -107,14 +107,14 @@ class HttpCarrier:
         *,
         transport: Transport | None = None,
         ca_file: Path | None = None,
-        place: str = "",
+        ip_address: str = "",
     ) -> None:
-        """`place` is the IP address to connect to. Empty to resolve the host name.
+        """`ip_address` is the IP address to connect to. Empty to resolve the host name.
 
         Raises Unsendable with a sentence if environment variables prevent connections.
         """
         self._origin = origin
-        self._place = place
+        self._ip_address = ip_address
         self._auth = OriginAuth(origin, key) if key else None
         self._host = host_of(origin)
         scheme, host, _ = triple(origin)
@@ -185,13 +185,13 @@ class HttpCarrier:
 
     def _request(self, outgoing: Outgoing) -> httpx.Request:
         url = self._address(outgoing.target)
-        if not self._place:
+        if not self._ip_address:
             return self._http.build_request(outgoing.method, url, headers=outgoing.headers, content=outgoing.content)
         # The URL has an IP address, so set the host name that the certificate must match.
         headers = {**outgoing.headers, "host": url.netloc.decode("ascii")}
         return self._http.build_request(
             outgoing.method,
-            url.copy_with(host=self._place),
+            url.copy_with(host=self._ip_address),
             headers=headers,
             content=outgoing.content,
             extensions={"sni_hostname": url.host},

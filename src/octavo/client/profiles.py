@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import SecretStr
 
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.client import keys
 from octavo.client.origin import DEFAULT, host_of, origin_of
 from octavo.client.private_files import write_private
@@ -100,7 +100,7 @@ class Access:
     key: SecretStr | None = None
     """The token from the environment. None if it must be read from its store."""
     problem: str = ""
-    """Sentences about unreadable profiles. Empty if all are readable, or if a profile is used."""
+    """Sentences about unreadable profiles. Empty if all are readable, or if `profile` could be read."""
 
     @property
     def name(self) -> str:
@@ -117,7 +117,7 @@ def check_name(name: str) -> str:
     """Return `name` if it is a valid profile name. Raises ValueError with a sentence."""
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"{line(name)!r} is not a valid profile name: use up to 32 lowercase letters, digits, - and _."
+            f"{safe_line(name)!r} is not a valid profile name: use up to 32 lowercase letters, digits, - and _."
         )
     return name
 
@@ -131,9 +131,11 @@ def read(path: Path) -> Profiles:
     except OSError as error:
         return Profiles(problem=f"Could not read the profiles: {path}: {error.strerror}. {_MEND}")
     except ValueError as error:
-        return Profiles(problem=f"Could not read the profiles: {path}: {line(str(error))[:200]}. {_MEND}")
+        return Profiles(problem=f"Could not read the profiles: {path}: {safe_line(str(error))[:200]}. {_MEND}")
     entries: dict[str, Profile] = {}
-    wrong = [f"there is no setting {line(name)[:40]!r}.{did_you_mean(name, _TOP)}" for name in kept if name not in _TOP]
+    wrong = [
+        f"there is no setting {safe_line(name)[:40]!r}.{did_you_mean(name, _TOP)}" for name in kept if name not in _TOP
+    ]
     table = kept.get("profiles", {})
     if not isinstance(table, dict):
         wrong.append("each profile must be a section, such as [profiles.work].")
@@ -142,10 +144,10 @@ def read(path: Path) -> Profiles:
         try:
             entries[name] = _profile(name, values)
         except (ValueError, TypeError) as error:
-            wrong.append(f"profile {line(name)[:40]!r}: {error}")
+            wrong.append(f"profile {safe_line(name)[:40]!r}: {error}")
     current = kept.get("current", "")
     if not wrong and current and current not in list(entries):
-        wrong.append(f"current is set to {line(str(current))[:40]!r}, which is not a profile.")
+        wrong.append(f"current is set to {safe_line(str(current))[:40]!r}, which is not a profile.")
     problem = f"Could not read some of the profiles in {path}: {' '.join(wrong)} {_MEND}" if wrong else ""
     return Profiles(current if isinstance(current, str) and current in entries else "", entries, problem)
 
@@ -208,7 +210,7 @@ def _profile_named(profiles: Profiles, name: str) -> Profile:
         # Do not suggest to sign in if the file is unreadable, because it may contain the profile.
         step = profiles.problem or "Sign in to create a profile."
         raise ValueError(
-            f"The profile {line(name)!r} does not exist.{did_you_mean(name, profiles.entries)} Profiles: {known}. {step}"
+            f"The profile {safe_line(name)!r} does not exist.{did_you_mean(name, profiles.entries)} Profiles: {known}. {step}"
         )
     return found
 
@@ -219,11 +221,11 @@ def _profile(name: str, values: Mapping[str, Any]) -> Profile:
         raise TypeError("it must be a section with settings, such as [profiles.work].")
     for unknown in values.keys() - set(_FIELDS):
         if meant := did_you_mean(unknown, _FIELDS):  # a misspelled `read_only` must not be ignored
-            raise ValueError(f"there is no setting {line(unknown)!r}.{meant}")
+            raise ValueError(f"there is no setting {safe_line(unknown)!r}.{meant}")
     store = values.get("store")
     if store is None or store not in get_args(StoreName):
-        raise ValueError(f"store must be one of {', '.join(get_args(StoreName))}, not {line(repr(store))[:40]}.")
-    texts = {key: line(str(values.get(key, ""))) for key in ("user_id", "user_name", "fingerprint")}
+        raise ValueError(f"store must be one of {', '.join(get_args(StoreName))}, not {safe_line(repr(store))[:40]}.")
+    texts = {key: safe_line(str(values.get(key, ""))) for key in ("user_id", "user_name", "fingerprint")}
     read_only = values.get("read_only", False)
     if not isinstance(read_only, bool):
         raise TypeError(
@@ -236,4 +238,4 @@ def _profile(name: str, values: Mapping[str, Any]) -> Profile:
 
 def _quote_toml(value: str) -> str:
     """Return a TOML string. It is a JSON string in which DEL is also escaped."""
-    return json.dumps(line(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(safe_line(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -103,10 +103,10 @@ async def connect_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
     scheme, host, port = _triple(parts)
     if scheme != "https":
         raise BadResponse(f"Could not download the file: the connection to {host} would not be encrypted.")
-    place = "" if proxy_for(scheme, host) else await run_in_thread(lambda: _resolve(host, port))
+    ip_address = "" if proxy_for(scheme, host) else await run_in_thread(lambda: _resolve(host, port))
     at = f"[{host}]" if ":" in host else host
     origin = f"https://{at}" + ("" if port == PORTS["https"] else f":{port}")
-    return await open_carrier(origin, None, ca_file=ca_file, place=place)
+    return await open_carrier(origin, None, ca_file=ca_file, ip_address=ip_address)
 
 
 async def open_carrier(
@@ -115,14 +115,14 @@ async def open_carrier(
     *,
     transport: Transport | None = None,
     ca_file: Path | None = None,
-    place: str = "",
+    ip_address: str = "",
 ) -> Carrier:
     """Return an `HttpCarrier` with these arguments, created in a background thread. Raises Unsendable."""
 
     def create() -> Carrier:
         from octavo.client.http import HttpCarrier  # lazy: httpx, 0.1 s
 
-        return HttpCarrier(origin, token, transport=transport, ca_file=ca_file, place=place)
+        return HttpCarrier(origin, token, transport=transport, ca_file=ca_file, ip_address=ip_address)
 
     return await run_in_thread(create)
 
@@ -131,12 +131,14 @@ def _resolve(host: str, port: int) -> str:
     """Return the public IP address of a host. Raises NotSent if the name cannot be resolved, and BadResponse if the
     address is not public."""
     try:
-        places = [str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+        ip_addresses = [
+            str(socket_address[0]) for *_, socket_address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        ]
     except (OSError, UnicodeError):
         raise NotSent(f"Could not find {host}. Check your network, then try again.") from None
-    if not places or not all(map(is_public, places)):
+    if not ip_addresses or not all(map(is_public, ip_addresses)):
         raise BadResponse(f"Could not download the file: {host} is on a private network.")
-    return places[0]
+    return ip_addresses[0]
 
 
 async def upload(

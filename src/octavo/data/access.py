@@ -197,7 +197,8 @@ def _organization_source(person: Person, chain: Sequence[RoleScope], organizatio
 
 
 def why_not_in_space(space: Space | None, permission: str) -> str | None:
-    """Return the reason why the user lacks `permission` in a space. None if not, or if the space is not loaded."""
+    """Return the reason why the user lacks `permission` in a space. None if the user has the permission,
+    or if the space is not loaded."""
     if space is not None and not getattr(space.permissions, permission):
         return f"Your role in {space.title} does not let you {permission}. Ask an admin of the space for access."
     return None
@@ -205,7 +206,7 @@ def why_not_in_space(space: Space | None, permission: str) -> str | None:
 
 def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str | None:
     """Return the reason why the user cannot `reply`, `resolve` or `reply_resolve` in a thread. None if there is none."""
-    if action in ("reply", "reply_resolve") and is_denied(thread, "reply"):
+    if action in ("reply", "reply_resolve") and is_permission_denied(thread, "reply"):
         return "You can read this thread, but you cannot reply to it. Ask an admin of the space for access."
     can_resolve = thread.permissions.edit or (space is not None and space.permissions.edit)
     if action in ("resolve", "reply_resolve") and not can_resolve:
@@ -214,6 +215,6 @@ def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str 
     return None
 
 
-def is_denied(message: Message, permission: str) -> bool:
+def is_permission_denied(message: Message, permission: str) -> bool:
     """Return whether the server explicitly denies a permission on a message. Some servers list only some permissions."""
     return permission in message.permissions.model_fields_set and not getattr(message.permissions, permission)

@@ -1,6 +1,6 @@
 """Remembers which operations the server does not have, or the plan does not include.
 
-    if (why := live.unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence, shown instead of the list
+    if (why := live.why_unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence, shown instead of the list
 
 Octavo learns this from error responses. It is forgotten when the session ends, because the server may be updated.
 """
@@ -76,12 +76,12 @@ class Availability:
             if unavailability := await self._unavailability(op, error):
                 self._mark(op, *unavailability)
             raise
-        if type(op) in self._missing and self.unavailable(op) is not None:
+        if type(op) in self._missing and self.why_unavailable(op) is not None:
             del self._missing[type(op)]
             self.changed()
         return response
 
-    def unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
+    def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
         """Return a sentence that says why an operation is unavailable. None if Octavo knows no reason.
 
         For a type of operation, return one reason, whichever path it holds for.
@@ -106,16 +106,16 @@ class Availability:
         the values of this request."""
         if error.status == NOT_PAID:
             return url_path(op), f"Your plan does not include this feature: {error}"
-        if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_parent_found(op)):
+        if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_only_list_missing(op)):
             route = f"{SPECS[type(op)].method} {route_of(op)}"
             return route_of(op), f"This server does not support this operation: it returned {error.status} for {route}."
         return None
 
-    async def _is_parent_found(self, op: Operation[Any]) -> bool:
+    async def _is_only_list_missing(self, op: Operation[Any]) -> bool:
         """Return whether a list was not found although its parent resource exists.
 
-        Then the server does not have the operation: it would return an empty list with 200. Always False for other
-        operations.
+        A server that has the operation returns an empty list with 200, so this server does not have the operation. Always
+        False for operations that are not lists.
         """
         parent_route, _, last = route_of(op).rpartition("/")
         if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 
 from octavo import __version__
 from octavo.api.activity import Activity
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.redaction import redact
 from octavo.untrusted_input import parse_json
 
@@ -152,9 +152,9 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
     path, rest = folder / FILE, b""
     with suppress(FileNotFoundError):
         yield from _entries(path.with_name(f"{FILE}.1").read_bytes())
-    inode, start = _place(path)[0], 0
+    inode, start = _inode_and_size(path)[0], 0
     while True:
-        found, size = _place(path)
+        found, size = _inode_and_size(path)
         if found != inode:
             inode, start, rest = found, 0, b""  # The file is new.
         if size > start:
@@ -169,7 +169,7 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
         wait()
 
 
-def _place(path: Path) -> tuple[int, int]:
+def _inode_and_size(path: Path) -> tuple[int, int]:
     """Return the inode and the size of a file. Zeros if there is none."""
     try:
         found = path.stat()
@@ -187,7 +187,9 @@ def _parse_entry(text: bytes) -> LogEntry | None:
     try:
         found = parse_json(text)
         time, level, event = datetime.fromisoformat(found["time"]), found["level"], found["event"]
-        facts = {line(name): value for name, value in found["facts"].items() if isinstance(value, (str, int, float))}
+        facts = {
+            safe_line(name): value for name, value in found["facts"].items() if isinstance(value, (str, int, float))
+        }
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
     if level not in LEVELS or not isinstance(event, str) or time.tzinfo is None:
@@ -197,4 +199,4 @@ def _parse_entry(text: bytes) -> LogEntry | None:
 
 
 def _redacted_line(text: str) -> str:
-    return line(redact(text))
+    return safe_line(redact(text))

@@ -29,7 +29,7 @@ from octavo.api.folding import fold
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.comment_text import mention_suffix, plain_text
@@ -90,7 +90,7 @@ class DraftRef:
 
 @dataclass(frozen=True, slots=True)
 class WriteRef:
-    """A write of the outbox that was not sent, or that may have been sent."""
+    """A write of the outbox that failed, that may have been sent, or that waits for a decision of the user."""
 
     entry_id: str
 
@@ -541,8 +541,8 @@ class _InboxBuild:
             if entry.state in ("pending", "done") or not (entry.needs_user or entry.state == "failed"):
                 continue
             words = {"failed": f"could not {entry.action}", "unknown": f"may have been sent: {entry.action}"}
-            title = _title(entry.facts.text) or line(entry.context) or entry.action
-            context = self._context(entry.at.space_id, line(entry.reason))
+            title = _title(entry.facts.text) or safe_line(entry.context) or entry.action
+            context = self._context(entry.at.space_id, safe_line(entry.reason))
             key = f"write {entry.id}"
             row = _UnsortedRow(key, WriteRef(entry.id), title, context, entry.at.space_id)
             reason = words.get(entry.state, f"needs your attention: {entry.action}")
@@ -630,7 +630,7 @@ def _ids(at: Discussion) -> tuple[str, ...]:
 
 
 def _title(markdown: str) -> str:
-    return line(plain_text(markdown)[:_LONGEST_TITLE])
+    return safe_line(plain_text(markdown)[:_LONGEST_TITLE])
 
 
 def _reviewers(reviews: Sequence[Review]) -> str:

@@ -181,7 +181,8 @@ class InboxPlanner:
         return len(self.finished) != before
 
     def _compute_wants(self) -> Iterator[Want]:
-        """Compute and return the wants that follow from the lists."""
+        """Yield the wants for the spaces and undecided change requests in `lists`, and remember them. `on_response` adds the
+        wants for replies later."""
         me, lists = self.me, self.lists
         if me != self._computed_from[0]:
             self._replies = {}

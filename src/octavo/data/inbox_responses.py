@@ -105,9 +105,9 @@ class InboxResponses:
         items: tuple[Any, ...] = tuple(map(message_facts, response) if isinstance(op, ListReplies) else response)
         if before is not None and items == before:
             return before
-        return tuple(map(self._share_parts, items)) if isinstance(op, List) else items
+        return tuple(map(self._reuse_equal_parts, items)) if isinstance(op, List) else items
 
-    def _share_parts(self, comment: Comment) -> Comment:
+    def _reuse_equal_parts(self, comment: Comment) -> Comment:
         """Return the comment with its author, page and permissions replaced by equal objects that other comments
         use."""
         share, target = self._shared.setdefault, comment.target
@@ -221,13 +221,13 @@ def _pack_row(row: InboxRow) -> dict[str, Any]:
     target = row.target
     match target:
         case ThreadRef(at=at, comment_id=comment):
-            packed_target = ["thread", comment, *_place(at)]
+            packed_target = ["thread", comment, *_stored_discussion(at)]
         case DraftRef(draft_key=place):
             packed_target = ["draft", place]
         case WriteRef(entry_id=entry):
             packed_target = ["write", entry]
         case _:
-            packed_target = ["request", *_place(target)]
+            packed_target = ["request", *_stored_discussion(target)]
     moment = row.moment.isoformat() if row.moment is not None else None
     return {
         **{stored: getattr(row, name) for name, stored in _STORED_NAMES.items()},
@@ -246,7 +246,7 @@ def _unpacked(stored: dict[str, Any]) -> InboxRow:
     return InboxRow(**values, moment=moment, target=_TARGET_DECODERS[kind](*rest))
 
 
-def _place(at: Discussion) -> list[str]:
+def _stored_discussion(at: Discussion) -> list[str]:
     return [at.space_id, at.change_request_id] if isinstance(at, ChangeRequestRef) else [at.space_id]
 
 

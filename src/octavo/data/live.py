@@ -115,10 +115,10 @@ class Live:
         outbox.observe_done(self._on_write_done)
         outbox.observe(self._apply_outbox)
 
-    def unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
+    def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
         """Return a sentence that says why the server or the plan does not have an operation. None if Octavo knows no
         reason."""
-        return self.availability.unavailable(op)
+        return self.availability.why_unavailable(op)
 
     def watch(
         self,
@@ -160,7 +160,7 @@ class Live:
         return tuple(
             response
             for response in self._responses.values()
-            if response.watchers and not response.is_final and not _is_pending(response.op)
+            if response.watchers and not response.is_final and not _is_of_unsent_comment(response.op)
         )
 
     def as_of(self, op: Operation[Any]) -> datetime | None:
@@ -413,7 +413,7 @@ class Live:
         response = self._responses.get(encode(op).url)
         if response is not None:
             response.writes_at_request = writes
-        if _is_pending(op):
+        if _is_of_unsent_comment(op):
             return _Fetched(ListPage(items=()) if isinstance(op, Listing) else None, None, 1, writes, now)
         if not isinstance(op, Listing) or op.page is not None:
             value = await self.send(op)
@@ -519,7 +519,7 @@ class Live:
             self._evict_idle()
         if read_disk and not response.is_disk_read:
             response.is_disk_read = True
-            if response.value is None and not _is_pending(op) and (body := self.cache.read_body(op)):
+            if response.value is None and not _is_of_unsent_comment(op) and (body := self.cache.read_body(op)):
                 self._load_stored(response, *body)
         self._responses.move_to_end(key)
         return response
@@ -654,6 +654,6 @@ def _join(page: ListPage[Any], following: ListPage[Any]) -> ListPage[Any]:
     return page.model_copy(update={"items": items, "next": following.next, "unreadable": unreadable})
 
 
-def _is_pending(op: Operation[Any]) -> bool:
-    """Return whether an operation reads a comment that has not been sent yet."""
+def _is_of_unsent_comment(op: Operation[Any]) -> bool:
+    """Return whether an operation is about a comment that has not been sent yet."""
     return str(getattr(op, "comment_id", "")).startswith("pending-")

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.organizations import Organization
 from octavo.api.reviews import Review
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 
 _UNDECIDED = {
@@ -116,14 +116,14 @@ class MergeCandidate:
             return "only the author can merge: the server will check this rule"
         if kind in _KNOWN:
             return ""
-        return _UNDECIDED.get(kind, f"{line(kind)}: the server will check this rule")
+        return _UNDECIDED.get(kind, f"{safe_line(kind)}: the server will check this rule")
 
     @property
     def _author(self) -> str | None:
         return self.change_request.created_by.id if self.change_request.created_by else None
 
     def _names_of(self, users: Sequence[str], last: str = " and ") -> str:
-        return _join_names([self.names.get(user, line(user)) for user in users], last)
+        return _join_names([self.names.get(user, safe_line(user)) for user in users], last)
 
 
 def bypasses(rules: MergeRules, me: str | None) -> bool:

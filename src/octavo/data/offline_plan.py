@@ -26,8 +26,8 @@ from octavo.data.sync_queue import Rank, Want
 from octavo.data.syncer import RoundKind
 
 LIST_LIMIT, THREAD_LIMIT, CHANGES_LIMITS = 100, 200, (100, 1000)
-"""Values of `limit` in the requests of views: for short lists, for threads, replies, files and links, and for changes.
-They must be the same here, because `limit` is part of the URL."""
+"""Values of `limit` that views use: for lists of change requests; for threads, replies, files and links; and for changes
+(the first request, and a request for more). This module must use the same values, because `limit` is part of the URL."""
 MAX_ITEMS = 10_000
 """Maximum number of items of a list that are available offline."""
 

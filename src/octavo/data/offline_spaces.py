@@ -358,7 +358,7 @@ class OfflineSpaces:
         self._edits += 1
         kept = self._spaces.get(space_id)
 
-        def changed(stored: Any) -> list[Any]:
+        def with_changes(stored: Any) -> list[Any]:
             facts = [each for each in stored if isinstance(each, dict)] if isinstance(stored, list) else []
             if kept is None:
                 return [fact for fact in facts if fact.get("id") != space_id]
@@ -368,7 +368,7 @@ class OfflineSpaces:
                 return facts  # another instance has added the space and may have progress: do not overwrite it
             return [_to_json(kept) if fact.get("id") == space_id else fact for fact in facts]
 
-        self._state.change_fact(_FACT, changed)
+        self._state.change_fact(_FACT, with_changes)
 
     def _reload_soon(self) -> None:
         if not self._is_reloading:

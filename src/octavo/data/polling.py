@@ -137,7 +137,7 @@ class Poller:
         plan = ViewPlanner(live, self._places, self._visible())
         live.syncer.run(plan, "poll")
         await live.syncer.wait_idle(plan.owner)
-        plan.note_current()
+        plan.mark_unchanged_as_current()
 
     async def _current_status(self, unlisted: Sequence[ChangeRequest]) -> list[ChangeRequest]:
         """Fetch the first few of these change requests, to learn their new status. Change requests that were deleted or
@@ -204,7 +204,7 @@ class ViewPlanner:
                 reply_ops = [op for op in self._watched if isinstance(op, comments.ListReplies) and op.at == place]
                 yield from (each for op in reply_ops if (each := self._want(op)).stamp)
 
-    def note_current(self) -> None:
+    def mark_unchanged_as_current(self) -> None:
         """Record that the responses with unchanged stamps are current now."""
         versions = self._live.cache.versions
         for want in self._stamped_wants:

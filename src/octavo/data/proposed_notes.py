@@ -19,7 +19,7 @@ from typing import Any
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Create
 from octavo.api.places import ChangeRequestRef
-from octavo.api.safety import line, text
+from octavo.api.safety import safe_line, safe_text
 from octavo.data.database import moment
 from octavo.data.observers import Observers
 from octavo.data.state_db import StateDb
@@ -107,13 +107,13 @@ class ProposedNotes:
         """Return the notes of a change request that wait for a decision, oldest first."""
         if at not in self._by_place:
             query = "SELECT id, record FROM proposed_notes WHERE namespace = ? AND place = ? AND decided_at IS NULL ORDER BY position"
-            rows = self._state.rows(query, self._state.namespace, _place(at))
+            rows = self._state.rows(query, self._state.namespace, _place_key(at))
             self._by_place[at] = tuple(filter(None, (_decode(at, *row) for row in rows)))
         return self._by_place[at]
 
     async def propose(self, at: ChangeRequestRef, notes: Sequence[NewNote]) -> ProposeResult:
         """Store notes that are not known yet. They are on disk when this returns. Raises NotSaved."""
-        now, namespace, place = self._state.now(), self._state.namespace, _place(at)
+        now, namespace, place = self._state.now(), self._state.namespace, _place_key(at)
 
         def work(db: sqlite3.Connection) -> tuple[list[str], int, int]:
             db.execute("DELETE FROM proposed_notes WHERE decided_at < ?", ((now - KEPT_FOR).timestamp(),))
@@ -193,7 +193,7 @@ class ProposedNotes:
             self.changed.notify()
 
 
-def _place(at: ChangeRequestRef) -> str:
+def _place_key(at: ChangeRequestRef) -> str:
     return at.model_dump_json()
 
 
@@ -226,9 +226,9 @@ def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
 
 def sanitize_source_name(name: str) -> str:
     """Return the name of a source as it is stored and shown: one line without invisible characters."""
-    return line(name).strip()[:MAX_SOURCE] or "unknown"
+    return safe_line(name).strip()[:MAX_SOURCE] or "unknown"
 
 
 def sanitize_note_text(value: str) -> str:
     """Return the text of a note as it is stored and shown."""
-    return text(value).strip()
+    return safe_text(value).strip()

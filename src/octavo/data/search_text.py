@@ -54,7 +54,7 @@ class SearchTerms:
     """
 
     def __init__(self, typed: str) -> None:
-        words = fold(safety.text(typed[:LONGEST_QUERY])).split()
+        words = fold(safety.safe_text(typed[:LONGEST_QUERY])).split()
         words = [word for word in words if any(map(str.isalnum, word))][:MOST_TERMS]
         self.terms = tuple(
             (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and place == len(words) - 1))
@@ -214,7 +214,7 @@ def sections(markdown: str, title: str) -> Iterator[Passage]:
         lines.clear()
 
     for level, line in _lines(markdown[:MAX_PAGE_LETTERS]):
-        text = _visible_text(line) if level >= 0 else safety.text(line.strip())
+        text = _visible_text(line) if level >= 0 else safety.safe_text(line.strip())
         if level <= 0:
             if not text:
                 continue
@@ -289,7 +289,7 @@ def _visible_text(line: str) -> str:
     line = _TAG.sub(lambda tag: f" {' '.join(_TEXT_ATTRIBUTE.findall(tag[0]))} ", line)
     line = _INLINE_MARKUP.sub("", line).replace("|", " ") if not line.isspace() else ""
     # Decoding character references may produce control characters, so sanitize after it.
-    return safety.text(" ".join((unescape(line) if "&" in line else line).split()))
+    return safety.safe_text(" ".join((unescape(line) if "&" in line else line).split()))
 
 
 def _link_text(match: re.Match[str]) -> str:

@@ -112,11 +112,11 @@ def recheck(
     pages: Mapping[str, int] | None = None,
     expected_interval: Callable[[Want], timedelta] = lambda want: timedelta(seconds=1),
 ) -> list[Want]:
-    """Choose a few wants to fetch again although their stamps are unchanged. Return them as due, the most relative_age
-    first.
+    """Choose a few wants to fetch again although their stamps are unchanged. Return them as due, those with the greatest
+    relative age first.
 
-    The measure for relative_age is the age of the response divided by `expected_interval`, the time between two likely
-    changes. Together the chosen responses have at most `max_pages` pages. A first response with more pages is still
+    The relative age is the age of the response divided by `expected_interval`, the time between two likely changes.
+    Together the chosen responses have at most `max_pages` pages. A first response with more pages is still
     chosen. `pages` has the number of pages of each response by URL. Its default is one page.
     """
     pages = pages or {}

@@ -370,7 +370,7 @@ def _changes_number(change: CodeChange) -> bool:
 
 
 def _replaced_kinds(old: Block, new: Block) -> Iterator[ChangeKind]:
-    """Yield the kinds of a block of which only the whole is known."""
+    """Yield the kinds of change of a block that was replaced as a whole, without a comparison of its parts."""
     before, after = old.plain(), new.plain()
     if before.split() != after.split():
         yield "wording"

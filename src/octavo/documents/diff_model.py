@@ -129,7 +129,7 @@ class AttributeChange:
 
 @dataclass(frozen=True, slots=True)
 class UnchangedBlocks:
-    """A diff_range of unchanged blocks."""
+    """A range of unchanged blocks."""
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]

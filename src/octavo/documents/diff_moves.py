@@ -27,11 +27,11 @@ _MAX_PAIRS = 4000
 def find_moves(steps: Sequence[DiffStep], compare: CompareNodes) -> None:
     """Turn pairs of removed and added steps of equal or similar blocks into moves, at any depth. Moves are numbered
     from 1."""
-    visible = [each for step in steps for each in (step, *step.all_inside())]
+    visible = [each for step in steps for each in (step, *step.descendants())]
     containers = [step for step in visible if step.inside is None and _is_container_step(step)]
     for step in containers:
         _add_child_steps(step)
-    all_steps = [each for step in steps for each in (step, *step.all_inside())]
+    all_steps = [each for step in steps for each in (step, *step.descendants())]
     finder = _MoveFinder(all_steps, compare)
     lists = [steps, *(siblings for step in all_steps for siblings in (step.inside, step.rows) if siblings)]
     for siblings in lists:
@@ -161,13 +161,13 @@ class _MoveFinder:
         assert left.old is not None
         assert arrived.new is not None
         self._number += 1
-        self._taken |= {id(each) for step in (left, arrived) for each in step.all_inside()}
+        self._taken |= {id(each) for step in (left, arrived) for each in step.descendants()}
         left.inside = arrived.inside = None
         if left.old.number != arrived.new.number:
             edited = self._compare(left.old, arrived.new)
             arrived.parts, arrived.settings, arrived.title = edited.parts, edited.settings, edited.title
             arrived.inside, arrived.rows = edited.inside, edited.rows
-            self._give_numbers(edited.all_inside())
+            self._give_numbers(edited.descendants())
         left.new, arrived.old = arrived.new, left.old
         left.status, arrived.status = "left", "arrived"
         left.number = arrived.number = self._number

@@ -195,11 +195,11 @@ class DiffStep:
     note: str = ""
     rows: list[DiffStep] = field(default_factory=list)
 
-    def all_inside(self) -> Iterator[DiffStep]:
+    def descendants(self) -> Iterator[DiffStep]:
         """Yield all steps below this one."""
         for step in (*(self.inside or ()), *self.rows):
             yield step
-            yield from step.all_inside()
+            yield from step.descendants()
 
 
 def to_entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:

@@ -191,8 +191,9 @@ def _section_text(section: Node) -> str:
 
 
 def _expand_operation(details: _Operation, titles: Mapping[str, str], row_numbers: Mapping[str, int]) -> list[Node]:
-    """Return the blocks in which the platform writes an operation without tags. `titles` are the tab titles to use for
-    its responses. `row_numbers` has the numbers of the rows on the other side, by text."""
+    """Return an operation as plain blocks (headings, tables and tabs). The platform writes such blocks where it writes no
+    operation tag. `titles` are the tab titles to use for its responses. `row_numbers` maps the text of each row on the
+    other side to its number."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
     address = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()

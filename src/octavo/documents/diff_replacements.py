@@ -69,7 +69,8 @@ def _entry_size(entry: Entry) -> tuple[int, int]:
         case ChangedBlock(parts=parts, old=old, new=new):
             added, removed = _parts_size(parts)
             if isinstance(parts, ContainerChange) and parts.title is None:
-                # No entry covers a heading whose text became a title, or the fallback text of an operation.
+                # Two texts are in no entry, so they are counted here: a heading whose text became a title, and the
+                # fallback text of an operation.
                 removed += 0 if old.children else _count_own(old) - (old.kind in _COUNTED_BLOCKS)
                 added += 0 if new.children else _count_own(new) - (new.kind in _COUNTED_BLOCKS)
             if old.kind == new.kind:

@@ -126,13 +126,13 @@ def row_pairs(
         name: row
         for each in found
         if not each.equal
-        for name, row in _identified_in_range(old, before, each.i1, each.i2)
+        for name, row in _named_rows_in_range(old, before, each.i1, each.i2)
     }
     arrived = {
         name: row
         for each in found
         if not each.equal
-        for name, row in _identified_in_range(new, after, each.j1, each.j2)
+        for name, row in _named_rows_in_range(new, after, each.j1, each.j2)
     }
     counterparts = {id(row): arrived[name] for name, row in left.items()} | {
         id(row): left[name] for name, row in arrived.items()
@@ -168,7 +168,7 @@ def _rows_by_unique_text(rows: Sequence[Node], column: int) -> dict[str, Node]:
     return {text: row for text, row in cells if counts[text] == 1 and _LETTER.search(text)}
 
 
-def _identified_in_range(
+def _named_rows_in_range(
     rows: Sequence[Node], names: Sequence[str | int], first: int, last: int
 ) -> Iterator[tuple[str, Node]]:
     for row, name in zip(rows[first:last], names[first:last], strict=True):

@@ -14,7 +14,7 @@ from unicodedata import name as unicode_name
 from zlib import compress, decompress
 
 from octavo.api.folding import fold
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 
 MAX_FOUND = 40
 """Maximum number of emoji in a search result."""
@@ -57,7 +57,7 @@ def from_code(code: str) -> str | None:
     if not _CODES.fullmatch(code):
         return None
     points = [int(point, 16) for point in re.split("[-_ ]", code)]
-    return line("".join(map(chr, points))) if max(points) <= 0x10FFFF else None
+    return safe_line("".join(map(chr, points))) if max(points) <= 0x10FFFF else None
 
 
 def to_emoji(name: str | None) -> str:
@@ -198,7 +198,8 @@ def _editor_names() -> tuple[_NameTable, _NameTable]:
 
 @cache
 def _described_names() -> _NameTable:
-    """Return the Unicode descriptions of the same emoji. They are loaded separately, because few pages use them."""
+    """Return the Unicode descriptions of the emoji that the platform's editor names. They are loaded separately, because
+    few pages use them."""
     return _pack(_read_section("descriptions"))
 
 

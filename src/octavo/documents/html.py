@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from octavo.api.safety import text as safe
+from octavo.api.safety import safe_text
 
 _TOKEN = re.compile(
     r"""<!--(?:.*?-->|.*)"""
@@ -120,7 +120,7 @@ def decode(raw: str) -> str:
     """Return `raw` with entities decoded, and sanitized."""
     if "&" in raw:
         raw = html.unescape(NAN_ENTITY.sub("", raw))
-    return safe(raw)
+    return safe_text(raw)
 
 
 def collapse_space(text: str) -> str:
@@ -130,7 +130,7 @@ def collapse_space(text: str) -> str:
 
 def clean_url(value: str | None) -> str | None:
     """Return a URL without line breaks and surrounding white space. None if `value` is None."""
-    return safe(value).translate(_INVISIBLE_IN_ADDRESSES).strip() if value is not None else None
+    return safe_text(value).translate(_INVISIBLE_IN_ADDRESSES).strip() if value is not None else None
 
 
 def file_name(url: str) -> str:

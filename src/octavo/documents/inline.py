@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from octavo.api.safety import text as safe
+from octavo.api.safety import safe_text
 from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, NO_MARKS, Run
 from octavo.documents.html import HEADINGS, Element, clean_url, collapse_space, colors, parse_element
@@ -114,7 +114,7 @@ class RunBuilder:
     def special(self, kind: str, text: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
         """Add a run of another kind. Its line breaks become spaces, because a tag may be written on several lines."""
         if not self._invisible_depth:
-            self.runs.append(Run(safe(text).replace("\n", " "), self._marks, self._link, kind, attrs))
+            self.runs.append(Run(safe_text(text).replace("\n", " "), self._marks, self._link, kind, attrs))
 
     def line_break(self) -> None:
         """Add a line break. Does nothing in an invisible element."""

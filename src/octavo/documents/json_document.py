@@ -99,7 +99,7 @@ class _Node:
     def address(self, name: str = "ref") -> str:
         return reference_url(self.data.get(name))
 
-    def given(self, **names: str) -> dict[str, str]:
+    def text_attributes(self, **names: str) -> dict[str, str]:
         """Return the text fields of the node that are set. `names` maps attributes of blocks to fields."""
         return {ours: value for ours, theirs in names.items() if (value := self.text(theirs))}
 
@@ -169,7 +169,7 @@ def _text_block_reader(kind: str) -> Callable[[_Node], DraftBlock]:
         align = _ALIGNMENTS.get(node.text("align"), "left")
         draft.kind, draft.attrs = kind, {"align": align} if align != "left" else {}
         if kind == "paragraph":
-            draft.attrs |= node.given(dir="dir")
+            draft.attrs |= node.text_attributes(dir="dir")
         return draft
 
     return read
@@ -208,7 +208,7 @@ def _list(node: _Node) -> DraftBlock:
 
 
 def _code(node: _Node) -> DraftBlock:
-    attrs: dict[str, Any] = {"language": node.text("syntax"), **node.given(title="title")}
+    attrs: dict[str, Any] = {"language": node.text("syntax"), **node.text_attributes(title="title")}
     attrs |= node.flags(numbers="lineNumbers", expandable="expandable", full_width="fullWidth", source="source")
     if overflow := node.text("overflow"):
         attrs["wrap"] = overflow == "wrap"
@@ -248,7 +248,7 @@ def _figure(node: _Node) -> DraftBlock:
 
 def _image(node: _Node) -> DraftBlock:
     attrs: dict[str, Any] = {"src": node.address(), "dark": node.address("refDark"), "link": node.address("link")}
-    attrs |= node.given(alt="alt", width="width", height="height", title="title", size="size")
+    attrs |= node.text_attributes(alt="alt", width="width", height="height", title="title", size="size")
     attrs |= node.flags(drawing="drawing")
     caption = node.inline(node.fragment("caption"))
     return DraftBlock(
@@ -270,7 +270,8 @@ def _add_caption(draft: DraftBlock, node: _Node) -> DraftBlock:
 def _embed(node: _Node) -> DraftBlock:
     url = node.address("url") or node.address()
     return _add_caption(
-        DraftBlock("embed", {"url": url, **node.given(html="html"), **node.flags(full_width="fullWidth")}), node
+        DraftBlock("embed", {"url": url, **node.text_attributes(html="html"), **node.flags(full_width="fullWidth")}),
+        node,
     )
 
 
@@ -281,7 +282,7 @@ def _expandable(node: _Node) -> DraftBlock:
 
 
 def _container_reader(kind: str, **names: str) -> Callable[[_Node], DraftBlock]:
-    return lambda node: DraftBlock(kind, dict(node.given(**names)), node.blocks())
+    return lambda node: DraftBlock(kind, dict(node.text_attributes(**names)), node.blocks())
 
 
 def _series_reader(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -> Callable[[_Node], DraftBlock]:
@@ -303,12 +304,12 @@ def _series_reader(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -
 
 def _tab(node: _Node) -> DraftBlock:
     title = node.text("title")
-    attrs = {"title": title, "slug": node.text("slug") or slug(title), **node.given(icon="icon")}
+    attrs = {"title": title, "slug": node.text("slug") or slug(title), **node.text_attributes(icon="icon")}
     return DraftBlock("tab", attrs, node.blocks())
 
 
 def _column(node: _Node) -> DraftBlock:
-    attrs: dict[str, Any] = node.given(valign="verticalAlignment")
+    attrs: dict[str, Any] = node.text_attributes(valign="verticalAlignment")
     try:
         width = float(node.text("width").rstrip("% "))
     except ValueError:
@@ -333,13 +334,15 @@ def _update(node: _Node) -> DraftBlock:
 
 
 def _prompt(node: _Node) -> DraftBlock:
-    attrs: dict[str, Any] = node.given(description="description", icon="icon")
+    attrs: dict[str, Any] = node.text_attributes(description="description", icon="icon")
     attrs["expanded"] = expanded if (expanded := node.text("defaultExpanded")) in _EXPANDED else "partial"
     return DraftBlock("prompt", {**attrs, **node.flags(providers="openInAIProviders")}, node.blocks())
 
 
 def _hint(node: _Node) -> DraftBlock:
-    return DraftBlock("hint", {"style": node.text("style") or "info", **node.given(icon="icon")}, node.blocks())
+    return DraftBlock(
+        "hint", {"style": node.text("style") or "info", **node.text_attributes(icon="icon")}, node.blocks()
+    )
 
 
 def _openapi(node: _Node) -> DraftBlock:
@@ -348,7 +351,7 @@ def _openapi(node: _Node) -> DraftBlock:
     attrs: dict[str, Any] = {"variant": variant.removeprefix("openapi-")}
     if ref := node.address():
         attrs["spec" if as_object(node.data.get("ref")).get("kind") == "openapi" else "src"] = ref
-    attrs |= node.given(src="src", path="path", method="method", name="name")
+    attrs |= node.text_attributes(src="src", path="path", method="method", name="name")
     schemas = node.data.get("schemas")
     if names := tuple(all_text(schema) for schema in schemas if all_text(schema)) if isinstance(schemas, list) else ():
         attrs["schemas"] = names

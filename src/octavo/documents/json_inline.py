@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from octavo.api.safety import text as safe
+from octavo.api.safety import safe_text
 from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, Run, TableColumn, plain_text
 from octavo.documents.html import clean_url
@@ -51,7 +51,7 @@ def as_text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return safe(value) if isinstance(value, str) else str(value) if isinstance(value, (int, float)) else ""
+    return safe_text(value) if isinstance(value, str) else str(value) if isinstance(value, (int, float)) else ""
 
 
 def all_text(value: Any) -> str:
@@ -78,10 +78,10 @@ def texts_in(node: Any) -> Iterator[str]:
             pending.extend(reversed(each))
         elif isinstance(each, dict):
             if isinstance(each.get("text"), str):
-                yield safe(each["text"])
+                yield safe_text(each["text"])
             pending.extend(each[name] for name in ("fragments", "nodes", "leaves") if name in each)
         elif isinstance(each, str):
-            yield safe(each)
+            yield safe_text(each)
 
 
 def reference_url(ref: Any) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from octavo.api.safety import text as safe
+from octavo.api.safety import safe_text
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -76,12 +76,12 @@ _SLICE_LENGTH = 10_000
 def sanitize(text: str) -> str:
     """Return `text` sanitized. Line breaks and tabs are kept. Long texts are sanitized in slices to save memory."""
     if len(text) < _SLICE_LENGTH or text.isascii():
-        return safe(text)
+        return safe_text(text)
     parts, copied_to, start = [], 0, 0
     while start < len(text):
         end = text.find("\n", start + _SLICE_LENGTH, start + 2 * _SLICE_LENGTH) + 1 or start + 2 * _SLICE_LENGTH
         part = text[start:end]
-        if (safe_slice := safe(part)) is not part:
+        if (safe_slice := safe_text(part)) is not part:
             parts += [text[copied_to:start], safe_slice]
             copied_to = end
         start = end

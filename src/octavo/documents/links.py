@@ -11,7 +11,7 @@ from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from octavo.api.folding import fold
-from octavo.api.safety import address
+from octavo.api.safety import safe_address
 from octavo.documents.blocks import Block, Document, Run, TableColumn
 
 SCHEMES = frozenset({"http", "https", "mailto"})
@@ -166,7 +166,7 @@ class BrokenLink:
     href: str
     reason: str
     is_outside_tree: bool = False
-    """True if the link leads out of the page tree, so that the target may exist elsewhere."""
+    """True if the link leads out of the page tree, so the target may exist elsewhere."""
     path: str = ""
     """Path of the missing page or file from the root. Empty if the link does not have a path."""
 
@@ -287,7 +287,7 @@ def path_steps(path: str) -> list[str]:
 def _decode(part: str) -> str:
     """Decode percent encoding in a part of a URL, and sanitize the result. For example, `%1B` is an escape
     character."""
-    return address(unquote(part))
+    return safe_address(unquote(part))
 
 
 def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | None:

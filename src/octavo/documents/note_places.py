@@ -117,7 +117,7 @@ class _Version:
         for block in blocks:
             if words in _normalize(block_source(self.document.source, block)):
                 inner = list(self._smallest_blocks_with(block.children, words))
-                # The cells of a row are on the same line, so that the quote is in the row.
+                # The cells of a row are on the same line, so the quote is in the row.
                 is_row = len(inner) > 1 and all(each.lines == block.lines for each in inner)
                 yield from inner if inner and not is_row else (block,)
 

@@ -9,8 +9,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
-from octavo.api.safety import line as safe_line
-from octavo.api.safety import text as safe_text
+from octavo.api.safety import safe_line, safe_text
 
 MAX_SCHEMA_DEPTH, MAX_FIELDS, MAX_ITEMS = 7, 400, 200
 """Limits: nested levels of a schema, fields of one operation, and items of any list."""

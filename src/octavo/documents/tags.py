@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from octavo.api.safety import text as safe
+from octavo.api.safety import safe_text
 from octavo.documents.blocks import NO_ATTRS
 
 MAX_TAG_LENGTH = 20_000
@@ -92,7 +92,7 @@ def _read_tag(source: str, name: str, position: int, limit: int) -> Tag | None:
     start = position
     if name in _CONDITIONS:
         end = _end_of_expression(source, position, limit)
-        expression = safe(source[position:end].strip(" -\n\t"))
+        expression = safe_text(source[position:end].strip(" -\n\t"))
         return Tag(name, {"expression": expression}, (), source[position:end], end + 2)
     arguments: dict[str, str] = {}
     words: list[str] = []
@@ -179,4 +179,4 @@ def _is_escaped(source: str, position: int, first: int) -> bool:
 
 
 def _unescaped_value(value: str) -> str:
-    return safe(_ESCAPED.sub(r"\1", html.unescape(value)))
+    return safe_text(_ESCAPED.sub(r"\1", html.unescape(value)))

@@ -34,7 +34,7 @@ def identify(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry]) -
         for entry in every:
             if entry.kind in others and not entry.id:
                 _take(entry, others[entry.kind], same)
-    # A group with another title in the place of a group that is missing was renamed.
+    # If a group is missing and a group with another title is in its place, the group was renamed.
     unknown = [entry for entry in every if entry.kind == "group" and not entry.id]
     if len(unknown) == len(others["group"]):
         for entry, before in zip(unknown, others["group"], strict=True):

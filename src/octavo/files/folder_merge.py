@@ -67,7 +67,7 @@ class WantedFile:
     id: str
     text: str = ""
     data: bytes | None = None
-    """Bytes of a file that is no text. None for a text, or if the bytes are as in the last pull."""
+    """Bytes of a file that is not text. None for a text file, or if the bytes are as in the last pull."""
     before: TrackedFile | None = None
     """The file of the last pull. None if it is new."""
 

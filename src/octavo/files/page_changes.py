@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from octavo.api.content import Page
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import slug_source
 from octavo.documents.folders.layout import FolderLayout
@@ -159,7 +159,7 @@ def _merge_field(change: PageChange, name: str, before: Any, mine: Any, server: 
 
 def _plain_value(value: Any) -> Any:
     """Return a value as models have it."""
-    return " ".join(line(value).split()) if isinstance(value, str) else value or None
+    return " ".join(safe_line(value).split()) if isinstance(value, str) else value or None
 
 
 def _keep_title(change: PageChange, page: Page, mine: FileVersion) -> None:

@@ -129,7 +129,7 @@ class ProposalPlanner:
     # Page tree
 
     def _plan_tree(self, plan: ProposalPlan) -> None:
-        mine, base = self._local_entries(plan), self._without_text(self.baseline.entries)
+        mine, base = self._local_entries(plan), self._without_unknown_pages(self.baseline.entries)
         head = _nodes(self.head.pages)
         edited_here = {
             name
@@ -170,7 +170,7 @@ class ProposalPlanner:
             elif was is not None and was.link_title != entry.link_title:
                 plan.unsupported.append(f"{SUMMARY} short title of “{entry.title}”")
             elif entry.kind == "document" and was is None and not self._exists(entry):
-                plan.notes.append(f"{_path_of(entry)} does not exist, so that it is not proposed.")
+                plan.notes.append(f"{_path_of(entry)} does not exist, so it is not proposed.")
                 left_out.add(name)
         kept = set()
         for name, was in before.items():
@@ -192,8 +192,8 @@ class ProposalPlanner:
     def _exists(self, entry: Entry) -> bool:
         return entry.path is not None and entry.path.as_posix() in self.local.data
 
-    def _without_text(self, entries: Entries) -> Entries:
-        """Return entries without those that are no page of the space."""
+    def _without_unknown_pages(self, entries: Entries) -> Entries:
+        """Return the entries, without documents that are not pages of the space, such as entries of plain text."""
         known = self.baseline.pages.keys()
         unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in known}
         return contents.without(entries, unknown)
@@ -234,7 +234,7 @@ class ProposalPlanner:
             if file.kind in ("file", "reusable", "variables") and self.local.is_changed(file):
                 path = self.local.current_path(file)
                 plan.unsupported.append(f"{path} {'edited' if path in self.local.data else 'deleted'}")
-        plan.notes += [f"{path} is not in {SUMMARY}, so that it is not proposed." for path in self.local.unlisted]
+        plan.notes += [f"{path} is not in {SUMMARY}, so it is not proposed." for path in self.local.unlisted]
 
     def _plan_file(self, plan: ProposalPlan, path: str, data: bytes) -> None:
         if len(data) > MAX_FILE:

@@ -74,7 +74,10 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
         path = local.current_path(file)
         wanted = new.paths.get(file.id, path)
         is_free = wanted == path or (wanted not in local.data and not (folder.pages / wanted).exists())
-        has_moved = bool(file.server_path) and _place(wanted) not in (_place(file.server_path), _place(path))
+        has_moved = bool(file.server_path) and _path_without_suffix(wanted) not in (
+            _path_without_suffix(file.server_path),
+            _path_without_suffix(path),
+        )
         moves = has_moved and path == file.path and is_free
         if file.id in new.pages or file.id in files:
             known[file.id] = wanted if moves else path
@@ -91,7 +94,7 @@ def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Pr
             yield Problem(path, "Skipped reusable content: the API does not return its text.")
 
 
-def _place(path: str) -> str:
+def _path_without_suffix(path: str) -> str:
     """Return a path without what changes when a page gets its first subpage."""
     return path.removesuffix(".md").removesuffix("/README")
 
@@ -152,7 +155,7 @@ class _Remote:
 
     @property
     def _has_moved(self) -> bool:
-        """Whether a file has another path than in the last pull, so that links to it differ."""
+        """Whether a file has another path than in the last pull, so links to it differ."""
         return any(
             self.layout.paths.get(file.id, file.path) != file.path for file in self.folder.files.values() if file.id
         )

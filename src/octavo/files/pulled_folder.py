@@ -53,7 +53,7 @@ class TrackedFile:
     sha256: str = ""
     """Hash of the bytes that Octavo wrote last."""
     base_sha256: str = ""
-    """Hash of the text that was pulled (`text_digest`), or of the bytes of a file that is no text."""
+    """Hash of the text that was pulled (`text_digest`), or of the bytes of a file that is not text."""
     server_path: str = ""
     """Path that the layout of the space gives the file."""
 

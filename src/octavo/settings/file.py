@@ -173,7 +173,7 @@ def _statements(
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Yield the statements of a TOML file: the first line, the line after the last, and the names of tables and setting.
 
-    `refused` gets the number of each line that is no valid statement, and the reason.
+    `refused` gets the number of each line that is not a valid statement, and the reason.
     """
     start = 0
     table: tuple[str, ...] = ()

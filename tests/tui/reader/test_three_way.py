@@ -63,7 +63,7 @@ class ConflictApp:
 
     def __init__(self, given: MergedPage, main: str | None = None, *, ascii: bool = False) -> None:
         self.given, self.main = given, main
-        self.names = [name for name, _ in given.conflicts_with_names]
+        self.names = [name for name, _ in given.named_conflicts]
         self.pane = ThreeWayView(ascii=ascii)
         self.app = PaneApp(self.pane)
 

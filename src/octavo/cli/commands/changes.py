@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         await ChangeList(session, options).print()
         return 0
 
-    return run_connected(options, work, doing="load the change requests")
+    return run_connected(options, work, action="load the change requests")
 
 
 class ChangeList:
@@ -109,7 +109,7 @@ class ChangeList:
             await self._add(output, batch, reviewer)
 
     async def _items(self, author: User | None, output: Output) -> AsyncIterator[ChangeRequest]:
-        """Yield the change requests with the chosen status, those that were updated last first."""
+        """Yield the change requests with the chosen status, the most recently updated first."""
         options = self._options
         is_filtered = options.outdated or options.reviewer is not None
         limit = min(PAGE_LIMIT, output.limit + 1) if output.limit is not None and not is_filtered else PAGE_LIMIT
@@ -122,7 +122,7 @@ class ChangeList:
                     if each.outdated or not options.outdated:
                         yield each
             return
-        # A request lists one status only, so that the lists are sorted here.
+        # A request lists only one status, so the lists are joined and sorted here.
         found = [each for op in lists async for page in read_pages(self._live.send, op) for each in page.items]
         output.total = None if is_filtered else len(found)
         for each in sorted(found, key=_updated_at, reverse=True):

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.cli.access import read_settings
 from octavo.cli.check_folder import CheckReport, check_folder
 from octavo.cli.check_formats import FORMATS, summary_line, text_lines
@@ -108,7 +108,7 @@ def _run_on_ref(options: argparse.Namespace) -> int:
         return _finish(options, rules, await check_content(session.live, target, wanted), "")
 
     try:
-        return run_connected(options, work, doing=f"check {_target_label(options.target)}")
+        return run_connected(options, work, action=f"check {_target_label(options.target)}")
     except Failure as failure:
         if not str(failure):
             raise
@@ -131,7 +131,7 @@ def _finish(options: argparse.Namespace, rules: RuleChoice, report: CheckReport,
 
 
 def _target_label(target: str) -> str:
-    return line(readable_name(target))
+    return safe_line(readable_name(target))
 
 
 def print_findings(found: Sequence[Finding], name: str, texts: Mapping[str, str], files: int) -> None:

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         await _write(session, options)
         return 0
 
-    return run_connected(options, work, doing="comment")
+    return run_connected(options, work, action="comment")
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ async def _write(session: Session, options: argparse.Namespace) -> None:
     references = References(session, options)
     target = await references.target(options.ref)
     check_allowed(why_not_in_space(target.space, "comment"), "comment")
-    place = await _place(references, target, options)
+    place = await _find_place(references, target, options)
     if options.pending and not isinstance(target.at, ChangeRequestRef):
         raise Failure(f"Could not keep the comment pending: {target.ref.place} is not a change request.", USAGE)
     where = {name: value for name, value in (("page", place.page), ("node", place.node)) if value is not None}
@@ -111,7 +111,7 @@ def _text(options: argparse.Namespace, place: _Place) -> str:
     return f"{text.rstrip()}\n\n{suggestion}" if text else suggestion
 
 
-async def _place(references: References, target: Target, options: argparse.Namespace) -> _Place:
+async def _find_place(references: References, target: Target, options: argparse.Namespace) -> _Place:
     """Return the page and the block that the options name. Raises ApiError or Failure."""
     page = target.page
     if options.page:

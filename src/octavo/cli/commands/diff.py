@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
             remember_viewed(session, target.change_request)
         return 1 if has_changes and options.exit_code else 0
 
-    return run_connected(options, work, doing="load the changes")
+    return run_connected(options, work, action="load the changes")
 
 
 async def _print_json(

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
             tell(f"Nothing was written. To write these files, run: octavo export {path} --write")
         return 0
 
-    return run_connected(options, work, doing="export")
+    return run_connected(options, work, action="export")
 
 
 COMMAND = Command(

@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
         await InboxList(session, options).print()
         return 0
 
-    return run_connected(options, work, doing="load the inbox")
+    return run_connected(options, work, action="load the inbox")
 
 
 class InboxList:
@@ -176,7 +176,7 @@ class InboxList:
 
     async def _row(self, loader: InboxLoader, row: InboxRow) -> Row:
         spaces = {each.id: each for each in await self._references.spaces()}
-        at, comment, request = _place(row), None, None
+        at, comment, request = _discussion_of(row), None, None
         if isinstance(row.target, ThreadRef):
             comment = loader.comment(row.target)
         if isinstance(at, ChangeRequestRef):
@@ -252,7 +252,7 @@ def _kind(row: InboxRow) -> str:
             return "change-request"
 
 
-def _place(row: InboxRow) -> Discussion | None:
+def _discussion_of(row: InboxRow) -> Discussion | None:
     """Return the space or change request of a row. None if the row belongs to neither."""
     match row.target:
         case ThreadRef(at=at):

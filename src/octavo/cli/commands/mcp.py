@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         await serve(Toolbox(session, spaces))
         return 0
 
-    return run_connected(options, work, doing="serve the tools")
+    return run_connected(options, work, action="serve the tools")
 
 
 COMMAND = Command(

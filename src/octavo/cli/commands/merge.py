@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
                 codes.append(_code(row))
         return max(codes, default=0)
 
-    return run_connected(options, work, doing="merge")
+    return run_connected(options, work, action="merge")
 
 
 def _code(row: dict[str, Any]) -> int:
@@ -129,7 +129,7 @@ async def _merge_one(session: Session, options: argparse.Namespace, target: Targ
     }
 
 
-def _check_sent(sent: SendResult[MergeResult], doing: str, noun: str, name: str) -> None:
+def _check_sent(sent: SendResult[MergeResult], action: str, noun: str, name: str) -> None:
     """Raise Failure if a merge or an update was not done."""
     match sent.kind:
         case "unknown":
@@ -137,10 +137,10 @@ def _check_sent(sent: SendResult[MergeResult], doing: str, noun: str, name: str)
             message = f"The {noun} of {name} did not complete and was not retried. Check it, then {verb} again."
             raise Failure(message, UNKNOWN)
         case "changed":
-            raise Failure(f"Could not {doing}: {sent.message}", BLOCKED)
+            raise Failure(f"Could not {action}: {sent.message}", BLOCKED)
         case "refused":
             status = sent.error.status if sent.error is not None else None
-            raise Failure(sent.message or f"Could not {doing}.", NOT_ALLOWED if status == 403 else FAILED)
+            raise Failure(sent.message or f"Could not {action}.", NOT_ALLOWED if status == 403 else FAILED)
 
 
 def _why_not(checks: Checks, allowed: Sequence[str], name: str) -> str:

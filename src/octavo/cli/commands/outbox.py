@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
             return 0
         entry = next((each for each in session.outbox.entries if each.id == options.entry), None)
         if entry is None:
-            message = f"Could not find the write {line(options.entry[:40])}. For a list, run: octavo outbox"
+            message = f"Could not find the write {safe_line(options.entry[:40])}. For a list, run: octavo outbox"
             raise Failure(message, NOT_FOUND)
         if options.action == "discard":
             await _discard(session, entry)
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         await _retry(session, entry, options)
         return 0
 
-    return run_connected(options, work, doing=f"{options.action} the write")
+    return run_connected(options, work, action=f"{options.action} the write")
 
 
 async def _list(session: Session, options: argparse.Namespace) -> None:

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
                 report_progress("")
                 unlock()
 
-    return run_connected(options, work, doing="propose")
+    return run_connected(options, work, action="propose")
 
 
 async def _propose(session: Session, references: References, folder: PulledFolder, options: argparse.Namespace) -> int:

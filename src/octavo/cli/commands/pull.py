@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
                 unlock()
         return _print(options, folder, name, result)
 
-    return run_connected(options, work, doing="pull")
+    return run_connected(options, work, action="pull")
 
 
 async def _folder_of_space(session: Session, options: argparse.Namespace) -> tuple[PulledFolder, str]:

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         print_object(options, FIELDS, row, lambda: f"{verb} {emoji}: {found.ref}.\n")
         return 0
 
-    return run_connected(options, work, doing="react")
+    return run_connected(options, work, action="react")
 
 
 COMMAND = Command(

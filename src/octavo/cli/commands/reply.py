@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         print_written(session, options, found.target, entries[0], thread=thread)
         return 0
 
-    return run_connected(options, work, doing="reply")
+    return run_connected(options, work, action="reply")
 
 
 COMMAND = Command(

@@ -30,7 +30,7 @@ def declare(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    doing = "reopen the thread" if options.reopen else "resolve the thread"
+    action = "reopen the thread" if options.reopen else "resolve the thread"
 
     async def work(session: Session) -> int:
         await prepare(session)
@@ -38,14 +38,14 @@ def run(options: argparse.Namespace) -> int:
         found = [await find_thread(references, each) for each in options.threads]
         for each in found:
             why = why_not_in_space(each.target.space, "comment")
-            check_allowed(why or why_not_in_thread(each.target.space, each.comment, "resolve"), doing)
+            check_allowed(why or why_not_in_thread(each.target.space, each.comment, "resolve"), action)
         done, already = ("Reopened", "Already open") if options.reopen else ("Resolved", "Already resolved")
         with Output(options, FIELDS, COLUMNS) as output:
             for each in found:
                 is_changed = each.comment.is_open != options.reopen
                 if is_changed:
                     op = comments.Update(at=each.at, comment_id=each.comment.id, resolved=not options.reopen)
-                    await send(session, [NewWrite(op, doing, context=each.ref)], options)
+                    await send(session, [NewWrite(op, action, context=each.ref)], options)
                 output.add(
                     {
                         "id": each.comment.id,
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
                 )
         return 0
 
-    return run_connected(options, work, doing=doing)
+    return run_connected(options, work, action=action)
 
 
 COMMAND = Command(

@@ -64,7 +64,7 @@ def _restore(folder: PulledFolder, local: LocalFiles, file: TrackedFile, data: b
 
 
 def _download(options: argparse.Namespace, folder: PulledFolder, local: LocalFiles, files: list[TrackedFile]) -> int:
-    """Restore files that are no text from the server."""
+    """Restore files that are not text. Their bytes are not stored, so download them."""
 
     async def work(session: Session) -> int:
         check_origin(session, folder)
@@ -78,7 +78,7 @@ def _download(options: argparse.Namespace, folder: PulledFolder, local: LocalFil
                 _restore(folder, local, file, data)
         return 0
 
-    return run_connected(options, work, doing="restore")
+    return run_connected(options, work, action="restore")
 
 
 COMMAND = Command(

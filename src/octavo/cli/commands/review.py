@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         name = "--dry-run" if options.dry_run else "--format"
         raise Failure(f"Could not use {name}: it belongs to --import FILE.", USAGE)
     if options.discard_proposed:
-        return run_connected(options, lambda session: _discard(session, options), doing="discard the proposed notes")
+        return run_connected(options, lambda session: _discard(session, options), action="discard the proposed notes")
     if options.json is None and options.jq is None:
         raise Failure(
             "Choose what to do: --approve, --request-changes, --comment, --json, --import FILE or --discard-proposed.",
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
         print_object(options, review_export.FIELDS, row, str)
         return 0
 
-    return run_connected(options, work, doing="export the change request")
+    return run_connected(options, work, action="export the change request")
 
 
 def _import(options: argparse.Namespace) -> int:
@@ -113,7 +113,7 @@ def _import(options: argparse.Namespace) -> int:
         _print_result(options, found, result)
         return BLOCKED if result.not_placed or result.over_limit else 0
 
-    return run_connected(options, work, doing="propose the notes")
+    return run_connected(options, work, action="propose the notes")
 
 
 def _print_result(options: argparse.Namespace, found: ReportNotes, result: ImportResult) -> None:

@@ -14,7 +14,7 @@ from octavo.api.content import ListPages
 from octavo.api.errors import NotFound
 from octavo.api.folding import fold
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Column, Field, Output, Row, add_limit_options, add_output_options
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         await Search(session, options).print()
         return 0
 
-    return run_connected(options, work, doing="search")
+    return run_connected(options, work, action="search")
 
 
 class Search:
@@ -88,7 +88,7 @@ class Search:
                 if not output.add({**row, "score": round(1 / (1 + number), 3)}):
                     break
         if not rows and output.mode == "table":
-            tell(f"No results for “{line(self._words[:60])}”.{await self._suggestion()}")
+            tell(f"No results for “{safe_line(self._words[:60])}”.{await self._suggestion()}")
 
     async def _rows(self, limit: int | None, only: Space | None) -> list[Row]:
         options = self._options

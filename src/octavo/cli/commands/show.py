@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.content import ListChanges
 from octavo.api.errors import NotFound
 from octavo.api.places import ContentRef, RevisionRef
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.cli import change_rows, page_rows, threads
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         await _Shown(session, options).print()
         return 0
 
-    return run_connected(options, work, doing=f"load {line(options.ref[:60])}")
+    return run_connected(options, work, action=f"load {safe_line(options.ref[:60])}")
 
 
 class _Shown:
@@ -99,7 +99,7 @@ class _Shown:
             target = await references.target(text)
         except Failure as failure:
             ref = parse_ref(text) if "://" not in text else None
-            # A word that is no space may be the id of a thread. Searching it takes many requests.
+            # A word that names no space may be the id of a thread. Searching it takes many requests.
             is_word = ref is not None and bool(ref.space) and ref.place == str(ref) and ref.number is None
             if failure.code != NOT_FOUND or "Did you mean" in str(failure) or not is_word:
                 raise
@@ -141,7 +141,7 @@ class _Shown:
             return await page_rows.load_page(self._live, at, page_id)
         except NotFound:
             if self._options.revision:
-                message = f"Could not find the page in revision {line(self._options.revision[:60])}."
+                message = f"Could not find the page in revision {safe_line(self._options.revision[:60])}."
                 raise Failure(message, NOT_FOUND) from None
             raise
 
@@ -247,7 +247,7 @@ class _Shown:
         page, node = comment.target.page, comment.target.node
         place = (page.path or page.title or "") if page is not None else ""
         head = "  ".join(filter(None, (color(found.ref, "cyan"), comment.status, place)))
-        quote = f"  {color('│ ' + line(node.preview), 'dim')}\n" if node is not None and node.preview else ""
+        quote = f"  {color('│ ' + safe_line(node.preview), 'dim')}\n" if node is not None and node.preview else ""
         return f"{head}\n{quote}" + "".join(self._message_text(each) for each in (comment, *replies))
 
     def _message_text(self, message: Message) -> str:

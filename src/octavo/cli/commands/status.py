@@ -51,8 +51,8 @@ def run(options: argparse.Namespace) -> int:
 COMMAND = Command(
     declare=declare,
     run=run,
-    details="M is edited, A new, D deleted, R renamed, ! in conflict. ? is a page that SUMMARY.md does not list, so that "
-    "it is not proposed.",
+    details="M is edited, A new, D deleted, R renamed, ! in conflict. ? is a page that SUMMARY.md does not list, so it "
+    "is not proposed.",
     examples=("octavo status", "octavo status --json path,status", "octavo status | grep '^!'"),
     fields=FIELDS,
 )

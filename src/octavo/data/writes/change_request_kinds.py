@@ -20,7 +20,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import SPECS, Operation, read
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.data.availability import Send
 from octavo.data.queries import requested_of, reviews_of
 from octavo.data.writes.write_kind import (
@@ -311,7 +311,7 @@ async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, aft
                     return False
             case InsertPage(title=title):
                 inserted = [page for page_id, page in new.items() if page_id not in old]
-                if not any(title is None or page.title == line(title) for page in inserted):
+                if not any(title is None or page.title == safe_line(title) for page in inserted):
                     return False
             case DeletePage(page=page_id):
                 if page_id in new:
@@ -327,7 +327,7 @@ async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, aft
 
 async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, after: Revision) -> bool:
     """Return True if the page already has every value that `change` sets."""
-    if change.title is not None and page.title != line(change.title):
+    if change.title is not None and page.title != safe_line(change.title):
         return False
     changed = _SETTINGS & change.model_fields_set
     if any(_canonical(getattr(change, name)) != _canonical(getattr(page, name)) for name in changed):
@@ -348,7 +348,7 @@ def _canonical(value: str | bool | None) -> str:
     if not isinstance(value, str):
         return str(value or "")
     code = "-".join(f"{ord(char):x}" for char in value) if value and ord(value[0]) > 0x2000 else value
-    return " ".join(line(code).split())
+    return " ".join(safe_line(code).split())
 
 
 def _page_state(page: Page | None) -> tuple[str | None, ...]:
@@ -406,4 +406,4 @@ CHANGE_REQUEST_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
     ),
     content.Edit: WriteKind(_find_edit, _check_edit, lock_name=_lock_name_of_edit),
 }
-"""The row of each write on a change request, by operation."""
+"""The kind of each write on a change request, by operation."""

@@ -209,7 +209,7 @@ def _replies(send: Send, op: CreateReply) -> AsyncGenerator[ListPage[Reply], Non
 
 def normalized(text: str) -> str:
     """Return a text in the form in which all servers return it: sanitized, NFC, trimmed, with plain line breaks."""
-    return unicodedata.normalize("NFC", safety.text(text)).strip()
+    return unicodedata.normalize("NFC", safety.safe_text(text)).strip()
 
 
 def _has_same_letters(text: str, other: str) -> bool:
@@ -294,4 +294,4 @@ COMMENT_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
     comments.Delete: WriteKind(_find_delete, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
     comments.DeleteReply: WriteKind(_find_delete, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
 }
-"""The row of each write of a comment or reply, by operation."""
+"""The kind of each write of a comment or reply, by operation."""

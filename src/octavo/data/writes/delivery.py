@@ -338,12 +338,12 @@ class ConnectionState:
     @property
     def pause_reason(self) -> str:
         """Return a sentence that says why nothing is sent now. Empty if there is no pause."""
-        return self.stop_reason or (self._reason if self._is_paused else "")
+        return self.stop_reason or (self._reason if self._has_timed_pause else "")
 
     @property
     def rate_limited_until(self) -> datetime | None:
         """Return the end of the rate limit. None if there is no rate limit."""
-        return self.paused_until if self._is_rate_limited and self._is_paused else None
+        return self.paused_until if self._is_rate_limited and self._has_timed_pause else None
 
     @property
     def needs_sign_in(self) -> bool:
@@ -353,10 +353,10 @@ class ConnectionState:
     @property
     def is_paused(self) -> bool:
         """Return True if nothing may be sent now."""
-        return bool(self.stop_reason) or self._is_paused
+        return bool(self.stop_reason) or self._has_timed_pause
 
     @property
-    def _is_paused(self) -> bool:
+    def _has_timed_pause(self) -> bool:
         return self.paused_until is not None and self._now() < self.paused_until
 
     def failed(self, error: ApiError) -> datetime:
@@ -388,7 +388,7 @@ class ConnectionState:
 
     def server_responded(self) -> bool:
         """Record that the server responded to another request. Return whether this ended a pause."""
-        if self._is_token_refused and self._is_paused:
+        if self._is_token_refused and self._has_timed_pause:
             return False  # The server may accept the token only for reads. Do not retry a write after each read.
         has_waited = bool(self._failures) and not self._is_rate_limited
         if has_waited:

@@ -42,7 +42,7 @@ class UnfinishedWrite:
     """Name of the lock."""
     began_at: datetime
     attempt: Attempt[Any] | None
-    """None if another version of Octavo stored the lock, and this version cannot read it."""
+    """The write that has the lock. None if another version of Octavo stored it in a form that this version cannot read."""
     later_writes: tuple[NewWrite, ...] = ()
     """Writes that are added to the outbox if this write is done."""
 
@@ -80,7 +80,7 @@ def unfinished_writes(state: StateDb) -> tuple[UnfinishedWrite, ...]:
 
 
 def is_unfinished(state: StateDb, write: UnfinishedWrite) -> bool:
-    """Return whether the lock of a write is still stored, so that no instance has finished the write."""
+    """Return whether the lock of a write is still stored, which means that no instance has finished the write."""
     return (write.name, write.began_at) in {(other.name, other.began_at) for other in unfinished_writes(state)}
 
 

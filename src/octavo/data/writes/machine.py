@@ -149,7 +149,7 @@ class OutboxEntry:
         return self.at.model_dump_json()
 
     @property
-    def blocks_place(self) -> bool:
+    def delays_later_writes(self) -> bool:
         """Return whether all later writes of the same place wait for this write."""
         if self.postponements >= MAX_OWN_FAILURES:
             return False
@@ -377,7 +377,7 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
             reviews.setdefault(entry.review, entry)
         if needed is not None and needed.id in stuck:
             stuck.add(entry.id)
-        elif entry.blocks_place and superseded_by is None:
+        elif entry.delays_later_writes and superseded_by is None:
             places.setdefault(entry.ordering_key, entry)
         elif entry.needs_user or entry.state == "pending":
             stuck.add(entry.id)

@@ -188,5 +188,5 @@ def cause_of(error: ApiError) -> str:
 
 
 def concerns_one_request(error: ApiError) -> bool:
-    """Return True if the error concerns only this request, so that other requests may succeed."""
+    """Return True if the error concerns only this request, so other requests may succeed."""
     return not isinstance(error, (Unreachable, RateLimited, Unauthorized))

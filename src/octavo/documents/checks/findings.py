@@ -115,7 +115,8 @@ class RuleChoice:
     """Patterns of paths, each with the rules that are ignored in matching files."""
 
     def applies(self, found: Finding) -> bool:
-        """Return whether a finding is reported. The rules of linters cannot be chosen here."""
+        """Return whether a finding is reported. Findings of linters always are, because their rules are chosen in the
+        settings of the linter."""
         if found.source != OWN_SOURCE:
             return True
         return found.rule in self.rules and not any(

@@ -18,7 +18,8 @@ from octavo.documents.yaml_values import YamlError, parse_yaml
 
 _ASSETS = ".gitbook/assets/"
 _ASSET_URL = re.compile(r"\.gitbook/assets/(?=([^\"'<>\n]{1,300}))")
-"""A URL of an asset, with the text in which its name ends. The text of one can contain the next."""
+"""Start of an asset URL. The group has up to 300 characters after the start: the file name ends somewhere in them. The
+group is in a lookahead, because these characters can contain the next asset URL."""
 INDEX = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
 """The end of the path of a page that stands for its folder."""
 

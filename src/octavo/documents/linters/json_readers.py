@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from octavo.api.safety import text as safe_text
+from octavo.api.safety import safe_text
 from octavo.documents.linters.reports import Columns, Report, UnreadableReport, number, one_line, severity_of
 from octavo.untrusted_input import parse_json
 

@@ -1,4 +1,4 @@
-"""Replaces parts of a page that are no prose by spaces, so that linters do not check them."""
+"""Replaces the parts of a page that are not prose by spaces, so that linters do not check them."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from octavo.api.safety import line as safe_line
+from octavo.api.safety import safe_line
 from octavo.documents.checks.findings import Severity
 
 Columns = Literal["code-points", "utf-16", "utf-16-0", "bytes"]

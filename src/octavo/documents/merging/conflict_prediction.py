@@ -45,7 +45,7 @@ class MergePrediction:
     pages: Pages
     """The merged page tree."""
     is_on_main: bool
-    """True if main already has every change of the change request, so that the merge changes nothing."""
+    """True if main already has every change of the change request, so the merge changes nothing."""
 
 
 def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:

@@ -161,8 +161,8 @@ def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Ru
         in_base, in_own, in_other, in_merged = (
             _count_runs({each: count[each] for each in differing}) for count in all_counts
         )
-        # Both sides may have deleted the same occurrences of a sentence, as many as the side with fewer deletions
-        # deleted.
+        # Both sides may have deleted the same occurrences of a sentence. Their number is at most the smaller of the two
+        # numbers of deletions.
         deleted = {each: sentences.base[each] - max(own[each], other[each]) for each in differing}
         deleted_by_both = _count_runs(deleted)
         for run in in_merged.keys() | in_own.keys() | in_other.keys():

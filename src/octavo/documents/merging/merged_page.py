@@ -152,14 +152,14 @@ class MergedPage:
         return [(names[each.deciding_conflict or each], each) for each in conflicts_in_order]
 
     @property
-    def conflicts_with_names(self) -> list[tuple[str, Conflict]]:
+    def named_conflicts(self) -> list[tuple[str, Conflict]]:
         """Return the conflicts in order with their names. Each conflict is returned once."""
         return [(name, each) for name, each in self.conflict_places if each.deciding_conflict is None]
 
     @property
     def conflicts(self) -> list[Conflict]:
         """Return the conflicts that the user must resolve. Conflicts with a suggested merge are left out."""
-        return [each for _, each in self.conflicts_with_names if not each.is_suggested]
+        return [each for _, each in self.named_conflicts if not each.is_suggested]
 
     def text(
         self, choices: Mapping[str, MergeChoice] | None = None, *, request: str = "", main: str = MAIN_LABEL
@@ -178,7 +178,7 @@ class MergedPage:
 
     def text_with_choice(self, kind: ChoiceKind) -> str:
         """Return the text with the same choice for every conflict."""
-        return self.text({name: MergeChoice(kind) for name, _ in self.conflicts_with_names})
+        return self.text({name: MergeChoice(kind) for name, _ in self.named_conflicts})
 
     def fragments_of_main(self) -> list[Fragment]:
         """Return the text in order, with main's side of each conflict."""

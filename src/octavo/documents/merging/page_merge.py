@@ -238,7 +238,8 @@ class _PageMerge:
         return pieces
 
     def _pieces_of_side(self, blocks: Blocks, side: int) -> list[MergedChild]:
-        """Return the pieces of blocks of one side, with the other side's changes of moved blocks merged in."""
+        """Split the blocks of one side into pieces. If this side moved a block that the other side changed, that change is
+        merged in."""
         found = []
         for group in _group_deleted(blocks):
             content = self._merge_moves_in(group[0], side) if len(group) == 1 else _conflict_of_deletion(group, side)
@@ -369,7 +370,8 @@ class _PageMerge:
         return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side, with the other side's changes of moved blocks in it merged in."""
+        """Return a block of one side. If this side moved the block, or a block in it, and the other side changed the moved
+        block, that change is merged in."""
         if block.replaced_blocks is not None:
             return join(block.replaced_blocks)
         if block.move is not None:

@@ -296,7 +296,7 @@ class _RevisionMerger:
         merged = page_merge.merge(old, here, in_proposed)
         if merged.conflicts:
             self.conflicts.append(RevisionConflict("text", node_id))
-        by_words = (each for _, each in merged.conflicts_with_names if each.is_suggested)
+        by_words = (each for _, each in merged.named_conflicts if each.is_suggested)
         self.suggestions += [SuggestedParagraph(node_id, each.merged_text or "") for each in by_words]
         if _has_title_heading(main, here) and _has_title_heading(proposed, in_proposed):
             conflicting.pop("title", None)  # the headings in the text already show both titles

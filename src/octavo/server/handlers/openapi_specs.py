@@ -43,8 +43,8 @@ def present_spec(world: World, document: Json) -> Json:
 
 
 @presents(openapi.Version)
-def present_version(world: World, document: Json) -> Json:
-    """Return a version of a specification as an API resource."""
+def present_spec_version(world: World, document: Json) -> Json:
+    """Return a version of a specification as the caller sees it."""
     path = f"/orgs/{document['organization']}/openapi/{document['slug']}/versions/{document['id']}"
     return {
         "object": "openapi-spec-version",
@@ -159,7 +159,7 @@ def fail_unfinished(world: World) -> None:
 
 @handle.register
 def _get_latest_version(op: openapi.GetLatestVersion, world: World) -> Json:
-    return present_version(world, _latest_version(op, world))
+    return present_spec_version(world, _latest_version(op, world))
 
 
 @handle.register

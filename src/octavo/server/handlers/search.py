@@ -135,13 +135,13 @@ def _in_site(op: search.InSite, world: World) -> Json:
     return search_spaces(op, world, {space: view.tree.spaces[space] for space in chosen})
 
 
-def _spaces_in_scope(scope: search.Default | search.Specific | search.All, view: SiteView) -> list[str]:
+def _spaces_in_scope(scope: search.DefaultScope | search.SpecificScope | search.AllScope, view: SiteView) -> list[str]:
     """Return the IDs of the spaces to search. Site spaces that do not exist or are hidden are ignored."""
     visible = {part.document["id"]: part.document for part in view.site_spaces()}
     chosen: set[str | None]
-    if isinstance(scope, search.Specific):
+    if isinstance(scope, search.SpecificScope):
         chosen = set(scope.site_space_ids)
-    elif isinstance(scope, search.All):
+    elif isinstance(scope, search.AllScope):
         chosen = {*visible}
     else:
         current = visible.get(scope.current_site_space or "")

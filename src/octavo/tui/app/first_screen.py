@@ -146,7 +146,7 @@ def _marked_as_cached(bar: Strip) -> Strip:
     segments = list(bar)
     for index, segment in enumerate(segments[:-1]):
         if _CONNECTION.match(segment.text):
-            # In the style of the next segment: the color of the sign means live.
+            # Use the style of the next segment, because the color of the sign would say that the data is live.
             segments[index] = Segment(CACHED.ljust(segment.cell_length), segments[index + 1].style)
     return Strip(segments, bar.cell_length)
 

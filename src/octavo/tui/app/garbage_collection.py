@@ -1,4 +1,4 @@
-"""Removing screens and widgets: their workers and subscriptions end first, and their memory is freed while you pause.
+"""Removes screens and widgets. Their workers and subscriptions end first, and their memory is freed while you pause.
 
 Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second,
 and Python would start one in the middle of a key press. Memory is returned to the system by the allocator of glibc.

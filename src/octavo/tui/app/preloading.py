@@ -1,4 +1,4 @@
-"""Importing the modules of other views after the first paint, so that their first key is fast."""
+"""Imports the modules of other views after the first paint, so that opening a view for the first time is fast."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
-from octavo.api.safety import text as safe_text
+from octavo.api.safety import safe_text
 from octavo.data.state_db import NotSaved
 from octavo.documents.suggestions import suggestion_fence
 from octavo.tui.comments.autocomplete import (

@@ -22,6 +22,7 @@ from octavo.api.places import ContentRef, RevisionRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live, Snapshot
 from octavo.data.page_queries import find_page, get_page_source, get_page_to_read, page_markdown
+from octavo.data.revision_summaries import load_current_revision, load_summary
 from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
@@ -113,18 +114,14 @@ class PageRevisionFinder:
         """Check some revisions. Yield the version of each that changed the page, and None for the others. Raises
         ApiError."""
         if not self._is_started:
-            now = await self._live.send(content.Get(at=self._space.ref))
-            self._next, self._is_started = self._ref(now.id), True
+            self._next = self._ref(await load_current_revision(self._live, self._space.ref))
+            self._is_started = True
         for _ in range(BATCH):
             if self._next is None:
                 return
             at = self._next
             try:
-                # Not cached: a revision contains the whole page tree, and only a small part is needed.
-                revision, changed = await asyncio.gather(
-                    self._live.send(content.Get(at=at)),
-                    self._live.cached_or_fetch(content.ListChanges(at=at, limit=1000)),
-                )
+                revision, changed = await load_summary(self._live, at)
             except NotFound:  # You do not have access to older revisions.
                 self._next = None
                 return

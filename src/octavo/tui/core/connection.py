@@ -31,7 +31,7 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 MAX_ITEMS = 2000
-"""Largest number of items that are loaded of one list. Longer lists show that there are more."""
+"""Maximum number of items that are loaded of one list. Longer lists show that there are more."""
 SLOW_SECONDS = 5.0
 """Seconds without a response after which the top bar shows how long the app has been waiting."""
 KEY_ERROR_SECONDS = 15.0

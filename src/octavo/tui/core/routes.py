@@ -80,9 +80,10 @@ class ToActivity(Route):
 
 
 MAX_STOPS = 200
-"""Largest number of stops in the history."""
+"""Maximum number of stops in the history."""
 MAX_SCREENS = 4
-"""Largest number of screens that are kept in memory. Older stops show only the view below their screens."""
+"""Maximum number of screens that are kept in memory. Going back to an older stop shows its view without the screens that
+were on top of it."""
 
 
 class Stop(NamedTuple):

@@ -123,7 +123,7 @@ class Workspace:
         self._counted_organization: Organization | None = None
         """Organization for which `follow_comment_counts` has run."""
         self._counts_comments = False
-        """True if the first screen is painted, so that open threads are counted."""
+        """True if the first screen is painted, so open threads are counted."""
 
     def follow(self, session: Session) -> None:
         """Follow the data of `session`."""

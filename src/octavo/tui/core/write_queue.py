@@ -29,7 +29,7 @@ NOTICE_SECONDS = 3.0
 MAX_PROGRESS_SECONDS = 90.0
 """Longest time that a progress notification stays. Reading back a write whose response was lost takes a minute."""
 MAX_UNDO = 100
-"""Largest number of writes that can be undone."""
+"""Maximum number of writes that can be undone."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class LocalChange:
     action: str
     """Words that follow “Could not”, such as “snooze it”."""
     apply: Callable[[], Awaitable[object]]
-    """Makes the change. Returns False if a comment is no longer pending, so that it cannot be changed."""
+    """Makes the change. Returns False if a comment is no longer pending, so it cannot be changed."""
     undo: Callable[[], Awaitable[object]] | None = None
     """Undoes the change. None if the change cannot be undone."""
     undo_message: str = ""

@@ -1,1 +1,1 @@
-"""Editing pages in the external editor, editing the page tree, and applying suggested changes."""
+"""Edits pages in the external editor, edits the page tree, and applies suggested changes."""

@@ -42,7 +42,7 @@ class EditablePages(Protocol):
         """Block at which the editor opens. None for the start of the page."""
 
     def why_no_page(self) -> str | None:
-        """Return the reason why the selected item is no page, or None if there is nothing special to say."""
+        """Return the reason why the selected item is not a page. None if there is no special reason."""
 
     def refresh_drafts(self) -> None:
         """Update the marks of unsent drafts."""

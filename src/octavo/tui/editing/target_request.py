@@ -215,7 +215,7 @@ async def _merge_overwritten(
 async def _merge_or_none(before: Raw, theirs: Raw, mine: Raw) -> Raw | None:
     """Return both texts merged, or None if they conflict."""
     merged = await asyncio.to_thread(merge, before.text, theirs.text, mine.text)
-    return None if merged.conflicts_with_names else Raw(merged.text())
+    return None if merged.named_conflicts else Raw(merged.text())
 
 
 async def _with_markers(before: Raw, theirs: Raw, mine: Raw) -> Raw:

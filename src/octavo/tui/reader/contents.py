@@ -130,16 +130,15 @@ class Contents:
     def text_finder(self, lines: Lines) -> BlockTextFinder:
         """Return a search over the text of all lines."""
 
-        def shown(unit_index: int) -> Block:
+        def shown_text(unit_index: int) -> Block:
             rows = [
                 "".join(each.text for each in line.pieces if not each.is_decoration) for line in lines.lines(unit_index)
             ]
             return Block("paragraph", text="\n".join(rows))
 
         units = range(len(lines))
-        return BlockTextFinder(
-            ((unit, shown(unit)) for unit in units), letters=1
-        )  # Laying out a single unit may take long.
+        # `letters=1`: pause after each unit, because laying out a unit may take long.
+        return BlockTextFinder(((unit, shown_text(unit)) for unit in units), letters=1)
 
     def expand_to(self, match: Match) -> bool:
         """Expand blocks that hide a match. Return True if any was collapsed."""

@@ -11,7 +11,7 @@ from rich.style import Style
 from textual.events import Key
 from textual.strip import Strip
 
-from octavo.api.safety import line as safe_line
+from octavo.api.safety import safe_line
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.contents import STILL_LOADING
 from octavo.tui.reader.reading_position import START, LinePosition
@@ -54,7 +54,7 @@ class FindBar(PanePart):
         self._search: Iterator[Match | None] | None = None
         """Iterator over the rest of the search. None if the search is complete."""
         self._update_rows()
-        self._goes_to_first = False
+        self._goes_to_first_match = False
         """True until the search has scrolled to the first match after the original position."""
 
     # Finding
@@ -89,7 +89,7 @@ class FindBar(PanePart):
             self.viewport.notify_moved()
             return 0
         self._find_bar_changed()
-        self._goes_to_first = True
+        self._goes_to_first_match = True
         self._restart_search()
         self.viewport.repaint()
         self.viewport.notify_moved()
@@ -116,17 +116,17 @@ class FindBar(PanePart):
             if time.thread_time() >= until:
                 break
         self.matches, self._search = found, search
-        if self._goes_to_first:
-            self._go_to_first(before)
+        if self._goes_to_first_match:
+            self._go_to_first_match(before)
 
-    def _go_to_first(self, known: int) -> None:
-        """Go to the first match after the original scroll position, unless it is one of the first `known` matches."""
+    def _go_to_first_match(self, known_count: int) -> None:
+        """Go to the first match after the original scroll position, unless it is one of the first `known_count` matches."""
         here = self._position_before.unit_index
-        found = next((match for match in self.matches[known:] if match.unit_index >= here), None)
+        found = next((match for match in self.matches[known_count:] if match.unit_index >= here), None)
         if found is None and self._search is None:
             found = next(iter(self.matches), None)
         if found is not None or self._search is None:
-            self._goes_to_first = False
+            self._goes_to_first_match = False
         if found is not None:
             self._match = found
             self._go_to_match(found)
@@ -146,7 +146,7 @@ class FindBar(PanePart):
 
     def step(self, step: int) -> None:
         """Go to the next match, or to the previous if `step` is negative. After the last match follows the first."""
-        self._goes_to_first = False
+        self._goes_to_first_match = False
         if not self.matches:
             return
         at = self.matches.index(self._match) if self._match in self.matches else -1

@@ -239,7 +239,8 @@ class ImageScreen(Dialog[None]):
             self._data, width, height, self.canvas.styles.background.rgb, pixel_scale=pixel_scale
         )
         self._show_facts(scaled)
-        await self.query("#painted").remove()  # Only now: decoding it in another size takes long.
+        # The old image stays until now, because decoding the image in another size takes long.
+        await self.query("#painted").remove()
         if scaled.problem:
             self._show_error(scaled.problem)
         elif paints_graphics:

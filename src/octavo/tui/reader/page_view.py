@@ -12,9 +12,7 @@ from textual.message import Message
 
 from octavo.api.content import Page
 from octavo.api.folding import fold
-from octavo.api.safety import address
-from octavo.api.safety import line as safe_line
-from octavo.api.safety import text as safe_text
+from octavo.api.safety import safe_address, safe_line, safe_text
 from octavo.documents.blocks import Block, Document
 from octavo.documents.emoji import to_emoji
 from octavo.lazy_import import lazy
@@ -66,7 +64,7 @@ class PageLinks:
             case "select":
                 self._select_tab(target)
             case "link" if self._destination(target) is LinkDestination.ANCHOR and not outside:
-                anchor = address(unquote(target))
+                anchor = safe_address(unquote(target))
                 if not self.pane.navigation.go_to_anchor(anchor):
                     self.pane.navigation.report_missing(anchor)
             case _:

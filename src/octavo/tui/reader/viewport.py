@@ -220,9 +220,9 @@ class Viewport:
         if self.was_painted and self.widget.is_running:
             self.background.begin()
         if self._work_timer is None and self.widget.is_running and any(part.has_work for part in self.parts):
-            self._work_timer = self.widget.set_timer(WORK_INTERVAL, self._do_work)
+            self._work_timer = self.widget.set_timer(WORK_INTERVAL, self._work_on_next_part)
 
-    def _do_work(self) -> None:
+    def _work_on_next_part(self) -> None:
         self._work_timer = None
         seconds = WORK_SECONDS_SCROLLING if time.perf_counter() - self.moved_at < SCROLLING else WORK_SECONDS
         if (part := next((part for part in self.parts if part.has_work), None)) is not None:

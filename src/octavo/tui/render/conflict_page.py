@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from octavo.api.safety import text as safe_text
+from octavo.api.safety import safe_text
 from octavo.documents.blocks import Document, plain_text
 from octavo.documents.diff_model import AddedBlock, ChangedBlock, MovedBlock
 from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice, MergedPage

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from octavo.api.safety import text as safe_text
+from octavo.api.safety import safe_text
 from octavo.documents.blocks import Block
 from octavo.tui.render import code
 from octavo.tui.render.block_slices import LONGEST_DIAGRAM, slice_bounds, whole_block

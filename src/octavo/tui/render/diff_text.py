@@ -268,31 +268,31 @@ def render_table_change(
         seen = [Line(pan_pieces(line, pan, inner, styles.glyphs.more, at_words=True), block) for line in lines]
         return add_gutter(seen, sign, number, styles, side_widths.side)
 
-    def shown(row: _ChangedRow) -> SidePair:
+    def pair_of_row(row: _ChangedRow) -> SidePair:
         before = side(row.old, row.old_block, row.signs[0], row.numbers[0])
         after = side(row.new, row.new_block, row.signs[1], row.numbers[1])
         return SidePair(before, after, is_same=row.signs[0] == row.signs[1])
 
-    def both(piece: Piece) -> SidePair:
+    def on_both_sides(piece: Piece) -> SidePair:
         pieces = truncate([piece], inner, styles.glyphs.more)
         lines = [add_gutter([Line(pieces, block)], " ", None, styles, side_widths.side) for block in (old, new)]
         return SidePair(lines[0], lines[1], is_same=True)
 
-    hair = both(Piece(styles.glyphs.across * min(inner, grid.width), styles.line, None, True))
-    parts = [shown(head), hair] if (any(was) or any(now)) and not goes_on else []
+    hair = on_both_sides(Piece(styles.glyphs.across * min(inner, grid.width), styles.line, None, True))
+    parts = [pair_of_row(head), hair] if (any(was) or any(now)) and not goes_on else []
     # Rows of several lines need a separator.
     is_tall = any(len(row_lines(cells, grid)) > 1 for cells in body)
     for index, row in enumerate(rows):
         if isinstance(row, _ChangedRow):
             is_below_row = isinstance(rows[index - 1], _ChangedRow) if index else goes_on
             parts += [hair] if is_tall and is_below_row else []
-            parts.append(shown(row))
+            parts.append(pair_of_row(row))
         else:
             words = f"{styles.glyphs.more} {row} unchanged {'row' if row == 1 else 'rows'}"
-            parts.append(both(Piece(words, styles.muted, None, True)))
+            parts.append(on_both_sides(Piece(words, styles.muted, None, True)))
     if over:
         parts.append(
-            both(
+            on_both_sides(
                 Piece(
                     hidden_columns_text(*grid.hidden_columns(pan, inner), styles.glyphs).rjust(inner),
                     styles.muted,
@@ -375,7 +375,8 @@ def _row_settings(
     title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):
-        if is_same or each.name != "value":  # Checkboxes and ratings are visible.
+        # The `value` of a checkbox or rating is already visible in its cell, unless both sides look the same.
+        if is_same or each.name != "value":
             yield replace(each, name=name + each.name)
     text = {(each.old, each.new) for each in entry.settings}  # The target of a card is also in a cell.
     for cell in cells:

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from rich.style import Style
 
-from octavo.api.safety import line as safe_line
+from octavo.api.safety import safe_line
 from octavo.documents.blocks import Block, TableColumn, plain_text
 from octavo.tui.render.block_slices import has_end, has_start, whole_block
 from octavo.tui.render.inline import render_runs

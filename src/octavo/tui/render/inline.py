@@ -94,7 +94,7 @@ def render_each_run(
         last = index + 1 == len(every) or not _same_link(run, every[index + 1])
         if run.link and run.kind != "image":
             if spot is None or spot.target != run.link or first:
-                spot = _link_clickable(run.link)
+                spot = _clickable_of_link(run.link)
         else:
             spot = None
         shown = targets.link_text(run, alone=first and last) if targets is not None and run.link else None
@@ -109,7 +109,7 @@ def _same_link(first: Run, second: Run) -> bool:
     return first.link == second.link and first.kind not in kinds and second.kind not in kinds
 
 
-def _link_clickable(address: str) -> Clickable | None:
+def _clickable_of_link(address: str) -> Clickable | None:
     return None if link_destination(address) is LinkDestination.REFUSED else Clickable("link", address)
 
 
@@ -156,7 +156,7 @@ def _render_special_run(
             if run.link is None:
                 return [Piece(f"{sign}{name}", style, seen)]
             where = link_destination(run.link) if targets is None else targets.destination(run.link)
-            linked = _render_link(where, name, style, styles, _link_clickable(run.link), (True, True))
+            linked = _render_link(where, name, style, styles, _clickable_of_link(run.link), (True, True))
             return [Piece(sign, style, seen), *linked]
         case "icon":
             return [Piece(text, background + styles.accent, spot)] if text else []

@@ -57,7 +57,7 @@ _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     ),
 }
 _SQUEEZED_WIDTH = 2 * NARROWEST
-"""Width in cells below which lines may overflow because of deep nesting, and lose some of their indent."""
+"""Width in cells below which the lines of deeply nested blocks lose some of their indent, because they could overflow."""
 
 
 class PageUnit(NamedTuple):

@@ -11,7 +11,8 @@ from octavo.api.folding import fold
 from octavo.documents.blocks import NO_ATTRS, Block, Document, Run
 
 _SOURCE_BLOCK, _LONGEST_LINE = 2_000, 8_000
-"""Characters of a source block, and of the longest line in it."""
+"""Maximum characters of a source block. A block may be longer if it has a single line, of at most the second number of
+characters. Longer lines are split."""
 _MOST_EDGES = 4_000
 """Maximum number of starts and ends of blocks at which source blocks begin. If a page has more, source blocks begin at
 the starts of some blocks only."""

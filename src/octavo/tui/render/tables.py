@@ -187,18 +187,18 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
         (has_tall_rows or len(whole.children) > _MANY_ROWS) and bool(styles.surface) and not context.has_background
     )
 
-    def shown(row: list[list[Piece]]) -> list[list[Piece]]:
+    def visible_lines(row: list[list[Piece]]) -> list[list[Piece]]:
         lines = row_lines(row, table_grid)
         return [
             [blank, *(pan_pieces(line, pan, full - 1, glyphs.more, at_words=True) if over else line)] for line in lines
         ]
 
-    out = [Line(line, block) for row in table_grid.head for line in shown(row)]
+    out = [Line(line, block) for row in table_grid.head for line in visible_lines(row)]
     if table_grid.head and (cut_at is None or cut_at.is_first):
         out.append(Line(hair, block))
     first = cut_at.start if cut_at is not None else 0
     for index, (row, row_block) in enumerate(zip(table_grid.body, table_grid.rows, strict=True), first):
-        lines = shown(row)
+        lines = visible_lines(row)
         if striped and index % 2:
             lines = [pad(with_background(styles.surface, line), across + 2, styles.surface) for line in lines]
         elif has_tall_rows and not striped and index:

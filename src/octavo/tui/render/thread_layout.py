@@ -88,7 +88,8 @@ def render_diff_unit_or_threads(context: LayoutContext, unit: DiffUnit, side_wid
 def _message_lines(
     name: list[Piece], message: ThreadSummary | ThreadReply, styles: Styles, width: int
 ) -> list[list[Piece]]:
-    """Return the first rendered lines of a message, after a name."""
+    """Return the first rendered lines of a message, at most `_MOST_LINES`. The first line begins with `name`. A message
+    with suggestions has at most `_MOST_SUGGESTED` lines."""
     text, most = message.text, _MOST_LINES
     lines: list[list[Piece]] = []
     if message.suggestion_diffs:

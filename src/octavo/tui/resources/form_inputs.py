@@ -18,8 +18,7 @@ from textual.widgets import Input, Static, TextArea
 from octavo.api import permissions
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
-from octavo.api.safety import address as safe_address
-from octavo.api.safety import text as safe_text
+from octavo.api.safety import safe_address, safe_text
 from octavo.data.access import ROLES, actions
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_state import FormState

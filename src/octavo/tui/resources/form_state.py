@@ -122,7 +122,7 @@ class FormUploads:
         replacements: dict[tuple[str, str], str] = {}
         paths = list(dict.fromkeys(_files_in(operation)))
         checked_files = {
-            (kind, text): await asyncio.to_thread(uploads.check_file, _path(text), kind)
+            (kind, text): await asyncio.to_thread(uploads.check_file, _file_path(text), kind)
             for kind, text in paths
             if kind != "text"
         }
@@ -157,7 +157,7 @@ class FormUploads:
         self._uploaded.clear()
 
 
-def _path(text: str) -> str:
+def _file_path(text: str) -> str:
     return unquote(text.removeprefix(PLACEHOLDER_URL)) if text.startswith(PLACEHOLDER_URL) else text
 
 

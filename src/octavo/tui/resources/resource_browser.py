@@ -432,7 +432,7 @@ class BrowserScreen(ListView[Any]):
 
     def _unavailable_reason(self, resource: Resource[Any]) -> str | None:
         """Return why the selected table is unavailable, as far as the server reported it."""
-        return resource.unavailable_reason(self.level.parent) or self.live.unavailable(
+        return resource.unavailable_reason(self.level.parent) or self.live.why_unavailable(
             resource.list_operation(self.level.arguments)
         )
 

@@ -175,7 +175,7 @@ async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | 
     """Ask the server where a path leads, and record the answer in `targets`. Return False without an answer."""
     try:
         op = redirects.Resolve(at=at, source=path)
-        if live.unavailable(op) is not None:
+        if live.why_unavailable(op) is not None:
             return False
         targets[path] = (await live.send(op)).target
     except ValidationError:
@@ -283,7 +283,7 @@ def open_site_search(app: Shell, target: CreateTarget) -> None:
 
 
 async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
-    op = search.InSite(at=target.arguments["at"], query=query, scope=search.All(), limit=MAX_SPACES)
+    op = search.InSite(at=target.arguments["at"], query=query, scope=search.AllScope(), limit=MAX_SPACES)
     try:
         with show_progress(app, f"Searching for “{query}”…"):
             results = await app.session.live.send(op)

@@ -417,7 +417,9 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
         resource = replace(target.resource.row_resources[kind], create_title=title)
         make = partial(resource_forms.open_create_form, app, resource, {**target.arguments, **more}, target.on_created)
         assert resource.create is not None, "every part must have a create operation"
-        choices.append(Choice(make, title, detail, disabled_reason=app.session.live.unavailable(resource.create) or ""))
+        choices.append(
+            Choice(make, title, detail, disabled_reason=app.session.live.why_unavailable(resource.create) or "")
+        )
 
     if section is not None:
         detail = "visitors can switch between the spaces in a section"

@@ -65,7 +65,7 @@ class EntryMarks:
     unsent: Mapping[str, Sequence[UnsentText]] = field(default_factory=dict)
     """Unsent drafts by entry key."""
     tight: bool = False
-    """True if the tree is narrow, so that rows show shorter marks."""
+    """True if the tree is narrow, so rows show shorter marks."""
     findings: Mapping[str, int] = field(default_factory=dict)
     """Number of findings of the checks, by entry key."""
 
@@ -129,7 +129,8 @@ def _ancestor_row(page: Page, below: Sequence[TreeNode], marks: EntryMarks) -> l
 def _deleted_by_parent(
     by_key: Mapping[str, ChangedPage], before: Sequence[Page], after: Collection[str]
 ) -> dict[str | None, list[tuple[str, Sequence[str]]]]:
-    """Return the deleted pages by their nearest ancestor in the tree, each with its earlier siblings, nearest first."""
+    """Return the deleted pages by the nearest ancestor that is a deleted page or is still in the tree. Each page comes with
+    the siblings that preceded it, the nearest first."""
     found: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
 
     def collect(pages: Sequence[Page], parent: str | None) -> None:

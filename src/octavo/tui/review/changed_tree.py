@@ -316,7 +316,7 @@ class ViewedMarks:
         """Reading positions by page key."""
         self._revision = ""
         self._needs_renewal = False
-        """True if the stored marks belong to an earlier revision, so that `keep_unchanged` has to be called."""
+        """True if the stored marks belong to an earlier revision, so `keep_unchanged` has to be called."""
         self.keys: frozenset[str] = frozenset()
         """Keys of the viewed pages."""
         self.changed: frozenset[str] = frozenset()

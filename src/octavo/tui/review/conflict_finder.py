@@ -68,18 +68,18 @@ class ConflictedPage:
     """Values of main and of the change request for conflicting fields, such as the title. The first conflict decides
     them."""
     is_unmarked: bool = False
-    """True if the text has no conflict markers, so that the conflicts were found by merging the versions again."""
+    """True if the text has no conflict markers, so the conflicts were found by merging the versions again."""
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
     page_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of the pages that main moved text to, by ID."""
     sets_title: bool = False
-    """True if the title of the page equals its heading on both sides, so that the chosen heading becomes the title."""
+    """True if the title of the page equals its heading on both sides, so the chosen heading becomes the title."""
 
     @cached_property
     def conflicts(self) -> list[tuple[str, Conflict]]:
         """The conflicts in order, each with the name of its choice."""
-        return [(self.choice_name(name), conflict) for name, conflict in self.merged.conflicts_with_names]
+        return [(self.choice_name(name), conflict) for name, conflict in self.merged.named_conflicts]
 
     def choice_name(self, name: str) -> str:
         """Return the name under which the choice for a conflict is stored."""
@@ -109,11 +109,11 @@ class ConflictedPage:
         """Return the text with the choices applied. Other conflicts keep their conflict markers."""
         own_choices = {
             conflict: choices[self.choice_name(conflict)]
-            for conflict, _ in self.merged.conflicts_with_names
+            for conflict, _ in self.merged.named_conflicts
             if self.choice_name(conflict) in choices
         }
         if self.fields and own_choices:
-            first = self.merged.conflicts_with_names[0][0]
+            first = self.merged.named_conflicts[0][0]
             own_choices = {
                 conflict: MergeChoice("own") if conflict == first else choice
                 for conflict, choice in own_choices.items()
@@ -307,12 +307,12 @@ class _PageReader:
         refs = [_ref(self.at, each) for each in (self.revisions.base, self.revisions.main, self.revisions.mine)]
         base, main, mine = await asyncio.gather(*(self._text(ref, page.id) for ref in refs))
         merged = await asyncio.to_thread(merge, base, main, mine)
-        if deleted := [each for _, each in merged.conflicts_with_names if each.base and each.main is None]:
+        if deleted := [each for _, each in merged.named_conflicts if each.base and each.main is None]:
             await asyncio.to_thread(_find_moved, deleted, await self._changed_pages_of_main(page.id))
-        targets = {each.base_text_page for _, each in merged.conflicts_with_names if each.base_text_page}
+        targets = {each.base_text_page for _, each in merged.named_conflicts if each.base_text_page}
         titles = {each: self._title_in_main(each) for each in targets}
         if not markers:
-            if not merged.conflicts_with_names or not _is_merge_result(
+            if not merged.named_conflicts or not _is_merge_result(
                 source, merged, (main, mine), is_reported=is_reported
             ):
                 return None

@@ -17,7 +17,7 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, RevisionRef
 from octavo.api.reviews import Review
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
@@ -503,4 +503,4 @@ def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
 
 def _with_message(rule: Mapping[str, Any], reason: str) -> str:
     message = rule.get("message")
-    return f"{reason} · {line(message)}" if isinstance(message, str) and message.strip() else reason
+    return f"{reason} · {safe_line(message)}" if isinstance(message, str) and message.strip() else reason

@@ -15,7 +15,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Page, PageTree
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, RevisionRef, SiteRef
-from octavo.api.safety import line as safe_line
+from octavo.api.safety import safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
@@ -291,7 +291,7 @@ def _host(site: Site) -> str:
 
 @dataclass(frozen=True)
 class MovedPage:
-    """Page that a merge moves or deletes, so that its old URL needs a redirect."""
+    """Page that a merge moves or deletes, so its old URL needs a redirect."""
 
     title: str
     path: str

@@ -12,8 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.api.safety import line as safe_line
-from octavo.api.safety import text as safe_text
+from octavo.api.safety import safe_line, safe_text
 from octavo.documents.diff_model import AttributeChange
 from octavo.tui.core.view import View
 from octavo.tui.reader.diff_view import DiffView

@@ -180,7 +180,7 @@ class MergeSides:
 
 @dataclass(frozen=True)
 class LaterEditedPage:
-    """Page that was edited after the merge, so that only the changes of the merge are reverted."""
+    """Page that was edited after the merge, so only the changes of the merge are reverted."""
 
     page: str
     title: str
@@ -401,7 +401,7 @@ class RevertEdits:
 
     edits: tuple[ContentEdit, ...]
     with_conflicts: tuple[str, ...] = ()
-    """Titles of the pages where later edits conflict with the revert, so that the text has conflict markers."""
+    """Titles of the pages where later edits conflict with the revert, so the text has conflict markers."""
 
 
 async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: RevertPlan, label: str) -> RevertEdits:

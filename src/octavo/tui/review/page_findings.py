@@ -51,7 +51,7 @@ class PageFindings:
         return rows
 
     def with_row(self, row: Block) -> AddedFinding | None:
-        """Return the finding of a row of the diff. None if the row is no finding."""
+        """Return the finding of a row of the diff. None if the row is not a finding."""
         key = row.key.removeprefix(FINDING)
         if row.kind != "thread" or key == row.key:
             return None

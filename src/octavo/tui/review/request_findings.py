@@ -109,14 +109,14 @@ class RequestFindings:
     def _start(self) -> None:
         if self._waiting and self._place is not None and not self._is_checking:
             self._is_checking = True
-            work: WorkType[None] = self._work
+            work: WorkType[None] = self._check_waiting_pages
             self._view.run_worker(work, group="findings")
 
     @property
     def _sides(self) -> ComparedSides | None:
         return self._place[0] if self._place is not None else None
 
-    async def _work(self) -> None:
+    async def _check_waiting_pages(self) -> None:
         try:
             while self._waiting and (place := self._place) is not None:
                 job = self._waiting.pop(next(iter(self._waiting)))

@@ -11,7 +11,7 @@ from textual.content import Content
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.reviews import RequestedReviewer, Review
-from octavo.api.safety import line as line_of
+from octavo.api.safety import safe_line
 from octavo.api.users import Contributor
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.widgets.short_texts import long_age, plural, short_age
@@ -253,7 +253,7 @@ def reviewer_list(
     requested_lines: list[Content] = []
     for each in requested:
         you = " (you)" if each.user is not None and each.user.id == me else ""
-        if name := f"{each.user.name}{you}" if each.user else f"team {line_of(each.team.id)}" if each.team else "":
+        if name := f"{each.user.name}{you}" if each.user else f"team {safe_line(each.team.id)}" if each.team else "":
             requested_lines.append(Content.assemble(("○ ", "$octavo-muted"), name))
     if requested_lines:
         parts.append(_under_heading("REVIEW REQUESTED", requested_lines))

@@ -1,4 +1,4 @@
-"""Opening links in the user's web browser.
+"""Opens links in the user's web browser.
 
 Python's `webbrowser` is not used: it opens any URL scheme, and passes the terminal and API keys on to the browser.
 """

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.text import Text
 from textual.worker import WorkerFailed
 
-from octavo.api.safety import line, text
+from octavo.api.safety import safe_line, safe_text
 from octavo.redaction import redact
 
 REPORTS_OF_ONE_PROCESS = 100
@@ -27,9 +27,11 @@ def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
     """
     while isinstance(error, WorkerFailed):
         error = error.error  # The traceback of `WorkerFailed` does not contain the lines that raised the error.
-    summary = line(redact(f"{type(error).__name__}: {error}"))
+    summary = safe_line(redact(f"{type(error).__name__}: {error}"))
     try:
-        location = f"The crash report is in {_write(folder, text(redact(''.join(traceback.format_exception(error)))))}"
+        location = (
+            f"The crash report is in {_write(folder, safe_text(redact(''.join(traceback.format_exception(error)))))}"
+        )
     except OSError as failure:
         location = f"The crash report could not be saved: {failure.strerror}"
     drafts = unsaved or "Your drafts and unsent comments are saved."
@@ -56,7 +58,7 @@ class FaultLog(logging.Handler):
             self._reported.add(place)
             report = f"{record.getMessage()}\n{''.join(traceback.format_exception(error))}"
             with suppress(OSError):  # The app can go on without the report.
-                self.reports.append(_write(self._folder, text(redact(report))))
+                self.reports.append(_write(self._folder, safe_text(redact(report))))
 
 
 @contextmanager

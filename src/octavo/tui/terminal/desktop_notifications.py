@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 
 LONGEST = 80
 """Maximum number of characters of a notification."""
@@ -22,7 +22,7 @@ def notification(text: str, setting: str, environment: Mapping[str, str]) -> str
     if not sequence:
         return ""
     # `;` separates the fields of OSC 777.
-    cleaned = line(text).replace(";", ",")
+    cleaned = safe_line(text).replace(";", ",")
     shown = sequence.format(text=cleaned if len(cleaned) <= LONGEST else f"{cleaned[: LONGEST - 1]}…")
     return f"\x1bPtmux;{shown.replace(chr(27), chr(27) * 2)}\x1b\\" if environment.get("TMUX") else shown
 

@@ -1,4 +1,4 @@
-"""Editing a text in the user's own editor, without losing the text whatever the editor does. Start at `edit_text`."""
+"""Edits a text in the user's own editor. The text is not lost, whatever the editor does. Start at `edit_text`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading keys and pasted text from the terminal, with a distinction between alt+key and escape followed by a key."""
+"""Reads keys and pasted text from the terminal, and distinguishes alt+key from escape followed by a key."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event
 from time import monotonic
 
-from octavo.api.safety import line
+from octavo.api.safety import safe_line
 from octavo.settings import Linter
 from octavo.tui.terminal.limited_programs import MAX_OUTPUT, ProgramFailed, program_environment, run_limited
 
@@ -85,7 +85,7 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
     )
     if any("{output}" in each for each in linter.command):
         output = _read_output(linter, output_file)
-    return LinterOutput(output, line(" ".join(errors.decode("utf-8", "replace").split())))
+    return LinterOutput(output, safe_line(" ".join(errors.decode("utf-8", "replace").split())))
 
 
 def _fill_placeholder(argument: str, values: Mapping[str, str]) -> str:

@@ -416,7 +416,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
 
     @property
     def has_filter(self) -> bool:
-        """True if a filter is active, so that `clear_filter` changes the list."""
+        """True if a filter is active, so `clear_filter` changes the list."""
         return bool(self.query_text)
 
     def clear_filter(self) -> None:
@@ -610,7 +610,8 @@ class Extent:
         return f"{total} {word}" if word == _PARTLY_LOADED else f"{shown_count} of {total} {word}".rstrip()
 
     def _counts(self) -> tuple[int, int, str]:
-        """Return the number of shown items, the total, and a word for the difference, which may be empty."""
+        """Return the number of shown items, the total, and a word that says why the numbers differ, such as `loaded`. The
+        word may be empty."""
         if self._list.query_text:
             matching = self._list.match_count()
             return matching, self.loaded, "shown"

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from octavo.api.folding import FoldedText
-from octavo.api.safety import text as safe_text
+from octavo.api.safety import safe_text
 
 if TYPE_CHECKING:
     from textual.content import Content

@@ -21,9 +21,7 @@ from textual.widgets import Input, TextArea
 from textual.widgets.text_area import DocumentNavigator, EditResult, Location
 
 from octavo.api.folding import fold
-from octavo.api.safety import address as safe_whole
-from octavo.api.safety import line as safe_line
-from octavo.api.safety import text as safe_text
+from octavo.api.safety import safe_address, safe_line, safe_text
 from octavo.tui.terminal.textual_internals import has_suggestion
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.long_text import LongText, WrappedRows
@@ -50,7 +48,7 @@ class LineInput(Input, ScrollWidget):
     """
 
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
-        super().__init__(safe_whole(value[:MAX_INPUT_LENGTH]), placeholder=safe_line(placeholder), id=id)
+        super().__init__(safe_address(value[:MAX_INPUT_LENGTH]), placeholder=safe_line(placeholder), id=id)
         self._full_placeholder = self.placeholder
         self.cursor_blink = False
 
@@ -160,7 +158,7 @@ class TextEditor(TextArea):
 def _first_line(text: str) -> str:
     """Return the first line of pasted text, cleaned for a one-line input."""
     lines = text.strip()[:MAX_INPUT_LENGTH].splitlines()  # splitting a whole megabyte would be slow
-    return safe_whole(lines[0]) if lines else ""
+    return safe_address(lines[0]) if lines else ""
 
 
 MAX_ENTRIES = 5000
@@ -327,9 +325,9 @@ class SecretLengthLabel(Widget):
         self._source = source
 
     def on_mount(self) -> None:
-        self.watch(self._source, "value", self._changed)
+        self.watch(self._source, "value", self._update_count)
 
-    def _changed(self) -> None:
+    def _update_count(self) -> None:
         self.refresh(layout=True)
 
     def render(self) -> RenderResult:

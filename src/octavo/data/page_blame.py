@@ -1,0 +1,222 @@
+"""Finds who wrote each block of a page, in which change request, and who approved it.
+
+The revisions of the space are followed from new to old. The pages are loaded only for revisions that changed them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from octavo.api import change_requests, content
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import Change, Changes
+from octavo.api.errors import NotFound
+from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
+from octavo.data.live import Live
+from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.queries import reviews_of
+from octavo.data.revision_summaries import RevisionSummary, load_current_revision, load_summary
+from octavo.data.writes.change_request_kinds import change_request_in
+from octavo.documents.blame import Blame, Origin
+from octavo.documents.blocks import Block, Document
+from octavo.documents.parse import parse
+
+BATCH = 40
+"""Number of revisions of a space that are checked before the user decides whether to continue."""
+MAX_OTHER_PAGES = 10
+"""Maximum number of other pages that a revision changed, for blocks to be searched on these pages. Two requests load such a
+page."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentVersion:
+    """A version of the pages of a space: a revision of main, or the proposed content of a change request."""
+
+    at: RevisionRef | ChangeRequestRef
+    created_at: datetime | None
+    type: str
+    """The type of the revision, such as `merge`. Empty for a change request that is not merged."""
+    change_request: ChangeRequest | None = None
+    """The change request that was merged or that proposes the content. None for edits on main."""
+
+    @property
+    def is_proposed(self) -> bool:
+        """True if the content is not merged."""
+        return isinstance(self.at, ChangeRequestRef)
+
+
+class PageBlame:
+    """The origins of the blocks of a page of main or of a change request, as far as they are loaded."""
+
+    def __init__(self, live: Live, at: SpaceRef | ChangeRequestRef, page_id: str) -> None:
+        self._live, self._at, self._page_id = live, at, page_id
+        self._space = at if isinstance(at, SpaceRef) else at.space
+        self._blame: Blame[ContentVersion] | None = None
+        self._next = ""
+        """Id of the next revision to check. Empty if there is none."""
+        self._checked_ids: set[str] = set()
+        self._compared: tuple[ContentVersion, bool] | None = None
+        """Version that has been compared, and whether its other pages must be searched. Kept if loading these fails."""
+        self.titles: dict[str, str] = {}
+        """Titles of the other pages from which blocks were moved, by id."""
+        self.known_since: datetime | None = None
+        """Date of the oldest checked revision. None if the server does not return the date."""
+        self.has_no_access = False
+        """True if the user does not have access to the older revisions."""
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """The blocks of the page that have words. Empty while the page is loading."""
+        return self._blame.blocks if self._blame is not None else ()
+
+    def origin(self, key: str) -> Origin[ContentVersion] | None:
+        """Return the origin of a block. None if it is not known yet."""
+        return self._blame.origins.get(key) if self._blame is not None else None
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the origins of all blocks are known."""
+        return self._blame is not None and not self._blame.pages
+
+    @property
+    def has_older(self) -> bool:
+        """True if there are older revisions to check."""
+        return not self.is_complete and bool(self._next or self._blame is None)
+
+    @property
+    def checked_count(self) -> int:
+        """Number of checked revisions of the space."""
+        return len(self._checked_ids)
+
+    async def load(self) -> AsyncIterator[None]:
+        """Check some revisions, and yield after each. After an error, another call continues at the same revision. Raises
+        ApiError."""
+        if self._blame is None:
+            await self._start()
+            yield
+        for _ in range(BATCH):
+            if not self.has_older:
+                return
+            await self._check(RevisionRef(space_id=self._space.space_id, revision_id=self._next))
+            yield
+
+    async def _start(self) -> None:
+        """Load the newest version of the page. In a change request, find the blocks that it proposes."""
+        if isinstance(self._at, SpaceRef):
+            self._next = await load_current_revision(self._live, self._at)
+            document = await self._document(self._revision(self._next), self._page_id)
+            self._blame = Blame(self._page_id, document or _EMPTY)
+            return
+        change_request, document = await asyncio.gather(
+            self._live.fetch(change_requests.Get(at=self._at)), self._document(self._at, self._page_id)
+        )
+        base = change_request.base or ""
+        blame: Blame[ContentVersion] = Blame(self._page_id, document or _EMPTY)
+        version = ContentVersion(self._at, change_request.updated_at, "", change_request)
+        if base:
+            changes = await self._live.fetch(content.ListChanges(at=self._at, limit=1000))
+            before = await self._document(self._revision(base), self._page_id)
+            if await asyncio.to_thread(blame.compare, version, {self._page_id: before}):
+                await self._search_elsewhere(blame, changes, self._at, self._revision(base))
+        self._blame, self._next = blame, base
+        self.known_since = version.created_at
+
+    async def _check(self, at: RevisionRef) -> None:
+        """Find the blocks that a revision wrote."""
+        assert self._blame is not None, "the page is loaded first"
+        try:
+            summary = await load_summary(self._live, at)
+        except NotFound:
+            self._next, self.has_no_access = "", True
+            return
+        revision = summary.revision
+        merged = change_request_in(revision.merged_from) or change_request_in(summary.changes.merged_from)
+        version = ContentVersion(at, revision.created_at, revision.type, merged)
+        before = self._revision(summary.parent) if summary.parent else None
+        if self._compared is None or self._compared[0] != version:
+            older = await self._older_pages(summary, before)
+            has_new = await asyncio.to_thread(self._blame.compare, version, older)
+            self._compared = version, has_new
+        if self._compared[1] and before is not None:
+            await self._search_elsewhere(self._blame, summary.changes, at, before)
+        self._checked_ids.add(at.revision_id)
+        self.known_since = revision.created_at or self.known_since
+        self._next = summary.parent if summary.parent not in self._checked_ids else ""
+        if before is None:
+            self._blame.finish(version)
+
+    async def _older_pages(self, summary: RevisionSummary, before: RevisionRef | None) -> dict[str, Document | None]:
+        """Load the pages whose text a revision changed, as they were before it. None stands for a page that it created."""
+        assert self._blame is not None
+        older: dict[str, Document | None] = {}
+        for page_id in self._blame.pages:
+            changes = summary.changes_of(page_id)
+            is_created = before is None or any(change.type == "page_created" for change in changes)
+            if is_created:
+                older[page_id] = None
+            elif any(map(_changes_text, changes)) or (summary.changes.more and not changes):
+                older[page_id] = await self._document(before, page_id) if before is not None else None
+        return older
+
+    async def _search_elsewhere(
+        self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, before: RevisionRef
+    ) -> None:
+        """Search the new blocks on the other pages that a version changed."""
+        others = {
+            change.page.id: change
+            for change in changes.changes
+            if change.page is not None and (change.type == "page_deleted" or _changes_text(change))
+        }
+        others.pop(self._page_id, None)
+        if changes.more or len(others) > MAX_OTHER_PAGES:
+            return
+        found: dict[str, tuple[Document, Document | None]] = {}
+        for page_id, change in others.items():
+            old = await self._document(before, page_id)
+            new = await self._document(at, page_id) if change.type != "page_deleted" else None
+            found[page_id] = (old or _EMPTY, new)
+            self.titles[page_id] = change.page.title if change.page is not None else ""
+        await asyncio.to_thread(blame.compare_elsewhere, found)
+
+    async def _document(self, at: ContentRef, page_id: str) -> Document | None:
+        """Load and parse a page. None if the page does not exist there."""
+        page = await find_page(self._live, get_page_source(at, page_id))
+        return await asyncio.to_thread(parse, page_markdown(page)) if page is not None else None
+
+    def _revision(self, revision_id: str) -> RevisionRef:
+        return RevisionRef(space_id=self._space.space_id, revision_id=revision_id)
+
+
+_EMPTY = Document("", (), "")
+
+
+def _changes_text(change: Change) -> bool:
+    """Return whether a change edited the text of a page. True if the server does not say what was edited."""
+    attributes = change.attributes
+    return change.type == "page_edited" and (not isinstance(attributes, dict) or "document" in attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPeople:
+    """The users who worked on a change request, by name."""
+
+    editors: tuple[str, ...] = ()
+    """All users who edited the change request, the author first. Empty if the server does not say."""
+    approvers: tuple[str, ...] = ()
+
+
+async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> RequestPeople:
+    """Load who edited and who approved a change request. The reviews of a merged one come from the cache. Raises ApiError."""
+    get = live.cached_or_fetch if change_request.status == "merged" else live.fetch
+    contributors, reviews = await asyncio.gather(
+        get(change_requests.ListContributors(at=at, limit=100)), get(reviews_of(at))
+    )
+    author = change_request.created_by.name if change_request.created_by is not None else ""
+    editors = [each.user.name for each in contributors.items if each.action_type == "edit"]
+    approvers = [each.reviewer.name for each in reviews.items if each.status == "approved" and not each.outdated]
+    return RequestPeople(
+        tuple(dict.fromkeys(sorted(editors, key=lambda name: name != author))), tuple(dict.fromkeys(approvers))
+    )
