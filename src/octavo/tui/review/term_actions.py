@@ -75,7 +75,17 @@ class TermRow:
 
     @property
     def key(self) -> tuple[str, int]:
-        return self.found.page.id, self.match.start
+        return self.found.page.id, -1 if self.is_title else self.match.start
+
+    @property
+    def is_title(self) -> bool:
+        """True if the place is the title of the page."""
+        return self.match is self.found.title_match
+
+    @property
+    def can_replace(self) -> bool:
+        """True if Octavo can replace the term in this place."""
+        return self.match.replacement is not None and not self.is_title
 
     @property
     def page_title(self) -> str:

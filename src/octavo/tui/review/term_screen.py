@@ -17,7 +17,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import RevisionRef
 from octavo.data.live import Snapshot
-from octavo.data.term_search import MAX_MATCHES, MAX_READ_PAGES, TermResults, search_term
+from octavo.data.term_search import MAX_MATCHES, MAX_READ_PAGES, PageMatches, TermResults, search_term
+from octavo.documents.term_matches import TermMatch
 from octavo.tui.core.list_view import ListView
 from octavo.tui.core.routes import ToPage
 from octavo.tui.review.term_actions import (
@@ -32,19 +33,21 @@ from octavo.tui.review.term_actions import (
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
-from octavo.tui.widgets.short_texts import as_clause, plural
+from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import ChangingText
 
 _BEFORE = 28
 """Number of characters that a row shows before the old term."""
 _CONTEXT_LINES = 4
+_WIDE = 100
+"""Width of the terminal from which the details are beside the list, and show more lines."""
 _DRAWN_EVERY = 25
 """Number of searched pages between two updates of the list."""
 
 
 def _why_no_places(view: TermScreen) -> str | None:
     if not view.targets:
-        return "Select a place first. Places without a green replacement must be edited by hand."
+        return "Select a place first. Page titles, and terms with formats inside, must be edited by hand."
     return None
 
 
@@ -89,14 +92,18 @@ class TermScreen(ListView[TermRow]):
             self._draw,
             key=lambda row: row.key,
             search=lambda row: f"{row.page_title} {row.match.before}{row.match.text}{row.match.after}",
-            groups=lambda row: [RowHeading(row.page_title, plural(len(row.found.matches), "place"))],
-            selectable=lambda row: row.match.replacement is not None,
-            empty=f"No other places have “{self.source.term.old}”.",
+            groups=lambda row: [RowHeading(row.page_title, plural(_count(row.found), "place"))],
+            selectable=lambda row: row.can_replace,
+            empty=self._none_found,
             hint="Press esc to go back to the change request.",
             id="places",
         )
         detail = Vertical(ChangingText("", id="about"), id="detail")
         yield from self.list_with_preview(rows, detail)
+
+    @property
+    def _none_found(self) -> str:
+        return f"No other places have “{self.source.term.old}”."
 
     def on_mount(self) -> None:
         self.rows.focus()
@@ -108,7 +115,7 @@ class TermScreen(ListView[TermRow]):
         """The selected places, else the place under the cursor, as far as they have a replacement."""
         item = self.rows.item
         rows = self.selected_rows or ([item] if item is not None else [])
-        return [row for row in rows if row.match.replacement is not None]
+        return [row for row in rows if row.can_replace]
 
     # Searching
 
@@ -157,9 +164,15 @@ class TermScreen(ListView[TermRow]):
             self._show_status(results)
             return  # The list of the last search stays until this search has found as much.
         self._results = results
-        rows = [TermRow(found, match) for found in results.pages for match in found.matches]
+        rows = [TermRow(found, match) for found in results.pages for match in _matches(found)]
         if results.is_complete or rows:
-            self.rows.show(rows, partial_note=_partial_note(results))
+            note = _partial_note(results)
+            none_found = f"No places on the searched pages. {note}." if note else self._none_found
+            self.rows.state.empty = none_found
+            self.rows.show(rows, partial_note=note)
+        if results.is_complete and results.failure:
+            searched = f"Only {results.searched} of {results.total} pages are searched"
+            self.rows.state.fail(searched, results.failure)
         self._draw_details()
         self._show_status(results)
         self.refresh_bindings()
@@ -177,7 +190,7 @@ class TermScreen(ListView[TermRow]):
     # Drawing
 
     def _draw(self, row: TermRow) -> Row:
-        note = "edit by hand" if row.match.replacement is None else ""
+        note = "page title" if row.is_title else "" if row.can_replace else "edit by hand"
         return Row(text=excerpt(row.match, _BEFORE), right=Content.styled(note, "$octavo-muted"))
 
     def _draw_details(self) -> None:
@@ -185,34 +198,15 @@ class TermScreen(ListView[TermRow]):
         if row is None:
             about.update("")
             return
-        match, lines = row.match, row.found.text.split("\n")
-        first = max(0, match.line - _CONTEXT_LINES)
-        before = "\n".join(lines[first : match.line])
-        line_start = row.found.text.rfind("\n", 0, match.start) + 1
-        last = match.line + match.text.count("\n")
-        line_end = row.found.text.find("\n", match.end)
-        rest = row.found.text[match.end : line_end if line_end >= 0 else len(row.found.text)]
-        note = (
-            "Formats inside the term make the replacement ambiguous. Press enter to open the page, then e to edit it."
-            if match.replacement is None
-            else f"Line {match.line + 1}"
-        )
-        place = Content.assemble((match.text, "$error strike"))
-        if match.replacement is not None:
-            place = place + Content.assemble(" ", (match.replacement, "$success"))
-        about.update(
-            Content("\n").join(
-                [
-                    Content.styled(row.page_title, "bold"),
-                    Content.styled(note, "$octavo-muted"),
-                    Content(""),
-                    Content(f"{before}\n" if first < match.line else "")
-                    + Content(row.found.text[line_start : match.start])
-                    + place
-                    + Content("\n".join([rest, *lines[last + 1 : last + 1 + _CONTEXT_LINES]])),
-                ]
-            )
-        )
+        if row.is_title:
+            note = "The title of the page. Press enter to open the page, then M to rename it."
+        elif row.match.replacement is None:
+            note = "Formats inside the term make the replacement ambiguous. Press enter to open the page, then e to edit it."
+        else:
+            note = f"Line {row.match.line + 1}"
+        lines = _CONTEXT_LINES if self.size.width >= _WIDE else 1
+        parts = [Content.styled(row.page_title, "bold"), Content.styled(note, "$octavo-muted"), Content("")]
+        about.update(Content("\n").join([*parts, _context(row, lines)]))
 
     @on(LineList.Highlighted, "#places")
     def _on_place_selected(self) -> None:
@@ -228,15 +222,41 @@ class TermScreen(ListView[TermRow]):
             self.shell.go(ToPage(self.source.space.space_id, row.found.page.id))
 
 
+def _matches(found: PageMatches) -> Iterable[TermMatch]:
+    """Return the places on a page, with the title first."""
+    return (*((found.title_match,) if found.title_match is not None else ()), *found.matches)
+
+
+def _count(found: PageMatches) -> int:
+    return len(found.matches) + (found.title_match is not None)
+
+
+def _context(row: TermRow, line_count: int) -> Content:
+    """Return a place with the lines of the page before and after it."""
+    match, text = row.match, row.page_title if row.is_title else row.found.text
+    lines = text.split("\n")
+    last = match.line + match.text.count("\n")
+    before = "\n".join(lines[max(0, match.line - line_count) : match.line])
+    line_start, line_end = text.rfind("\n", 0, match.start) + 1, text.find("\n", match.end)
+    rest = text[match.end : line_end if line_end >= 0 else len(text)]
+    place = Content.styled(match.text, "$error strike")
+    if match.replacement is not None:
+        place = Content.assemble(place, (" → ", "$octavo-muted"), (match.replacement, "$success"))
+    return Content.assemble(
+        f"{before}\n" if match.line else "",
+        text[line_start : match.start],
+        place,
+        "\n".join([rest, *lines[last + 1 : last + 1 + line_count]]),
+    )
+
+
 def _partial_note(results: TermResults) -> str:
-    """Return the reason why not all pages are searched. Empty if all are."""
+    """Return the reason why not all pages are searched. Empty if all are, or if pages could not be loaded."""
     searched = f"{results.searched} of {results.total} pages are searched"
     if not results.is_complete:
         return f"Searching… {searched}"
-    if results.searched == results.total:
+    if results.searched == results.total or results.failure:
         return ""
-    if results.failure:
-        return f"{searched}: {as_clause(results.failure)}. Press r to retry"
     if results.match_count >= MAX_MATCHES:
         return f"{searched}: the search ended after {MAX_MATCHES} places"
     return f"{searched}: a search reads at most {MAX_READ_PAGES} pages"
