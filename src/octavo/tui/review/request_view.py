@@ -17,13 +17,13 @@ from octavo.api.operation import ListPage, Model
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
-from octavo.documents.changed_items import WHOLE, ChangedPage
+from octavo.documents.revision_changes import WHOLE, ChangedPage
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_commands import UNSENT
+from octavo.tui.core.external_links import LINK_COMMANDS
 from octavo.tui.core.file_dialogs import choose_export
-from octavo.tui.core.link_commands import LINK_COMMANDS
 from octavo.tui.core.permissions import CANNOT_DELETE, why_not_in_discussion
 from octavo.tui.core.routes import is_stop
 from octavo.tui.core.view import View
@@ -301,6 +301,7 @@ class ChangeRequestScreen(View):
     def _show_diff(self, page: ChangedPage, compared: PageComparison) -> None:
         self.findings.set_place(self.comparison.sides, self.comparison.tree.value)
         self.findings.check(page, compared)
+        self.page_diff.note_compared(page, compared)
         self.show_sizes()
 
     def _show_findings(self) -> None:
@@ -386,6 +387,7 @@ class ChangeRequestScreen(View):
             self,
             reviews=comparison.reviews,
             titles=lambda: comparison.titles,
+            pending_note=self.page_diff.word_changes.pending_note,
             show_pending_comment=self._show_pending_comment,
             show_block=self.page_diff.show_block,
             show_edited=self._show_edited,
