@@ -17,7 +17,7 @@ from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.term_edits import PageReplacement, TermOutcome, replace_term, revert_term
 from octavo.documents.linters.placement import innermost_block
 from octavo.documents.page_trees import escape
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
 from octavo.documents.term_changes import TermChange
 from octavo.documents.term_matches import TermMatch, replace_matches
