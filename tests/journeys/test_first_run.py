@@ -23,7 +23,7 @@ async def test_tour_follows_the_user_over_two_runs_and_ends(stage: Stage) -> Non
         await run.press("j", "3")
         await run.see("Tour 2/5  In that list, press enter to open a change request.")
         await run.press("enter")
-        await run.see("Tour 3/5  In a change request, press t to go to the next thread.")
+        await run.see("Tour 3/5  In a change request, press t to see the next thread.")
     async with stage.play(start="changes") as run:
         await run.see("Tour 3/5", "Open 7")
         await run.press("enter")

@@ -30,7 +30,7 @@ class TourStep(NamedTuple):
 STEPS = (
     TourStep(("view.changes",), "3", "list the change requests"),
     TourStep(("list.open",), "enter", "open a change request", "In that list, "),
-    TourStep(("diff.next_thread",), "t", "go to the next thread", "In a change request, "),
+    TourStep(("diff.next_thread",), "t", "see the next thread", "In a change request, "),
     TourStep(("comment.block", "diff.comment"), "c", "comment or reply", "In a change request, "),
     TourStep(("app.palette",), ":", "find any command by name"),
 )
