@@ -24,6 +24,7 @@ KEYS_BY_SCREEN: dict[str, dict[str, tuple[str, ...]]] = {
         "search": ("s", *"tide"),
         "thread": ("j", "j", "enter"),
         "page history": ("H",),
+        "blame": ("I",),
         "files": ("F",),
         "links": ("L",),
     },

@@ -36,6 +36,7 @@ SPACE = (
     Stop("links", ("escape", "L"), ("1 of 1", "tide-clock.md", "enter opens the page at the block")),
     Stop("links-outside", ("]", "]", "]"), ("10 of 10", "console.saltmarsh.example")),
     Stop("history", ("escape", "H"), ("checked revisions", "Measured and predicted")),
+    Stop("blame", ("escape", "I", "}"), ("1 change request", "#1 Say which level counts")),
     Stop("export", ("escape", "ctrl+e"), ("This page as PDF",)),
     Stop(
         "record",
