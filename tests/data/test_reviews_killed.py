@@ -20,9 +20,9 @@ from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
+from octavo.data.writes.suggestion_writes import SuggestedText, apply_suggestions
 from octavo.documents.suggestions import find_suggestions
 from octavo.server.app import Platform
-from octavo.tui.editing.suggestion_commands import SuggestedText, apply_suggestions
 from tests.data.reviewing import VERDICT, WORDS
 from tests.data.test_kills import TOXICS, read_output, run_module, serve_platform
 from tests.fault_proxy import FaultProxy, Toxic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -13,12 +14,14 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
+from octavo.data.writes.direct import finish_unfinished, unfinished_writes
+from octavo.data.writes.suggestion_writes import SuggestedText, apply_suggestions, resolve_write, revert_suggestions
 from octavo.documents.parse import parse
 from octavo.documents.suggestions import find_suggestions, suggestion_fence
-from octavo.tui.editing.suggestion_commands import SuggestedText, apply_suggestions, revert_suggestions
+from tests.data.conftest import ManualOutbox
 from tests.data.sends import RequestGate
 from tests.data.test_deciding import edit
-from tests.server.asking import Ask
+from tests.server.asking import Ask, Clock
 
 SAYS = "# Intro\n\nHello, reader.\n\nGoodbye.\n"
 
@@ -59,19 +62,85 @@ async def test_two_suggestions_are_one_edit_that_can_be_undone(
     assert await page_text(ask, at) == Raw(SAYS)
 
 
-async def test_edited_block_is_skipped_and_the_others_are_applied(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_edited_block_stops_all_suggestions(
+    live: Live, ask: Ask, at: ChangeRequestRef, gate: RequestGate
+) -> None:
     one = await suggest(ask, at, "Hello, reader.", "Hello, **dear** reader.")
     two = await suggest(ask, at, "Goodbye.", "Farewell.")
-    await edit(ask, at, "intro", SAYS.replace("Hello, reader.", "Hello, writer."))
+    await edit(ask, at, "intro", now := SAYS.replace("Hello, reader.", "Hello, writer."))
     sent = await apply_suggestions(live, at, (one, two))
     assert sent.result
-    assert [fate for _, fate in sent.result.results] == ["changed", "applied"]
-    assert await page_text(ask, at) == Raw("# Intro\n\nHello, writer.\n\nFarewell.\n")
-    again = await apply_suggestions(live, at, (one, two))
+    assert (sent.kind, [result for _, result in sent.result.results]) == ("changed", ["changed", "applied"])
+    assert (await page_text(ask, at), gate.writes) == (Raw(now), [])
+    assert (await apply_suggestions(live, at, (two,))).kind == "done"
+    assert await page_text(ask, at) == Raw(now.replace("Goodbye.", "Farewell."))
+    again = await apply_suggestions(live, at, (two,))
     assert again.result
-    assert (again.kind, [fate for _, fate in again.result.results]) == ("changed", ["changed", "same"])
+    assert (again.kind, [result for _, result in again.result.results]) == ("changed", ["same"])
+
+
+async def test_edit_after_applying_is_not_reverted(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
+    sent = await apply_suggestions(live, at, (await suggest(ask, at, "Goodbye.", "Farewell."),))
+    assert sent.result
     await edit(ask, at, "intro", SAYS)
     assert (await revert_suggestions(live, at, sent.result)).kind == "changed"
+
+
+async def test_resolve_is_queued_with_the_edit_and_undone_with_it(
+    live: Live, ask: Ask, at: ChangeRequestRef, outbox: ManualOutbox
+) -> None:
+    one = await suggest(ask, at, "Goodbye.", "Farewell.")
+    (thread,) = (await ask(comments.List(at=at))).items
+    sent = await apply_suggestions(live, at, (one,), [resolve_write(at, thread, "Better")])
+    assert sent.result
+    assert [entry.id for entry in outbox.entries] == [*sent.result.later_ids]
+    assert unfinished_writes(outbox.state) == ()
+    assert (await revert_suggestions(live, at, sent.result)).kind == "done"
+    assert outbox.entries == ()
+    assert await page_text(ask, at) == Raw(SAYS)
+
+
+async def test_sent_resolve_is_reopened_by_the_undo(
+    live: Live, ask: Ask, at: ChangeRequestRef, outbox: ManualOutbox, clock: Clock
+) -> None:
+    one = await suggest(ask, at, "Goodbye.", "Farewell.")
+    (thread,) = (await ask(comments.List(at=at))).items
+    sent = await apply_suggestions(live, at, (one,), [resolve_write(at, thread, "Better")])
+    assert sent.result
+    clock.forward(seconds=10)
+    await outbox.send_due()
+    assert not (await ask(comments.Get(at=at, comment_id=thread.id))).is_open
+    assert (await revert_suggestions(live, at, sent.result)).kind == "done"
+    await outbox.send_due()
+    assert (await ask(comments.Get(at=at, comment_id=thread.id))).is_open
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+async def test_killed_edit_is_finished_at_the_next_start(
+    live: Live, ask: Ask, at: ChangeRequestRef, outbox: ManualOutbox, gate: RequestGate, arrives: bool
+) -> None:
+    one = await suggest(ask, at, "Goodbye.", "Farewell.")
+    (thread,) = (await ask(comments.List(at=at))).items
+
+    async def end_process(op: Operation[Any]) -> Any:
+        if not isinstance(op, content.Edit):
+            return await gate(op)
+        if arrives:
+            await gate(op)
+        raise asyncio.CancelledError
+
+    live.send = end_process
+    with pytest.raises(asyncio.CancelledError):
+        await apply_suggestions(live, at, (one,), [resolve_write(at, thread, "Better")])
+    live.send = gate
+    (begun,) = unfinished_writes(outbox.state)
+    assert outbox.entries == ()
+    finished = await finish_unfinished(live, begun)
+    assert finished
+    assert (finished.kind, len(outbox.entries)) == (("done", 1) if arrives else ("unknown", 0))
+    assert unfinished_writes(outbox.state) == ()
+    assert await finish_unfinished(live, begun) is None
+    assert len(outbox.entries) == arrives
 
 
 async def test_suggestion_without_a_revision_is_not_applied(

@@ -22,9 +22,7 @@ async def test_enter_opens_the_change_request_at_the_block(stage: Stage, size: t
         await run.press("I")
         await run.see("Retries › Blame", "Created on main", "21 of 21 · 1 change request")
         await run.press("}")
-        await run.see(
-            "#3 Endpoints choose whether we retry", "WRITTEN BY", "Mara Lindqvist · 6 days ago"
-        )
+        await run.see("#3 Endpoints choose whether we retry", "WRITTEN BY", "Mara Lindqvist · 6 days ago")
         await run.see("Approved by Tomás Okafor")
         await run.press("}", "}", "j", "enter")
         await run.see(

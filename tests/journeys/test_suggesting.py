@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.writes.direct import lock_write
+from octavo.data.writes.suggestion_writes import resolve_write
+from octavo.data.writes.write_kind import Attempt, Basis
 from octavo.documents.parse import parse
 from octavo.documents.suggestions import suggestion_fence
 from tests.journeys.stage import MARA, Run, Stage
@@ -86,6 +91,112 @@ async def test_suggestion_is_shown_as_a_diff_applied_and_undone(stage: Stage) ->
         await run.press("a")
         await run.hear("Time and time zones already has the suggested text. Press d to resolve the thread.")
         assert len(run.gate.sent(content.Edit)) == 1
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+async def test_one_key_applies_the_suggestion_and_resolves_its_thread(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        at = await ref_of_seven(run)
+        _, before = await page_of_times(run, at)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter", "t")
+        await run.see("Suggested change", "+ All times are in UTC.")
+        await run.press("ampersand")
+        await run.hear("Applied the suggestion to Time and time zones. Resolving thread…")
+        await run.see("✓ Tomás Okafor")
+        await run.sent()
+        assert len(run.gate.sent(content.Edit)) == 1
+        assert [op.resolved for op in run.gate.sent(comments.Update)] == [True]
+        assert "All times are in UTC.\n" in (await page_of_times(run, at))[1]
+        await run.press("u")
+        await run.hear("Undid the suggested change.")
+        await run.sent()
+        assert [op.resolved for op in run.gate.sent(comments.Update)] == [True, False]
+        assert (await page_of_times(run, at))[1] == before
+        await run.see("● Tomás Okafor")
+
+
+async def test_one_key_in_the_thread_applies_and_resolves(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await ref_of_seven(run)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter", "t", "enter")
+        await run.see("Suggested change", "a apply")
+        await run.press("ampersand")
+        await run.see("✓ applied to the page", "· resolved by Mara")
+        await run.press("u")
+        await run.hear("Undid the suggested change.")
+        await run.press("ampersand")
+        await run.see("✓ applied to the page", "· resolved by Mara")
+        await run.sent()
+        assert [op.resolved for op in run.gate.sent(comments.Update)] == [True]
+
+
+async def test_one_key_changes_nothing_if_the_block_was_edited(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await ref_of_seven(run)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter", "t")
+        page, text = await page_of_times(run, at)
+        await write(run, at, page, now := text.replace("All times in requests", "All the times in requests"))
+        await run.press("ampersand")
+        await run.hear("Could not apply the suggestion: its block was edited or deleted in the meantime.")
+        await run.press("n")
+        await run.sent()
+        assert (await page_of_times(run, at))[1] == now
+        assert not run.gate.sent(content.Edit)
+        assert not run.gate.sent(comments.Update)
+
+
+async def test_closed_during_the_edit_resolves_at_the_next_start(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await ref_of_seven(run)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter", "t")
+        edit = content.UpdatePage(page=(await page_of_times(run, at))[0], document=content.DocumentBody(markdown=""))
+        revision = (await run.ask(change_requests.Get(at=at), MARA)).revision
+        thread = next(each for each in (await run.ask(comments.List(at=at), MARA)).items if "Shorter" in each.body.text)
+        text = (await page_of_times(run, at))[1].replace("All times in requests", "Times in requests")
+        edit = content.UpdatePage(page=edit.page, document=content.DocumentBody(markdown=text))
+        attempt = Attempt(content.Edit(at=at, changes=(edit,), compat=False), Basis(revision=revision), me=MARA)
+        lock = lock_write(run.app.session.state, "edit", attempt, [resolve_write(at, thread, "Shorter")])
+        with pytest.raises(asyncio.CancelledError):
+            async with lock:
+                raise asyncio.CancelledError
+        await write(run, at, edit.page, text)
+    async with stage.play(start="changes") as run:
+        await run.hear("while applying suggestions. They are applied. Resolving 1 thread…")
+        await run.sent()
+        assert [op.comment_id for op in run.gate.sent(comments.Update)] == [thread.id]
+
+
+@pytest.mark.parametrize("status", ["merged", "archived"])
+async def test_decided_change_request_says_why_no_suggestion_applies(stage: Stage, status: str) -> None:
+    async with stage.play(start="changes") as run:
+        at = await ref_of_seven(run)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter", "t")
+        if status == "merged":
+            await run.ask(change_requests.Merge(at=at), MARA)
+        else:
+            await run.ask(change_requests.Update(at=at, status="archived"), MARA)
+        await run.press("r")
+        await run.see(status)
+        await run.press("ampersand")
+        await run.hear(f"#7 is {status}. You can do this only with draft or open change requests.")
+        await run.press("%")
+        await run.hear(f"#7 is {status}. You can do this only with draft or open change requests.")
+        assert not run.gate.sent(content.Edit)
 
 
 async def test_suggestion_in_a_diff_is_shown_as_a_word_diff(stage: Stage) -> None:

@@ -43,6 +43,7 @@ from octavo.data.database import (
     private_file,
     private_folder,
 )
+from octavo.data.indexed_terms import IndexedPages, indexed_pages
 from octavo.data.search_text import SearchTerms
 from octavo.lazy_import import lazy
 
@@ -350,6 +351,11 @@ class SearchIndex:
     async def pages(self, space: str) -> tuple[PageName, ...]:
         """Return the titles and paths of the pages of a space."""
         return await asyncio.to_thread(self._read, partial(_pages, space), ())
+
+    async def pages_with(self, space: str, queries: Iterable[tuple[str, ...]]) -> IndexedPages:
+        """Return which pages of a space are indexed, and which of them have all words of one of the queries."""
+        work = partial(indexed_pages, space, tuple(queries))
+        return await asyncio.to_thread(self._read, work, IndexedPages())
 
     async def replies(self) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
         """Return the texts of the indexed replies, by space or change request and thread id."""

@@ -87,7 +87,7 @@ def text_facts(text: str) -> TextFacts:
             is_number = any(map(str.isdigit, token))
             if is_number:
                 numbers.append(token.lower())
-            elif (unit := _unit(token, after_number=after_number)) is not None:
+            elif (unit := short_unit(token, after_number=after_number)) is not None:
                 units.append(unit)
             elif token.lower() in _NUMBER_WORDS:
                 numbers.append(token.lower())
@@ -104,7 +104,7 @@ def _tokens(text: str) -> Iterator[str]:
     return (match[0] for match in _TOKEN.finditer(text))
 
 
-def _unit(token: str, *, after_number: bool) -> str | None:
+def short_unit(token: str, *, after_number: bool) -> str | None:
     """Return the short form of a unit. None if the word is no unit here."""
     if token in _SIGNS or token in _LONE_UNITS:
         return token

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from octavo.api import change_requests, content
@@ -17,8 +17,11 @@ from octavo.data.availability import Send
 from octavo.data.live import Live
 from octavo.data.writes.change_request_kinds import NOT_SAVED, FoundEdit, get_revision
 from octavo.data.writes.direct import SendResult, send_direct
+from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.write_kind import Basis
 
+SAVED = "Saved."
+"""Message of an edit without remarks."""
 CHANGES_OF_ONE_EDIT = 50
 """Maximum number of changes that the server accepts in one edit."""
 NO_OPERATION = "This server does not support editing content. Edit pages in the browser."
@@ -55,18 +58,27 @@ async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
     return page.markdown
 
 
-async def edit(live: Live, at: ChangeRequestRef, expected: str | None, changes: Sequence[ContentEdit]) -> EditOutcome:
+async def edit(
+    live: Live,
+    at: ChangeRequestRef,
+    expected: str | None,
+    changes: Sequence[ContentEdit],
+    later_writes: Sequence[NewWrite] = (),
+) -> EditOutcome:
     """Make up to 50 `changes` in one edit, if the head of the change request is still `expected`.
 
-    The server makes all changes or none. Without a connection the result is `refused`.
+    The server makes all changes or none. Without a connection the result is `refused`. `later_writes` are added to the
+    outbox if the edit is done.
     """
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
-    missing = "the server does not show the edit"
-    sent = await send_direct(live, op, Basis(revision=expected), failed=NOT_SAVED, missing=missing)
+    missing, basis = "the server does not show the edit", Basis(revision=expected)
+    sent = await send_direct(live, op, basis, failed=NOT_SAVED, missing=missing, later_writes=later_writes)
     if sent.kind == "done":
         found = sent.result if isinstance(sent.result, FoundEdit) else None
         head, created = (found.head, found.created) if found is not None else (_head_in(sent.result), None)
-        return await _outcome(live.send, at, expected, head, created)
+        outcome = await _outcome(live.send, at, expected, head, created)
+        message = f"{outcome.message} {sent.message}" if sent.message else outcome.message
+        return replace(outcome, message=message, later_ids=sent.later_ids)
     if sent.kind == "changed":
         live.refresh_affected(op)  # The revision on screen is outdated.
         return EditOutcome("changed", sent.message, revision=sent.revision)
@@ -89,7 +101,7 @@ async def _outcome(
         pass  # The edit is saved nevertheless.
     parents = created.parents if created is not None else ()
     if expected is None or not parents or parents[0] == expected:
-        return EditOutcome("done", "Saved.", revision=head)
+        return EditOutcome("done", SAVED, revision=head)
     message = "Saved. Someone else saved changes at the same time."
     return EditOutcome("done", message, revision=head, replaced=parents[0])
 

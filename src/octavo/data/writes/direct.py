@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -21,6 +21,7 @@ from octavo.api.wire import Request, decode, encode
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.kinds import kind_of
+from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.store import created_ids
 from octavo.data.writes.write_kind import AlreadyDone, Attempt, Basis, Changed, WriteKind, cause_of, classify_failure
 from octavo.untrusted_input import parse_json
@@ -42,15 +43,20 @@ class UnfinishedWrite:
     began_at: datetime
     attempt: Attempt[Any] | None
     """The write that has the lock. None if another version of Octavo stored it in a form that this version cannot read."""
+    later_writes: tuple[NewWrite, ...] = ()
+    """Writes that are added to the outbox if this write is done."""
 
 
 @asynccontextmanager
-async def lock_write(state: StateDb, name: str, attempt: Attempt[Any]) -> AsyncIterator[bool]:
+async def lock_write(
+    state: StateDb, name: str, attempt: Attempt[Any], later_writes: Sequence[NewWrite] = ()
+) -> AsyncIterator[bool]:
     """Lock the write `name` for all instances of this profile. The value is False if the write is already locked.
 
-    If the task is cancelled or Octavo is killed, the lock stays, and `unfinished_writes` returns it. Raises NotSaved.
+    If the task is cancelled or Octavo is killed, the lock stays, and `unfinished_writes` returns it with `later_writes`.
+    Raises NotSaved.
     """
-    record = _record(attempt)
+    record = _record(attempt, later_writes)
     has_lock = await state.write(lambda db: _insert_lock(db, state, name, record))
     has_ended = True
     try:
@@ -68,7 +74,7 @@ def unfinished_writes(state: StateDb) -> tuple[UnfinishedWrite, ...]:
     """Return the direct writes whose locks are stored, oldest first."""
     query = "SELECT name, started_at, attempt FROM once WHERE namespace = ? ORDER BY started_at"
     return tuple(
-        UnfinishedWrite(str(name), datetime.fromtimestamp(started_at, UTC), _attempt(record) if record else None)
+        UnfinishedWrite(str(name), datetime.fromtimestamp(started_at, UTC), *_read_record(record))
         for name, started_at, record in state.rows(query, state.namespace)
     )
 
@@ -80,8 +86,23 @@ def is_unfinished(state: StateDb, write: UnfinishedWrite) -> bool:
 
 async def delete_lock(state: StateDb, name: str) -> None:
     """Delete the lock of the write `name`. Raises NotSaved."""
-    row = (state.namespace, name)
-    await state.write(lambda db: db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", row))
+    await state.write(lambda db: _delete_lock(db, state, name))
+
+
+async def _add_once(live: Live, name: str, later_writes: Sequence[NewWrite]) -> tuple[str, ...]:
+    """Delete the lock of the write `name`, which is done, and add its later writes to the outbox in one transaction.
+
+    So each later write is added exactly once, also if Octavo is killed. Return the ids of the added entries. Empty
+    if another instance has deleted the lock, and so has added them. Raises NotSaved.
+    """
+    state, deleted = live.outbox.state, list[bool]()
+
+    def is_first(db: sqlite3.Connection) -> bool:
+        if not deleted:
+            deleted.append(_delete_lock(db, state, name))
+        return deleted[0]
+
+    return await live.outbox.add_if(later_writes, is_first)
 
 
 @dataclass(frozen=True)
@@ -100,6 +121,8 @@ class SendResult(Generic[T]):
     """Error of a refused request."""
     revision: str | None = None
     """Head revision of the change request after an edit, or after a change by others. Otherwise None."""
+    later_ids: tuple[str, ...] = ()
+    """Ids of the outbox entries that were added because the write is done."""
 
 
 async def send_direct(
@@ -110,10 +133,12 @@ async def send_direct(
     failed: str,
     missing: str,
     kind: WriteKind[Any] | None = None,
+    later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[T]:
     """Send a write once, if its target still equals `basis`. Without a connection the result is `refused`.
 
-    If this or another instance is already sending the same write, send nothing and search for its result.
+    If this or another instance is already sending the same write, send nothing and search for its result. If the write
+    is done, `later_writes` are added to the outbox. If Octavo is killed in between, `finish_unfinished` adds them.
 
     `failed` begins the message of a failure, such as “Could not merge #7”. `missing` describes the state without the
     write, such as “the server has not merged #7”. `kind` is the row of the write, by default its row in the table.
@@ -122,15 +147,27 @@ async def send_direct(
     attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, other_created_ids=created_ids(state))
     write = _DirectWrite(live, row, row.lock_name(op, attempt.basis), failed, missing)
     try:
-        async with lock_write(state, write.name, attempt) as has_lock:
+        async with lock_write(state, write.name, attempt, later_writes) as has_lock:
             if not has_lock:
                 return await write.search_result(attempt, "This change is already being sent.")
-            sent: SendResult[T] = await write.send(attempt)
+            sent: SendResult[T] = await write.send(attempt, later_writes)
+            if sent.kind == "done" and later_writes:
+                sent = await _add_later_writes(live, write.name, sent, later_writes)
     except NotSaved as error:
         return SendResult("refused", f"{failed}: {error}")
     if sent.kind in ("done", "unknown"):
         live.refresh_affected(op)
     return sent
+
+
+async def _add_later_writes(
+    live: Live, name: str, sent: SendResult[T], later_writes: Sequence[NewWrite]
+) -> SendResult[T]:
+    """Add the later writes of a write that is done. If they cannot be stored, the message says so."""
+    try:
+        return replace(sent, later_ids=await _add_once(live, name, later_writes))
+    except NotSaved as error:
+        return replace(sent, message=f"Could not {later_writes[0].action}: {error}")
 
 
 @dataclass(frozen=True)
@@ -143,7 +180,7 @@ class _DirectWrite:
     failed: str
     missing: str
 
-    async def send(self, attempt: Attempt[Any]) -> SendResult[Any]:
+    async def send(self, attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> SendResult[Any]:
         """Check and send the write. If its response is lost, search for the result. Raises NotSaved."""
         send = self.live.send
         try:
@@ -157,7 +194,7 @@ class _DirectWrite:
                 return SendResult("changed", check.message, revision=check.new_revision)
         attempt = replace(attempt, baseline=check.baseline, newest_at=check.newest_at)
         if check.baseline:
-            await self._store(attempt)
+            await self._store(attempt, later_writes)
         try:
             return SendResult("done", result=await send(attempt.op))
         except Conflict as error:
@@ -184,9 +221,9 @@ class _DirectWrite:
             return None
         return None if result is None else SendResult("done", result=result.result)
 
-    async def _store(self, attempt: Attempt[Any]) -> None:
+    async def _store(self, attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> None:
         state = self.live.outbox.state
-        values = (_record(attempt), state.namespace, self.name)
+        values = (_record(attempt, later_writes), state.namespace, self.name)
         update = "UPDATE once SET attempt = ? WHERE namespace = ? AND name = ?"
         await state.write(lambda db: db.execute(update, values))
 
@@ -230,6 +267,24 @@ async def find_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any]
     return SendResult("unknown", error)
 
 
+async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any] | None:
+    """Search for the result of a write that had begun when Octavo closed. If it is done, add its later writes to the
+    outbox.
+
+    None if another instance of Octavo has finished the write. If the search failed, the message of the result is the
+    error, and the next start searches again. Raises NotSaved.
+    """
+    result = await find_unfinished(live, write)
+    if not is_unfinished(live.outbox.state, write):
+        return None
+    if result.kind == "done":
+        ids = await _add_once(live, write.name, write.later_writes)
+        return replace(result, later_ids=ids) if ids or not write.later_writes else None
+    if not result.message:
+        await delete_lock(live.outbox.state, write.name)
+    return result
+
+
 def _insert_lock(db: sqlite3.Connection, state: StateDb, name: str, record: str) -> bool:
     """Store a lock. Return False if the write is already locked."""
     now, row = state.now().timestamp(), (state.namespace, name)
@@ -238,19 +293,54 @@ def _insert_lock(db: sqlite3.Connection, state: StateDb, name: str, record: str)
     return db.execute(insert, (*row, now, record)).rowcount == 1
 
 
-def _record(attempt: Attempt[Any]) -> str:
-    request = encode(attempt.op)
-    request_fields = {"method": request.method, "url": request.url, "body": request.body}
-    return json.dumps(
-        {**request_fields, "basis": asdict(attempt.basis), "baseline": attempt.baseline, "me": attempt.me},
-    )
+def _delete_lock(db: sqlite3.Connection, state: StateDb, name: str) -> bool:
+    """Delete a lock. Return False if there is no such lock."""
+    return db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", (state.namespace, name)).rowcount == 1
 
 
-def _attempt(record: str) -> Attempt[Any] | None:
-    """Return the attempt that a record contains. None if this version of Octavo cannot read the record."""
+def _record(attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> str:
+    fields = {"basis": asdict(attempt.basis), "baseline": attempt.baseline, "me": attempt.me}
+    later = [
+        {**_request_fields(each.op), "doing": each.action, "about": each.context, "basis": _fields_of(each.basis)}
+        for each in later_writes
+    ]
+    return json.dumps({**_request_fields(attempt.op), **fields, "later": later})
+
+
+def _fields_of(basis: Basis | None) -> dict[str, Any] | None:
+    return asdict(basis) if basis is not None else None
+
+
+def _request_fields(op: Operation[Any]) -> dict[str, Any]:
+    request = encode(op)
+    return {"method": request.method, "url": request.url, "body": request.body}
+
+
+def _read_record(record: str | None) -> tuple[Attempt[Any] | None, tuple[NewWrite, ...]]:
+    """Return the attempt and the later writes that a record contains. The attempt is None if this version of Octavo
+    cannot read the record."""
     try:
-        fields = parse_json(record)
-        op, baseline = decode(Request(fields["method"], fields["url"], fields["body"])), fields["baseline"]
-        return Attempt(op, Basis(**fields["basis"]), tuple(baseline) if baseline is not None else None, me=fields["me"])
+        fields = parse_json(record or "")
+        baseline = fields["baseline"]
+        attempt = Attempt(
+            _operation(fields),
+            Basis(**fields["basis"]),
+            tuple(baseline) if baseline is not None else None,
+            me=fields["me"],
+        )
+        return attempt, tuple(_later_write(each) for each in fields.get("later", ()))
     except (LookupError, TypeError, ValueError, AttributeError):
-        return None
+        return None, ()
+
+
+def _operation(fields: Any) -> Operation[Any]:
+    return decode(Request(fields["method"], fields["url"], fields["body"]))
+
+
+def _later_write(fields: Any) -> NewWrite:
+    """Return a write that a record contains. Raises ValueError if it cannot wait in the outbox."""
+    op: Any = _operation(fields)
+    if not kind_of(op).is_durable:
+        raise ValueError(f"{type(op).__name__} is not a write that the outbox can store")
+    basis = Basis(**fields["basis"]) if fields["basis"] is not None else None
+    return NewWrite(op, str(fields["doing"]), context=str(fields["about"]), basis=basis)

@@ -166,6 +166,23 @@ class Outbox:
         self._remember(entries)
         return entries
 
+    async def add_if(
+        self, writes: Sequence[NewWrite], condition: Callable[[sqlite3.Connection], bool]
+    ) -> tuple[str, ...]:
+        """Add writes that are undone together, if `condition` returns True in the same transaction. It may change other
+        tables. Return the ids of their entries, empty if they were not added. Raises NotSaved, and then nothing is
+        changed."""
+        entries = await self._add(writes, undo_seconds=self.undo_seconds, conditions=[condition] * len(writes))
+        added = [entry for entry in entries if self._entries.find(entry.id) is not None]
+        self._remember(added)
+        return tuple(entry.id for entry in added)
+
+    async def undo_entries(self, entry_ids: Sequence[str]) -> None:
+        """Undo these writes, also if they are not the newest: cancel them, or add the opposite writes. Raises NotSaved."""
+        self._history = [group for group in self._history if not set(entry_ids).issuperset(group.ids)]
+        self._entries.refresh()
+        await undo_writes(WriteGroup(tuple(entry_ids)), self._entries, self._restore_draft, self._add)
+
     async def add_pending_comment(self, write: NewWrite) -> OutboxEntry:
         """Add a comment that stays pending until a review is submitted. It is on disk when this returns. Raises
         NotSaved."""

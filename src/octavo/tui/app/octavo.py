@@ -321,12 +321,14 @@ class Octavo(Shell):
 
     # Actions that views ask for
 
-    def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
-        reason: str | None = _why_not_apply(self, at, thread, message)
+    def why_not_apply(
+        self, at: Discussion | None, thread: Comment, message: Comment | Reply, resolve: bool
+    ) -> str | None:
+        reason: str | None = _why_not_apply(self, at, thread, message, resolve=resolve)
         return reason
 
-    def apply_suggestion(self, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
-        _apply_suggestion(self, at, thread, message)
+    def apply_suggestion(self, at: Discussion, thread: Comment, message: Comment | Reply, resolve: bool) -> None:
+        _apply_suggestion(self, at, thread, message, resolve=resolve)
 
     def go(self, route: Route) -> None:
         routes.go(self, route)

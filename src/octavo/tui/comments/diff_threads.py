@@ -200,6 +200,10 @@ class DiffThreads:
                 op = comments.ListReplies(at=self._at, comment_id=key, format="markdown", limit=200)
                 self._view.follow(f"replies {key}", op, partial(self._show_replies, key))
 
+    def replies_of(self, thread: Comment) -> tuple[Reply, ...]:
+        """Return the replies of a thread, as far as they are loaded."""
+        return self._replies.get(thread.id, ())
+
     def _show_replies(self, key: str, snapshot: Snapshot[ListPage[Reply]]) -> None:
         if snapshot.value is not None and self._replies.get(key) != snapshot.value.items:
             self._replies[key] = snapshot.value.items

@@ -74,13 +74,24 @@ _SINGLE_THREAD: Commands[ThreadTarget] = (
     )
 )
 """Commands for the thread, or for its selected comment."""
+
+
+def _has_suggestion(view: ThreadView) -> bool:
+    """Return whether the selected message suggests a change."""
+    return view.message is not None and bool(find_suggestions(view.message.body.text))
+
+
 SUGGESTION: Commands[ThreadView] = Commands(
     "suggestion",
     (
         Command("apply", "a", "Apply", "Apply the suggested change to the page", writes=True,
-                run=lambda app, view: app.apply_suggestion(view.at, view.comment, view.message),
-                why_not=lambda app, view: app.why_not_apply(view.at, view.comment, view.message),
-                is_available=lambda app, view: view.message is not None and bool(find_suggestions(view.message.body.text))),
+                run=lambda app, view: app.apply_suggestion(view.at, view.comment, view.message, False),
+                why_not=lambda app, view: app.why_not_apply(view.at, view.comment, view.message, False),
+                is_available=lambda app, view: _has_suggestion(view)),
+        Command("apply_resolve", "ampersand", "Apply and resolve", "Apply the suggested change and resolve the thread", key_display="&", writes=True,
+                run=lambda app, view: app.apply_suggestion(view.at, view.comment, view.message, True),
+                why_not=lambda app, view: app.why_not_apply(view.at, view.comment, view.message, True),
+                is_available=lambda app, view: _has_suggestion(view)),
     ),
     find=lambda view: view,
 )  # fmt: skip

@@ -47,10 +47,11 @@ class Shell(HostApp[int]):
     """Shows the help of the focused widget in a dialog."""
     note_page_shown: Callable[[Screen[Any]], None]
     """Notes that a screen shows a page, which ends the startup."""
-    why_not_apply: Callable[[Discussion | None, Comment, Comment | Reply], str | None]
-    """Returns the reason why the suggestion in a message of a thread cannot be applied, or None."""
-    apply_suggestion: Callable[[Discussion, Comment, Comment | Reply], None]
-    """Applies the suggestion in a message of a thread to its page."""
+    why_not_apply: Callable[[Discussion | None, Comment, Comment | Reply, bool], str | None]
+    """Returns the reason why the suggestion in a message of a thread cannot be applied, or None. True if the thread is
+    to be resolved too."""
+    apply_suggestion: Callable[[Discussion, Comment, Comment | Reply, bool], None]
+    """Applies the suggestion in a message of a thread to its page. True to resolve the thread too."""
 
     def __init__(self, settings: Settings, sign_in_methods: SignInMethods, session: Session | None) -> None:
         super().__init__()

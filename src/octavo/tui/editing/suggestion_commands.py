@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests
 from octavo.api.comments import Comment, Reply
-from octavo.api.content import DocumentBody, UpdatePage
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.api.text import Raw
-from octavo.data.live import Live
-from octavo.data.writes.content_writes import edit, page_source
 from octavo.data.writes.direct import SendResult
-from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions, with_conflict_markers
-from octavo.tui.core.permissions import why_no_editing, why_not_in_space
+from octavo.data.writes.suggestion_writes import (
+    SuggestedText,
+    SuggestionOutcome,
+    apply_suggestions,
+    resolve_write,
+    revert_suggestions,
+    suggested_texts,
+)
+from octavo.documents.suggestions import find_suggestions, with_conflict_markers
+from octavo.tui.comments.thread_actions import thread_label
+from octavo.tui.core.permissions import (
+    UNDECIDED,
+    why_no_editing,
+    why_not_in_change_request,
+    why_not_in_discussion,
+    why_not_in_space,
+)
 from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.editing.page_edit import PageEdit
-from octavo.tui.editing.target_request import revision_ref
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import plural
 
@@ -28,149 +36,14 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 
-_MAX_ATTEMPTS = 3
-"""Number of attempts while other people keep editing the change request."""
-
-
-@dataclass(frozen=True)
-class SuggestedText:
-    """A text that a comment suggests for a block."""
-
-    page: str
-    block_key: str
-    """Key of the block."""
-    revision: str | None
-    """Revision that the comment refers to. None if it is unknown: the suggestion is then never applied."""
-    text: str
-
-
-@dataclass(frozen=True)
-class SuggestionOutcome:
-    """Result of applying several suggestions."""
-
-    results: tuple[tuple[SuggestedText, Literal["applied", "same", "changed", "gone"]], ...]
-    """Each suggestion with its result. `same`: the block already has the text. `changed`: the block was edited in the
-    meantime. `gone`: the page does not exist any more."""
-    before: Mapping[str, Raw]
-    """The text of each changed page before the edit, by page id."""
-    after: Mapping[str, Raw]
-
-    @property
-    def applied(self) -> int:
-        """Number of suggestions that were applied."""
-        return sum(fate == "applied" for _, fate in self.results)
-
-
-async def apply_suggestions(
-    live: Live, at: ChangeRequestRef, suggested_texts: Sequence[SuggestedText]
-) -> SendResult[SuggestionOutcome]:
-    """Apply all suggestions whose blocks were not edited in the meantime, in a single edit. The result is `changed` if
-    there is no such suggestion."""
-    try:
-        old_sources = {
-            suggested_text: await _old_source(live, at, suggested_text) for suggested_text in suggested_texts
-        }
-        for _ in range(_MAX_ATTEMPTS):
-            change_request = await live.send(change_requests.Get(at=at))
-            if change_request.status not in ("draft", "open") or change_request.revision is None:
-                return SendResult("refused", f"the change request is now {change_request.status}.")
-            outcome = await _apply_to_pages(live, at, change_request.revision, suggested_texts, old_sources)
-            if not outcome.applied:
-                return SendResult("changed", "", outcome)
-            sent = await edit(live, at, change_request.revision, _updates(outcome.after))
-            if sent.kind == "done":
-                return SendResult("done", "" if sent.replaced is None else sent.message, outcome)
-            if sent.kind != "changed":
-                return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.cause)
-    except ApiError as error:
-        return SendResult("refused", str(error))
-    return SendResult("refused", "others keep changing the page. Try again in a moment.")
-
-
-async def revert_suggestions(
-    live: Live, at: ChangeRequestRef, outcome: SuggestionOutcome
-) -> SendResult[SuggestionOutcome]:
-    """Restore the old texts of the pages, unless they were edited in the meantime."""
-    try:
-        change_request = await live.send(change_requests.Get(at=at))
-        if change_request.revision is None:
-            return SendResult(
-                "refused", "Could not undo the applied suggestion: the server did not return the current revision."
-            )
-        for page, after in outcome.after.items():
-            if await page_source(live, revision_ref(at, change_request.revision), page) != after:
-                return SendResult(
-                    "changed",
-                    "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block.",
-                )
-        sent = await edit(live, at, change_request.revision, _updates(outcome.before))
-    except ApiError as error:
-        return SendResult("refused", f"Could not undo the applied suggestion: {error}")
-    if sent.kind == "done":
-        return SendResult("done", result=SuggestionOutcome((), outcome.after, outcome.before))
-    return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.message)
-
-
-async def _apply_to_pages(
-    live: Live,
-    at: ChangeRequestRef,
-    revision: str,
-    suggested_texts: Sequence[SuggestedText],
-    old_sources: Mapping[SuggestedText, str | None],
-) -> SuggestionOutcome:
-    before: dict[str, Raw] = {}
-    after: dict[str, Raw] = {}
-    fates: list[tuple[SuggestedText, Literal["applied", "same", "changed", "gone"]]] = []
-    for suggested_text in suggested_texts:
-        if suggested_text.page not in after:
-            source = await page_source(live, revision_ref(at, revision), suggested_text.page)
-            if source is None:
-                fates.append((suggested_text, "gone"))
-                continue
-            before[suggested_text.page] = after[suggested_text.page] = source
-        result = await asyncio.to_thread(
-            apply_suggestion,
-            after[suggested_text.page].text,
-            suggested_text.block_key,
-            old_sources[suggested_text],
-            suggested_text.text,
-        )
-        after[suggested_text.page] = Raw(result.text)
-        fates.append((suggested_text, result.kind))
-    written = [page for page in after if after[page] != before[page]]
-    return SuggestionOutcome(
-        tuple(fates), {page: before[page] for page in written}, {page: after[page] for page in written}
-    )
-
-
-async def _old_source(live: Live, at: ChangeRequestRef, suggested: SuggestedText) -> str | None:
-    """Return the source of the block in the revision of the suggestion. None if it cannot be found."""
-    text = (
-        await page_source(live, revision_ref(at, suggested.revision), suggested.page)
-        if suggested.revision is not None
-        else None
-    )
-    return await asyncio.to_thread(find_block_source, text.text, suggested.block_key) if text is not None else None
-
-
-def _updates(pages: Mapping[str, Raw]) -> tuple[UpdatePage, ...]:
-    return tuple(UpdatePage(page=page, document=DocumentBody(markdown=text.text)) for page, text in pages.items())
-
-
 Sending = Callable[[], Coroutine[Any, Any, SendResult[SuggestionOutcome]]]
 
 
-def suggested_texts(thread: Comment, message: Comment | Reply) -> tuple[SuggestedText, ...]:
-    """Return the texts that a message suggests for the block of its thread."""
-    page, node = thread.target.page, thread.target.node
-    if page is None or node is None:
-        return ()
-    texts = find_suggestions(message.body.text)
-    return tuple(SuggestedText(page.id, node.id, thread.target.revision, text.text) for text in texts)
-
-
-def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
-    """Return the reason why the suggestion in a message cannot be applied, or None."""
+def why_not_apply(
+    app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply, *, resolve: bool = False
+) -> str | None:
+    """Return the reason why the suggestion in a message cannot be applied, or None. With `resolve`, the thread must also
+    be resolvable."""
     texts = find_suggestions(message.body.text)
     if not texts:
         return "This comment has no suggestion."
@@ -184,20 +57,34 @@ def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: C
         return (
             "You can apply suggestions only in change requests, and this comment is on main. Press e to edit the page."
         )
-    return why_no_editing(app) or why_not_in_space(app, at.space_id, "edit")
+    if reason := why_no_editing(app) or _why_not_in_request(app, at):
+        return reason
+    return why_not_in_discussion(app, at, "resolve", thread) if resolve and thread.is_open else None
 
 
-def apply_to_page(app: Shell, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
-    """Apply the suggestion in a message to its page. If its block was edited since, offer to resolve the conflict
-    in the editor."""
+def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
+    """Return the reason why the pages of a change request cannot be edited, as far as the change request is loaded."""
+    change_request = app.session.live.peek(change_requests.Get(at=at)).value
+    if change_request is None:
+        return why_not_in_space(app, at.space_id, "edit")
+    return why_not_in_change_request(app, change_request, at.space, "edit", *UNDECIDED)
+
+
+def apply_to_page(
+    app: Shell, at: Discussion, thread: Comment, message: Comment | Reply, *, resolve: bool = False
+) -> None:
+    """Apply the suggestion in a message to its page. With `resolve`, then resolve its thread. If its block was edited
+    since, change nothing and offer to resolve the conflict in the editor."""
     texts = suggested_texts(thread, message)
     if not isinstance(at, ChangeRequestRef) or not texts:
         return
     page = thread.target.page
     title = (page.title if page is not None else None) or "the page"
+    resolves = resolve and thread.is_open
+    later_writes = [resolve_write(at, thread, thread_label(thread))] if resolves else []
 
     async def send() -> SendResult[SuggestionOutcome]:
-        result = await apply_suggestions(app.session.live, at, texts)
+        result = await apply_suggestions(app.session.live, at, texts, later_writes)
         if result.kind != "changed" or result.result is None:
             return (
                 result
@@ -214,12 +101,13 @@ def apply_to_page(app: Shell, at: Discussion, thread: Comment, message: Comment 
         _offer_editor(app, at, title, texts[0])
         return SendResult("refused", "Could not apply the suggestion: its block was edited or deleted in the meantime.")
 
+    next_step = "Resolving thread…" if resolves else "Press d to resolve the thread, or D to reply and resolve."
     _send(
         app,
         at,
         send,
         "apply the suggestion",
-        f"Applied the suggestion to {title}. Press d to resolve the thread, or D to reply and resolve.",
+        f"Applied the suggestion to {title}. {next_step if thread.is_open else ''}",
     )
 
 

@@ -19,15 +19,13 @@ from octavo.documents import links
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changed_items import WHOLE, ChangedPage
 from octavo.documents.diff_model import Diff
-from octavo.documents.suggestions import block_source, find_suggestions
+from octavo.documents.suggestions import block_source
 from octavo.documents.thread_anchors import TwoVersionAnchors
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import PageDiscussion
-from octavo.tui.core.permissions import why_not_in_space
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.tree_rows import threads_in_block
 from octavo.tui.core.view import View
-from octavo.tui.editing.suggestion_commands import apply_all_suggestions
 from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.image_screen import ImageScreen
@@ -43,7 +41,6 @@ from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.diff_cache import ComparedSides
 from octavo.tui.review.page_findings import PageFindings
 from octavo.tui.review.request_comparison import Comparison
-from octavo.tui.widgets.commands import Command, Commands
 
 _NO_BASE = "The server did not return the base revision of this change request."
 _EMPTY = Document("", (), "")
@@ -192,25 +189,10 @@ class PageDiff:
 
     # Threads
 
-    def _threads_with_suggestions(self) -> list[Comment]:
-        """Return the open threads of the page that have a suggested change."""
-        return [each for each in self._page_threads() if each.is_open and find_suggestions(each.body.text)]
-
-    def why_not_apply(self) -> str | None:
-        """Return the reason why the suggestions cannot be applied to the page. None if they can be applied."""
-        if not self._threads_with_suggestions():
-            return "No open thread on this page has a suggested change."
-        return why_not_in_space(self._view.shell, self._comparison.at.space_id, "edit")
-
-    def apply_suggestions(self) -> None:
-        """Apply all suggestions for the page."""
-        if (page := self.visible_page) is not None:
-            apply_all_suggestions(self._view.shell, self._comparison.at, page[1], self._threads_with_suggestions())
-
     def draw_threads(self) -> None:
         """Draw the threads between the lines of the diff."""
         if (anchors := self._thread_anchors) is not None:
-            lines = self._threads.summaries(anchors.threads(self._page_threads()), anchors.is_outdated)
+            lines = self._threads.summaries(anchors.threads(self.page_threads), anchors.is_outdated)
             for key, drafts in by_block(self._unsent_of_page()).items():
                 block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
                 lines[block_key] = [*lines.get(block_key, ()), *self._threads.draft_summaries(drafts)]
@@ -324,7 +306,9 @@ class PageDiff:
         change = self._pages.selected
         return self._pages.unsent_of(change.key) if change is not None else ()
 
-    def _page_threads(self) -> tuple[Comment, ...]:
+    @property
+    def page_threads(self) -> tuple[Comment, ...]:
+        """The threads on the selected entry."""
         change = self._pages.selected
         if change is not None and change.key == WHOLE:
             return self._threads.on_page(None)
@@ -383,13 +367,13 @@ class PageDiff:
 
     def threads_on(self, block: Block) -> list[Comment]:
         if block.kind == "thread":
-            return [thread for thread in self._page_threads() if thread.id == block.key]
+            return [thread for thread in self.page_threads if thread.id == block.key]
         anchors = self._thread_anchors
-        return threads_in_block(block, anchors.threads(self._page_threads())) if anchors is not None else []
+        return threads_in_block(block, anchors.threads(self.page_threads)) if anchors is not None else []
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
-        page_threads = self._page_threads()
+        page_threads = self.page_threads
         ids = {thread.id for thread in page_threads}
         return page_threads + tuple(thread for thread in self._threads.comments if thread.id not in ids)
 
@@ -448,18 +432,6 @@ class PageDiff:
 
     def show_saved_page(self, change_request: ChangeRequest) -> None:
         """Do nothing: the change request reloads."""
-
-
-SUGGESTION_COMMANDS: Commands[PageDiff] = Commands(
-    "suggestion",
-    (
-        Command("apply_all", "percent_sign", "Apply suggestions", "Apply all suggestions on this page", key_display="%", shown=False,
-                writes=True, run=lambda _, diff: diff.apply_suggestions(), why_not=lambda _, diff: diff.why_not_apply()),
-    ),
-    context="pages and diffs",
-    find=lambda view: view.page_diff,
-)  # fmt: skip
-"""Commands on the suggestions for the shown page."""
 
 
 def open_threads_on(key: str, threads: Iterable[Comment]) -> list[Comment]:

@@ -37,7 +37,7 @@ from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review.changed_tree import TREE_COMMANDS, ChangedTree
 from octavo.tui.review.page_blame import BlameTarget, open_blame
-from octavo.tui.review.page_diff import SUGGESTION_COMMANDS, PageDiff
+from octavo.tui.review.page_diff import PageDiff
 from octavo.tui.review.page_findings import FINDING_COMMANDS, PageFindings
 from octavo.tui.review.page_revert import REVERT_COMMANDS, SelectedChange
 from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS, comment_on_whole, why_no_comment_on_whole
@@ -45,6 +45,7 @@ from octavo.tui.review.request_comparison import COMPARISON_COMMANDS, Comparison
 from octavo.tui.review.request_findings import RequestFindings
 from octavo.tui.review.request_head import RequestHead
 from octavo.tui.review.request_target import RequestTarget
+from octavo.tui.review.suggestion_review import SUGGESTION_COMMANDS, SuggestionReview
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
@@ -220,6 +221,7 @@ class ChangeRequestScreen(View):
             thread,
             block,
         )
+        self.suggestion_review = SuggestionReview(self.page_diff, self.diff_threads)
         self.authoring = PageEditing(self, self.page_diff)
         self._draw_timer: Timer | None = None
 

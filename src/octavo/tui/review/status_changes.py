@@ -21,6 +21,7 @@ from octavo.data.writes.direct import (
     UnfinishedWrite,
     delete_lock,
     find_unfinished,
+    finish_unfinished,
     is_unfinished,
     send_unchecked,
     unfinished_writes,
@@ -164,10 +165,29 @@ async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
         if not is_unfinished(session.state, write):
             return  # Another instance of Octavo sent the write and has shown the result.
         app.say(message, tone="done" if result.kind == "done" else "care", seconds=20)
+    elif write.later_writes:
+        with suppress(NotSaved):
+            await _finish_suggestions(app, session, write)
+        return
     elif (session.state.now() - write.began_at).total_seconds() < STALE_SECONDS:
         return
     with suppress(NotSaved):
         await delete_lock(session.state, write.name)
+
+
+async def _finish_suggestions(app: Shell, session: Session, write: UnfinishedWrite) -> None:
+    """Resolve the threads of suggestions that were applied when Octavo was closed. If the server has not applied them,
+    say so. Raises NotSaved."""
+    result = await finish_unfinished(session.live, write)
+    if result is None:
+        return  # Another instance of Octavo has shown the result.
+    closed = f"Octavo was closed {short_age(write.began_at, session.state.now())} ago, while applying suggestions."
+    if result.kind == "done":
+        app.say(f"{closed} They are applied. Resolving {plural(len(result.later_ids), 'thread')}…", seconds=20)
+        return
+    unknown = f"Could not check the result: {result.message} Octavo will check again at the next start."
+    missing = "They are not applied, and their threads are still open. Apply them again."
+    app.say(f"{closed} {unknown if result.message else missing}", tone="care", seconds=20)
 
 
 async def _message(

@@ -1,0 +1,112 @@
+"""Searches the pages of a revision for the old term of a change. Only pages that can have the term are read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import dataclass
+
+from octavo.api.content import ListPages, Page
+from octavo.api.errors import ApiError
+from octavo.api.places import RevisionRef
+from octavo.data.live import Live
+from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.search_index import SearchIndex
+from octavo.data.sync_queue import Rank
+from octavo.documents.term_changes import TermChange
+from octavo.documents.term_matches import TermMatch, find_matches, index_queries
+
+MAX_READ_PAGES = 1000
+"""Maximum number of pages that one search reads."""
+MAX_MATCHES = 5000
+"""Number of matches after which a search ends."""
+_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class PageMatches:
+    """A page with matches of the old term."""
+
+    page: Page
+    text: str
+    """The text in which the matches were found."""
+    matches: tuple[TermMatch, ...]
+
+
+@dataclass(frozen=True)
+class TermResults:
+    """What a search has found so far."""
+
+    pages: tuple[PageMatches, ...] = ()
+    """Pages with matches, in the order of the page tree."""
+    searched: int = 0
+    """Number of pages that were searched, including those that the index rules out."""
+    total: int = 0
+    """Number of pages with text in the revision."""
+    failure: str = ""
+    """The reason why the last page could not be loaded. Empty if no page failed."""
+    is_complete: bool = False
+    """True if the search has ended, even if some pages were not searched."""
+
+    @property
+    def match_count(self) -> int:
+        """Number of matches on all pages."""
+        return sum(len(each.matches) for each in self.pages)
+
+
+async def search_term(
+    live: Live, index: SearchIndex, at: RevisionRef, change: TermChange, changed: Collection[str] = ()
+) -> AsyncIterator[TermResults]:
+    """Search the pages of a revision, and yield the results after each few pages. `changed` has the ids of pages whose
+    text differs from main. They are searched first, and the index is not used for them.
+
+    Raises ApiError if the page tree cannot be loaded. Pages that cannot be loaded are not searched.
+    """
+    tree = await live.cached_or_fetch(ListPages(at=at))
+    documents = [page for page in tree.walk() if page.type == "document"]
+    indexed = await index.pages_with(at.space_id, index_queries(change))
+    to_read: list[Page] = []
+    unknown: list[Page] = []
+    ruled_out = 0
+    for page in documents:
+        if page.id in changed or not indexed.has_version(page.id, page.updated_at):
+            unknown.append(page)
+        elif page.id in indexed.found:
+            to_read.append(page)
+        else:
+            ruled_out += 1
+    unknown.sort(key=lambda page: page.id not in changed)
+    order = {page.id: number for number, page in enumerate(documents)}
+    found: list[PageMatches] = []
+    results = TermResults(searched=ruled_out, total=len(documents))
+    yield results
+    wanted = [*to_read, *unknown][:MAX_READ_PAGES]
+    for start in range(0, len(wanted), _AT_ONCE):
+        pages = wanted[start : start + _AT_ONCE]
+        read = await asyncio.gather(*(_read_page(live, at, page, change) for page in pages))
+        failures = [each for each in read if isinstance(each, str)]
+        found += [each for each in read if isinstance(each, PageMatches) and each.matches]
+        results = TermResults(
+            _in_order(found, order),
+            results.searched + len(read) - len(failures),
+            len(documents),
+            failures[-1] if failures else results.failure,
+        )
+        yield results
+        if results.match_count >= MAX_MATCHES:
+            break
+    yield TermResults(results.pages, results.searched, results.total, results.failure, is_complete=True)
+
+
+def _in_order(found: Sequence[PageMatches], order: dict[str, int]) -> tuple[PageMatches, ...]:
+    return tuple(sorted(found, key=lambda each: order[each.page.id]))
+
+
+async def _read_page(live: Live, at: RevisionRef, page: Page, change: TermChange) -> PageMatches | str:
+    """Return the matches on a page, or the reason why the page could not be loaded."""
+    try:
+        loaded = await find_page(live, get_page_source(at, page.id), rank=Rank.AWAITED)
+    except ApiError as error:
+        return str(error)
+    text = page_markdown(loaded)
+    return PageMatches(page, text, await asyncio.to_thread(find_matches, change, text))

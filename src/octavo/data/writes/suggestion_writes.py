@@ -1,0 +1,179 @@
+"""Applies suggested changes to the pages of a change request in a single edit, and reverts them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from octavo.api import change_requests, comments
+from octavo.api.comments import Comment, Reply
+from octavo.api.content import DocumentBody, UpdatePage
+from octavo.api.errors import ApiError
+from octavo.api.places import ChangeRequestRef, RevisionRef
+from octavo.api.text import Raw
+from octavo.data.live import Live
+from octavo.data.state_db import NotSaved
+from octavo.data.writes.content_writes import SAVED, edit, page_source
+from octavo.data.writes.direct import SendResult
+from octavo.data.writes.machine import NewWrite
+from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions
+
+_MAX_ATTEMPTS = 3
+"""Number of attempts while other people keep editing the change request."""
+SuggestionResult = Literal["applied", "same", "changed", "gone"]
+"""`same`: the page already has the text. `changed`: the block was edited or deleted after the suggestion was made.
+`gone`: the page does not exist any more."""
+
+
+@dataclass(frozen=True)
+class SuggestedText:
+    """A text that a comment suggests for a block."""
+
+    page: str
+    block_key: str
+    """Key of the block."""
+    revision: str | None
+    """Revision that the comment refers to. None if it is unknown: the suggestion is then never applied."""
+    text: str
+
+    @property
+    def old_page(self) -> tuple[str, str | None]:
+        """The page in the revision that the comment refers to."""
+        return self.page, self.revision
+
+
+@dataclass(frozen=True)
+class SuggestionOutcome:
+    """Result of applying several suggestions."""
+
+    results: tuple[tuple[SuggestedText, SuggestionResult], ...]
+    before: Mapping[str, Raw]
+    """The text of each changed page before the edit, by page id."""
+    after: Mapping[str, Raw]
+    later_ids: tuple[str, ...] = ()
+    """Ids of the outbox entries that resolve the threads."""
+
+    @property
+    def applied(self) -> int:
+        """Number of suggestions that were applied."""
+        return sum(result == "applied" for _, result in self.results)
+
+    @property
+    def fits(self) -> bool:
+        """True if no block of a suggestion was edited or deleted."""
+        return all(result in ("applied", "same") for _, result in self.results)
+
+
+def suggested_texts(thread: Comment, message: Comment | Reply) -> tuple[SuggestedText, ...]:
+    """Return the texts that a message suggests for the block of its thread."""
+    page, node = thread.target.page, thread.target.node
+    if page is None or node is None:
+        return ()
+    texts = find_suggestions(message.body.text)
+    return tuple(SuggestedText(page.id, node.id, thread.target.revision, text.text) for text in texts)
+
+
+def resolve_write(at: ChangeRequestRef, thread: Comment, context: str) -> NewWrite:
+    """Return the write that resolves a thread. `context` is the name of the thread in messages."""
+    op = comments.Update(at=at, comment_id=thread.id, resolved=True)
+    return NewWrite(op, "resolve the thread", context=context)
+
+
+async def apply_suggestions(
+    live: Live, at: ChangeRequestRef, suggestions: Sequence[SuggestedText], later_writes: Sequence[NewWrite] = ()
+) -> SendResult[SuggestionOutcome]:
+    """Apply all suggestions in a single edit, and then add `later_writes` to the outbox.
+
+    If the block of any suggestion does not have the text that the suggestion was made for, or if no suggestion changes
+    its page, the result is `changed` and nothing is sent.
+    """
+    try:
+        for _ in range(_MAX_ATTEMPTS):
+            change_request = await live.send(change_requests.Get(at=at))
+            if change_request.status not in ("draft", "open") or change_request.revision is None:
+                return SendResult("refused", f"the change request is now {change_request.status}.")
+            outcome = await preview_suggestions(live, at, change_request.revision, suggestions)
+            if not outcome.applied or not outcome.fits:
+                return SendResult("changed", "", outcome)
+            sent = await edit(live, at, change_request.revision, _updates(outcome.after), later_writes)
+            if sent.kind == "done":
+                remark = "" if sent.message == SAVED else sent.message
+                return SendResult("done", remark, replace(outcome, later_ids=sent.later_ids))
+            if sent.kind != "changed":
+                return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.cause)
+    except ApiError as error:
+        return SendResult("refused", str(error))
+    return SendResult("refused", "others keep changing the page. Try again in a moment.")
+
+
+async def revert_suggestions(
+    live: Live, at: ChangeRequestRef, outcome: SuggestionOutcome
+) -> SendResult[SuggestionOutcome]:
+    """Restore the old texts of the pages and reopen the threads, unless the pages were edited in the meantime."""
+    try:
+        change_request = await live.send(change_requests.Get(at=at))
+        if change_request.revision is None:
+            return SendResult(
+                "refused", "Could not undo the applied suggestion: the server did not return the current revision."
+            )
+        for page, after in outcome.after.items():
+            if await page_source(live, _revision_ref(at, change_request.revision), page) != after:
+                return SendResult(
+                    "changed",
+                    "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block.",
+                )
+        sent = await edit(live, at, change_request.revision, _updates(outcome.before))
+        if sent.kind == "done":
+            await live.outbox.undo_entries(outcome.later_ids)
+    except (ApiError, NotSaved) as error:
+        return SendResult("refused", f"Could not undo the applied suggestion: {error}")
+    if sent.kind == "done":
+        return SendResult("done", result=SuggestionOutcome((), outcome.after, outcome.before))
+    return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.message)
+
+
+async def preview_suggestions(
+    live: Live, at: ChangeRequestRef, revision: str, suggestions: Sequence[SuggestedText]
+) -> SuggestionOutcome:
+    """Return the result of applying suggestions to the pages of a revision. Nothing is sent. A suggestion that does not
+    fit leaves its page unchanged. Raises ApiError."""
+    before: dict[str, Raw] = {}
+    after: dict[str, Raw] = {}
+    results: list[tuple[SuggestedText, SuggestionResult]] = []
+    old_pages: dict[tuple[str, str | None], Raw | None] = {}
+    for suggestion in suggestions:
+        if suggestion.page not in after:
+            source = await page_source(live, _revision_ref(at, revision), suggestion.page)
+            if source is None:
+                results.append((suggestion, "gone"))
+                continue
+            before[suggestion.page] = after[suggestion.page] = source
+        if suggestion.old_page not in old_pages:
+            old_pages[suggestion.old_page] = await _load_old_page(live, at, suggestion)
+        old_page = old_pages[suggestion.old_page]
+        key = suggestion.block_key
+        original = await asyncio.to_thread(find_block_source, old_page.text, key) if old_page is not None else None
+        page = after[suggestion.page].text
+        applied = await asyncio.to_thread(apply_suggestion, page, key, original, suggestion.text)
+        after[suggestion.page] = Raw(applied.text)
+        results.append((suggestion, applied.kind))
+    written = [page for page in after if after[page] != before[page]]
+    return SuggestionOutcome(
+        tuple(results), {page: before[page] for page in written}, {page: after[page] for page in written}
+    )
+
+
+async def _load_old_page(live: Live, at: ChangeRequestRef, suggestion: SuggestedText) -> Raw | None:
+    if suggestion.revision is None:
+        return None
+    return await page_source(live, _revision_ref(at, suggestion.revision), suggestion.page)
+
+
+def _updates(pages: Mapping[str, Raw]) -> tuple[UpdatePage, ...]:
+    return tuple(UpdatePage(page=page, document=DocumentBody(markdown=text.text)) for page, text in pages.items())
+
+
+def _revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
+    return RevisionRef(space_id=at.space_id, revision_id=revision)

@@ -1,0 +1,255 @@
+"""Finds the terms that a change replaces: words, or a number with its unit. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from octavo.documents.blocks import Block
+from octavo.documents.diff_model import (
+    CellChange,
+    ChangedBlock,
+    CodeChange,
+    ContainerChange,
+    Entry,
+    MovedBlock,
+    Parts,
+    RowChange,
+    TableChange,
+    TextChange,
+    TextPart,
+)
+from octavo.documents.text_facts import short_unit, word_set
+
+MAX_TERM = 80
+"""Maximum number of characters of a term. Longer replacements are new sentences and not new names."""
+MAX_WORDS = 6
+_WORD = re.compile(r"\d+(?:[.,:]\d+)*\w*|\w+(?:['’]\w+)*")
+_CODE_WORD = re.compile(r"\w+(?:[.-]\w+)*")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_GAP = re.compile(r"[ \t\u00a0\u202f]{0,2}")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:]\s|\n)\W*$")
+_SIGNS = "%‰°$€£¥"
+_COMMON_WORDS = word_set(
+    "a an the and or but nor so if then than that this these those it its is are was were be been being do does did has"
+    " have had will would can could may might must shall should not no of in on at to from by for with without about into"
+    " over under after before between as per up down out off only each every all any some more most less least you your"
+    " we our they their he she his her i me my us them which who what when where how why also just there here"
+)
+"""Words that do not belong to a term beside them."""
+
+
+@dataclass(frozen=True)
+class TermChange:
+    """A term that was replaced by another term."""
+
+    old: str
+    new: str
+    is_code: bool = False
+    """True if the term was code, in which upper case and lower case differ."""
+    is_at_start: bool = False
+    """True if the term is the beginning of a sentence, or part of a heading. So its capitals may have no meaning."""
+
+    @property
+    def is_number(self) -> bool:
+        """True if the term begins with a number."""
+        return _NUMBER.match(self.old.lstrip(_SIGNS)) is not None
+
+
+class _Replacement(NamedTuple):
+    """A replaced range of the old text."""
+
+    start: int
+    end: int
+    new: str
+    is_code: bool
+
+
+def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
+    """Return the terms that changes replace, in the order of the page, each once. `keys` limits them to the changes of
+    these blocks. For each term, longer terms with the word before or after it follow."""
+    found: dict[TermChange, None] = {}
+    for parts, block in _texts(entries, keys, is_wanted=keys is None):
+        match parts:
+            case TextChange(words=words):
+                found |= dict.fromkeys(_terms(words, is_code=block.kind == "code", is_heading=block.kind == "heading"))
+            case CodeChange(lines=lines):
+                for line in lines:
+                    found |= dict.fromkeys(_terms(line.words, is_code=block.kind == "code"))
+            case _:
+                pass
+    return tuple(found)
+
+
+def _texts(
+    entries: Iterable[Entry], keys: Collection[str] | None, *, is_wanted: bool
+) -> Iterator[tuple[TextChange | CodeChange, Block]]:
+    """Yield the changed texts of entries with their old blocks."""
+    for entry in entries:
+        if isinstance(entry, (ChangedBlock, MovedBlock)):
+            is_inside = is_wanted or (keys is not None and (entry.old.key in keys or entry.new.key in keys))
+            yield from _texts_in(entry.parts, entry.old, keys, is_wanted=is_inside)
+        elif nested := getattr(entry, "entries", ()):
+            yield from _texts(nested, keys, is_wanted=is_wanted)
+
+
+def _texts_in(
+    parts: Parts, block: Block, keys: Collection[str] | None, *, is_wanted: bool
+) -> Iterator[tuple[TextChange | CodeChange, Block]]:
+    match parts:
+        case TextChange() | CodeChange():
+            if is_wanted:
+                yield parts, block
+        case TableChange(rows=rows):
+            yield from _texts(rows, keys, is_wanted=is_wanted)
+        case RowChange(cells=cells):
+            yield from _cell_texts(cells, block, keys, is_wanted=is_wanted)
+        case ContainerChange(entries=entries, title=title):
+            if title is not None and is_wanted:
+                yield title, block
+            yield from _texts(entries, keys, is_wanted=is_wanted)
+        case None:
+            pass
+
+
+def _cell_texts(
+    cells: Iterable[CellChange], row: Block, keys: Collection[str] | None, *, is_wanted: bool
+) -> Iterator[tuple[TextChange, Block]]:
+    for cell in cells:
+        block = cell.old or cell.new or row
+        if cell.words is not None and (is_wanted or (keys is not None and block.key in keys)):
+            yield cell.words, block
+
+
+def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool = False) -> Iterator[TermChange]:
+    text, replacements = _replacements(words, is_code=is_code)
+    for index, each in enumerate(replacements):
+        first = replacements[index - 1].end if index else 0
+        last = replacements[index + 1].start if index + 1 < len(replacements) else len(text)
+        whole = _with_unit(text, _whole_words(text, each, first, last), first, last)
+        wider = () if each.is_code else _wider(text, whole, first, last)
+        order = [*wider, whole] if wider and _is_bare_number(text, whole) else [whole, *wider]
+        for one in order:
+            old, new = " ".join(text[one.start : one.end].split()), " ".join(one.new.split())
+            if old != new and _is_term(old) and _is_term(new):
+                change = TermChange(old, new, each.is_code)
+                is_at_start = is_heading or _SENTENCE_START.search(text[max(0, one.start - 20) : one.start]) is not None
+                is_capital = old[0].isupper() and not (each.is_code or change.is_number)
+                yield replace(change, is_at_start=is_at_start and is_capital)
+
+
+def _is_term(text: str) -> bool:
+    return 0 < len(text) <= MAX_TERM and len(text.split()) <= MAX_WORDS and any(map(str.isalnum, text))
+
+
+def _replacements(words: Iterable[TextPart], *, is_code: bool) -> tuple[str, list[_Replacement]]:
+    """Return the old text, and the ranges that were replaced by other words."""
+    text, found = "", list[_Replacement]()
+    old = new = ""
+    all_code = True
+
+    def close() -> None:
+        start = len(text) - len(old) + len(old) - len(old.lstrip())
+        if old.strip() and new.strip():
+            found.append(_Replacement(start, start + len(old.strip()), new.strip(), is_code or all_code))
+
+    for part in words:
+        if part.op in ("insert", "delete"):
+            all_code = all_code and "code" in part.run.marks
+            if part.op == "delete":
+                old, text = old + part.run.text, text + part.run.text
+            else:
+                new += part.run.text
+        else:
+            close()
+            old, new, all_code = "", "", True
+            text += part.run.text
+    close()
+    return text, found
+
+
+def _whole_words(text: str, each: _Replacement, first: int, last: int) -> _Replacement:
+    """Return a replacement extended to whole words, within the unchanged text from `first` to `last`."""
+    start, end = each.start, each.end
+    for word in (_CODE_WORD if each.is_code else _WORD).finditer(text, first, last):
+        if word.start() < each.start < word.end():
+            start = word.start()
+        if word.start() < each.end < word.end():
+            end = word.end()
+    return _extended(text, each, start, end)
+
+
+def _extended(text: str, each: _Replacement, start: int, end: int) -> _Replacement:
+    """Return a replacement with unchanged text before and after it."""
+    return each._replace(start=start, end=end, new=text[start : each.start] + each.new + text[each.end : end])
+
+
+def _with_unit(text: str, each: _Replacement, first: int, last: int) -> _Replacement:
+    """Return a number with the unit beside it, or a unit with its number. Other terms are unchanged."""
+    if each.start > first and text[each.start - 1] in _SIGNS:
+        return _extended(text, each, each.start - 1, each.end)
+    gap = _GAP.match(text, each.end, last)
+    after = gap.end() if gap is not None else each.end
+    if text[each.end - 1].isdigit() and after < last:
+        token = _WORD.match(text, after, last)
+        if text[after] in _SIGNS:
+            return _extended(text, each, each.start, after + 1)
+        if token is not None and short_unit(token[0], after_number=True) is not None:
+            return _extended(text, each, each.start, token.end())
+    if short_unit(text[each.start : each.end], after_number=True) is not None:
+        numbers = list(_NUMBER.finditer(text, first, each.start))
+        if numbers and not text[numbers[-1].end() : each.start].strip() and each.start - numbers[-1].end() < 3:
+            return _extended(text, each, numbers[-1].start(), each.end)
+    return each
+
+
+def _is_bare_number(text: str, each: _Replacement) -> bool:
+    return _NUMBER.fullmatch(text, each.start, each.end) is not None
+
+
+def _wider(text: str, each: _Replacement, first: int, last: int) -> list[_Replacement]:
+    """Return the term with the word after it, and with the word before it, unless these are common words."""
+    found = []
+    is_bare = _is_bare_number(text, each)
+    if any(map(str.isdigit, text[each.start : each.end])) and not is_bare:
+        return []
+    after = re.compile(r"[ \t\u00a0]([^\W\d_][\w'’-]*)").match(text, each.end, last)
+    if after is not None and after[1].lower() not in _COMMON_WORDS:
+        found.append(_extended(text, each, each.start, after.end()))
+    before = re.search(r"([^\W\d_][\w'’-]*)[ \t\u00a0]$", text[first : each.start])
+    if not is_bare and before is not None and before[1].lower() not in _COMMON_WORDS:
+        found.insert(0, _extended(text, each, first + before.start(), each.end))
+    return found
+
+
+def with_plural(change: TermChange) -> tuple[TermChange, ...]:
+    """Return a change, and the change of its other number: of the plural for a singular, of the singular for a plural.
+    Only regular English plurals count, and terms that are code or numbers have none."""
+    if change.is_code or change.is_number:
+        return (change,)
+    for convert in (_plural, _singular):
+        old, new = convert(change.old), convert(change.new)
+        if old is not None and new is not None:
+            return change, replace(change, old=old, new=new)
+    return (change,)
+
+
+def _plural(term: str) -> str | None:
+    last = re.search(r"[^\W\d_]{3,}$", term)
+    if last is None or (last[0].lower().endswith("s") and not last[0].lower().endswith("ss")):
+        return None
+    if re.search(r"(?:ss|x|z|ch|sh)$", term, re.IGNORECASE):
+        return f"{term}es"
+    if re.search(r"[^aeiou]y$", term, re.IGNORECASE):
+        return f"{term[:-1]}ies"
+    return f"{term}s"
+
+
+def _singular(term: str) -> str | None:
+    if not re.search(r"[^\W\d_]{3,}s$", term) or re.search(r"(?:ss|us|is)$", term):
+        return None
+    if term.endswith("ies"):
+        return f"{term[:-3]}y"
+    return term[:-2] if re.search(r"(?:sses|xes|zes|ches|shes)$", term) else term[:-1]
