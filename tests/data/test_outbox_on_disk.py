@@ -48,6 +48,7 @@ STORED_NAMES = {
     *(
         "created_at",
         "asked_at",
+        "block_text",
         "held_until",
         "due_at",
         "started_at",

@@ -15,6 +15,8 @@ _MIN_SIMILARITY, _MIN_LENGTH = 0.6, 20
 _MAX_BLOCKS = 4_000
 """Number of blocks with text above which no similar block is searched: that would block the keyboard."""
 _EMPTY = Document("", (), "")
+WordChange = Literal["", "changed", "gone"]
+"""What happened to the words of a block after a comment on it was written. Empty if nothing happened."""
 
 
 class ThreadAnchors:
@@ -52,7 +54,20 @@ class ThreadAnchors:
         """Return the same as `by_exact_block`, but put threads on edited blocks on the most similar block."""
         return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
-    def block_change(self, thread: Comment) -> Literal["", "changed", "gone"]:
+    def has_other_words(self, thread: Comment) -> bool:
+        """Return whether the document has the key of the thread's block with words other than the thread quotes.
+
+        Keys of the platform stay the same after an edit. White space and punctuation are ignored, and the quote may be
+        only the beginning of the block.
+        """
+        node = thread.target.node
+        if node is None or not node.preview or node.id not in self._keys:
+            return False
+        words = _letters(next(block for block in self._blocks if block.key == node.id).plain())
+        quote = _letters(node.preview)
+        return bool(quote) and not words.startswith(quote)
+
+    def block_change(self, thread: Comment) -> WordChange:
         """Return `changed` or `gone` if the block of a thread was edited or deleted. Empty if neither."""
         if not self.whole or thread.target.node is None or self._exact_key(thread):
             return ""
@@ -140,11 +155,26 @@ class TwoVersionAnchors:
                 found.setdefault(key, []).extend(in_block)
         return {**found, "": rest} if rest else found
 
+    def word_change(self, thread: Comment) -> WordChange:
+        """Return what happened in the new version to the words that a thread is about."""
+        if self._new.has_other_words(thread):
+            return "changed"
+        if not self.is_outdated(thread):
+            return ""
+        return "changed" if self.new_key(thread) else "gone"
+
+    def new_key(self, thread: Comment) -> str:
+        """Return the key of the thread's block in the new version, also if its words changed. Empty if it is gone."""
+        return next(iter(self._new.by_likely_block([thread])))
+
     def is_outdated(self, thread: Comment) -> bool:
         """Return whether a thread is outdated. Its block must be missing in the new version. In addition, the server
-        must call the thread outdated, or neither version may have the block or its text."""
+        must call the thread outdated, or neither version may have the block or its text. The server does not know a
+        pending comment: if it has the text of its block, it was written on the new version."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
+        if thread.id.startswith("pending-") and thread.target.node.preview:
+            return True
         has_text = "" not in self._new.by_exact_block([thread]) or "" not in self._old.by_exact_block([thread])
         is_outdated_on_server = thread.target.page is not None and thread.target.page.outdated
         return bool(is_outdated_on_server) or not (self._old.has_block_of(thread) or has_text)
@@ -159,3 +189,7 @@ def _group(threads: Iterable[Comment], key_of: Callable[[Comment], str]) -> dict
 
 def _normalize(text: str) -> str:
     return " ".join(text.split())
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))

@@ -23,14 +23,16 @@ def test_thread_on_deleted_block_is_outdated_and_quotes_the_block() -> None:
             comment("t4", Target(page=TargetPage(id="p", outdated=True), node=TargetNode(id="b"))),
         ],
     }
-    outdated = thread_summaries(threads_by_block, lambda id: "", is_outdated=lambda thread: thread.id == "t4")
+    outdated = thread_summaries(
+        threads_by_block, lambda id: "", word_change=lambda thread: "changed" if thread.id == "t4" else ""
+    )
     lines = [line for each in outdated.values() for line in each]
-    shown = {line.key: (line.is_outdated, line.quote) for line in lines}
+    shown = {line.key: (line.word_change, line.quote) for line in lines}
     assert shown == {
-        "t1": (True, "words that were here"),
-        "t2": (False, ""),
-        "t3": (False, ""),
-        "t4": (True, ""),
+        "t1": ("gone", "words that were here"),
+        "t2": ("", ""),
+        "t3": ("", ""),
+        "t4": ("changed", ""),
     }
 
 

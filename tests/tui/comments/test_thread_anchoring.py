@@ -101,3 +101,30 @@ def test_thread_on_old_version_is_on_its_block_and_not_outdated() -> None:
     words = thread("words", "of another server", new)
     assert list(both.threads([words])) == [key_of(NEW, new)]
     assert not both.is_outdated(words)
+
+
+def test_word_change_says_changed_or_gone() -> None:
+    both = TwoVersionAnchors((parse(OLD), parse(NEW)))
+    old, new = "The schedule cannot be changed. See below.", "The schedule cannot be changed. See below, and above."
+    cases = {
+        "": [
+            thread("new", key_of(NEW, new), new),
+            thread("beginning", key_of(NEW, new), "The schedule cannot be"),
+            thread("other marks", key_of(NEW, new), "The *schedule* cannot be changed…"),
+            thread("on the old side", key_of(OLD, old), old),
+            thread("pending-old-side", key_of(OLD, old), None),
+            thread("on the page", "", None),
+        ],
+        "changed": [
+            with_outdated(thread("edited", key_of(OLD, old), old), value=True),
+            thread("pending-edited", key_of(OLD, old), old),
+            thread("lasting key", key_of(NEW, new), "The schedule can be changed."),
+        ],
+        "gone": [
+            with_outdated(thread("deleted", key_of(OLD, "Gone for good, whatever was said."), None), value=True),
+            thread("pending-deleted", "elsewhere", "Nobody ever said this on either side."),
+        ],
+    }
+    for expected, threads in cases.items():
+        assert {each.id: both.word_change(each) for each in threads} == {each.id: expected for each in threads}
+    assert [both.new_key(each) for each in cases["changed"]] == [key_of(NEW, new)] * 3

@@ -253,7 +253,7 @@ async def test_visible_threads_are_selectable_and_request_replies() -> None:
     key = compared.new.blocks[1].key
     threads = [
         ThreadSummary("Tom", "1 d", "First.", reply_count=2, key="t1"),
-        ThreadSummary("Ada", "2 d", "Second, [look](there.md).", key="t2", is_outdated=True),
+        ThreadSummary("Ada", "2 d", "Second, [look](there.md).", key="t2", word_change="changed"),
         ThreadSummary(
             "Zoe", "3 d", "Third.", reply_count=1, key="t3", shown_replies=(ThreadReply("Kim", "1 h", "Yes."),)
         ),
@@ -262,7 +262,7 @@ async def test_visible_threads_are_selectable_and_request_replies() -> None:
         app.pane.show(compared, key="p")
         app.pane.set_threads({key: threads})
         await pilot.pause()
-        assert "open, outdated" in screen(app.pane)
+        assert "words changed since this comment" in screen(app.pane)
         await pilot.pause()
         assert app.pane.requested == [("t1",)]
         await pilot.press("t", "t", "c", "enter", "t", "enter")

@@ -67,6 +67,9 @@ class NewWrite:
     """Text of the thread and its page, for messages."""
     used_draft_keys: tuple[str, ...] | None = None
     """Keys of the drafts to delete. None to delete only `draft_key`."""
+    block_text: str = ""
+    """Beginning of the text of a new comment's block in the new version. Empty if it is unknown, or if the block is
+    only in the old version."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class OutboxEntry:
     """When the user last sent or retried the write."""
     draft_key: str = ""
     context: str = ""
+    block_text: str = ""
     group: str = ""
     """Id shared by the writes that are undone together."""
     author_id: str = ""

@@ -251,7 +251,7 @@ def _new_thread(op: comments.Create, entry: OutboxEntry, me: User) -> Comment:
             space=op.at.space_id,
             change_request=op.at.change_request_id if isinstance(op.at, ChangeRequestRef) else None,
             page=comments.TargetPage(id=op.page) if op.page else None,
-            node=comments.TargetNode(id=op.node) if op.node else None,
+            node=comments.TargetNode(id=op.node, preview=entry.block_text or None) if op.node else None,
         ),
         permissions=comments.Permissions(view=True, reply=True),
     )

@@ -27,6 +27,7 @@ from octavo.data.writes.worker import OutboxWorker
 from octavo.data.writes.write_kind import Basis
 
 if TYPE_CHECKING:
+    from octavo.api import comments
     from octavo.api.places import Discussion
     from octavo.api.users import User
     from octavo.data.writes.write_kind import DurableWrite
@@ -233,6 +234,17 @@ class Outbox:
             self._drafts.forget(draft_key, count)
         return after is not None
 
+    async def move_pending_comment(self, entry_id: str, op: comments.Create) -> None:
+        """Replace a pending comment by `op`, which has the same text and another block. Does nothing if the comment is
+        no longer pending, or if its text has changed. Raises NotSaved."""
+
+        def move(entry: OutboxEntry) -> OutboxEntry:
+            if entry.facts.text != op.body.markdown:
+                return entry
+            return machine.edit(entry, op, kind_of(op).facts(op))
+
+        await self._entries.step(entry_id, move)
+
     async def submit_review(self, at: Discussion, review: NewWrite | None = None) -> tuple[OutboxEntry, ...]:
         """Submit the pending comments of `at`, and add `review` after them. Return all these entries.
 
@@ -402,6 +414,7 @@ class Outbox:
                 action=write.action,
                 draft_key=write.draft_key,
                 context=write.context,
+                block_text=write.block_text,
                 group=group,
                 author_id=self.me.id if self.me is not None else "",
                 author_name=self.me.name if self.me is not None else "",

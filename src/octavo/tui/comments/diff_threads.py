@@ -16,6 +16,7 @@ from octavo.api.places import Discussion, RevisionRef
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions
+from octavo.documents.thread_anchors import WordChange
 from octavo.tui.core.unsent_texts import unsent_mark
 from octavo.tui.core.view import View
 from octavo.tui.core.workspace import PENDING
@@ -157,7 +158,7 @@ class DiffThreads:
         )
 
     def summaries(
-        self, threads_by_block: Mapping[str, Sequence[Comment]], is_outdated: Callable[[Comment], bool]
+        self, threads_by_block: Mapping[str, Sequence[Comment]], word_change: Callable[[Comment], WordChange]
     ) -> dict[str, list[ThreadSummary]]:
         """Return the summaries of threads, by the key of their block."""
         shell = self._view.shell
@@ -168,7 +169,7 @@ class DiffThreads:
 
         suggestion_diffs = partial(self._suggestions.diffs, self._at)
         return thread_summaries(
-            threads_by_block, shell.workspace.send_status, self._replies, is_outdated, unsent, suggestion_diffs
+            threads_by_block, shell.workspace.send_status, self._replies, word_change, unsent, suggestion_diffs
         )
 
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:
@@ -214,7 +215,7 @@ def thread_summaries(
     threads: Mapping[str, Sequence[Comment]],
     sending_status: Callable[[str], str],
     replies: Mapping[str, Sequence[Reply]] = MappingProxyType({}),
-    is_outdated: Callable[[Comment], bool] = lambda thread: False,
+    word_change: Callable[[Comment], WordChange] = lambda thread: "",
     unsent: Callable[[Comment], str] = lambda thread: "",
     suggestion_diffs: Callable[[Comment, Comment | Reply], tuple[PageComparison, ...]] = lambda thread, message: (),
 ) -> dict[str, list[ThreadSummary]]:
@@ -249,7 +250,7 @@ def thread_summaries(
                 for thread_reply in thread_replies[-MAX_REPLIES:]
             ),
             key=thread.id,
-            is_outdated=is_block_missing or is_outdated(thread),
+            word_change="gone" if is_block_missing else word_change(thread),
             unsent=unsent(thread),
             suggestion_diffs=suggestion_diffs(thread, thread),
             quote=" ".join((target.node.preview or "").split()) if is_block_missing and target.node is not None else "",

@@ -33,6 +33,8 @@ _open_composer = lazy("octavo.tui.comments.composer:open_composer")
 _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 
+MAX_BLOCK_TEXT = 200
+"""Maximum number of characters of the text of a block that are stored with a comment on it."""
 _QUOTE_LENGTH = 28
 """Maximum number of characters of a comment in the name of its thread."""
 
@@ -85,6 +87,7 @@ def start_thread(
         message="Sending comment…",
         label=title,
         source=source,
+        block_text=excerpt[:MAX_BLOCK_TEXT] if node is not None and not quote else "",
     )
 
 
@@ -240,14 +243,16 @@ def _compose(
     basis: Basis | None = None,
     later_writes: Sequence[NewWrite] = (),
     source: str = "",
+    block_text: str = "",
 ) -> None:
+    def new_write(text: str) -> NewWrite:
+        return NewWrite(make_operation(text), action, draft_key, basis, label, block_text=block_text)
+
     def send(text: str) -> None:
-        app.writes.queue(
-            NewWrite(make_operation(text), action, draft_key, basis, label), *later_writes, message=message
-        )
+        app.writes.queue(new_write(text), *later_writes, message=message)
 
     def add_to_review(text: str) -> None:
-        app.writes.queue(NewWrite(make_operation(text), action, draft_key, basis, label), in_review=True)
+        app.writes.queue(new_write(text), in_review=True)
 
     can_add_to_review = isinstance(at, ChangeRequestRef) and action in ("comment", "reply") and not later_writes
     _open_composer(
@@ -297,14 +302,18 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
     return titles.get(page) or entry.context or ("Untitled page" if page else "General comments")
 
 
-def describe_pending(pending: tuple[OutboxEntry, ...], titles: Mapping[str, str]) -> list[str]:
-    """Return the pending comments that a review sends, line by line."""
+def describe_pending(
+    pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
+) -> list[str]:
+    """Return the pending comments that a review sends, line by line. `note` returns what happened to the words of a
+    comment's block."""
     if not pending:
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]
     for entry in pending[:MAX_LISTED]:
         text = " ".join(entry.facts.text.split())
-        lines.append(f"• {location_label(entry, titles)}: {text if len(text) <= 60 else text[:59] + '…'}")
+        about = f" ({note(entry)})" if note(entry) else ""
+        lines.append(f"• {location_label(entry, titles)}: {text if len(text) <= 60 else text[:59] + '…'}{about}")
     if len(pending) > MAX_LISTED:
         lines.append(f"and {len(pending) - MAX_LISTED} more. Press H to show all.")
     return lines

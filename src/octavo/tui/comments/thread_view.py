@@ -275,7 +275,8 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
         styles, target = self._line_styles, comment.target
         lines = [Line(truncate([Piece(" "), Piece(self._title, styles.strong)], width))]
         text = " ".join((target.node.preview or "").split()) if target.node is not None else ""
-        if text:
+        is_quoted = not self._is_page_visible or self._title.endswith(":")
+        if text and is_quoted:
             wrapped = wrap([Piece(text, styles.muted)], max(16, width - 3))
             cut = len(wrapped) > _MAX_QUOTE_LINES
             for number, pieces in enumerate(wrapped[:_MAX_QUOTE_LINES]):

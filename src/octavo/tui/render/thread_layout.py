@@ -21,7 +21,7 @@ from octavo.tui.render.layout import lay_out, render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line, Piece, truncate, width_of
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.render.threads import ThreadReply, ThreadSummary, keep_quoted_lines
+from octavo.tui.render.threads import WORD_CHANGES, ThreadReply, ThreadSummary, keep_quoted_lines
 from octavo.tui.render.wrap import wrap
 
 _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
@@ -59,6 +59,9 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
         room = inner - width_of(head) - len(numbering)
         head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(numbering, styles.muted, None, True)]
         out.append(Line([*rail, *head], block))
+        if thread.word_change:
+            note = truncate([Piece(WORD_CHANGES[thread.word_change], styles.warning)], inner, glyphs.more)
+            out.append(Line([*rail, *note], block))
         if thread.quote:
             quoted = truncate([Piece(f"on “{thread.quote}”", styles.muted + Style(italic=True))], inner, glyphs.more)
             out.append(Line([*rail, *quoted], block))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from textwrap import dedent
 
 from octavo.documents.suggestions import fence
+from octavo.documents.thread_anchors import WordChange
 
 DRAFT = "draft "
 """Prefix of the key of a draft."""
+WORD_CHANGES: Mapping[WordChange, str] = {"changed": "words changed since this comment", "gone": "words are gone"}
+"""What a thread says about the words that it is about."""
 FINDING = "finding "
 """Prefix of the key of a finding."""
 
@@ -39,8 +42,8 @@ class ThreadSummary:
     shown_replies: tuple[ThreadReply, ...] = ()
     key: str = ""
     """Id of the thread."""
-    is_outdated: bool = False
-    """True if the block of the thread was changed or deleted."""
+    word_change: WordChange = ""
+    """What happened to the words that the thread is about, after it was written."""
     quote: str = ""
     """Text that the thread refers to, if its block is not right above."""
     is_pending: bool = False
@@ -66,8 +69,7 @@ class ThreadSummary:
         """State of the thread in one or two words."""
         if self.is_pending or self.is_draft:
             return "not sent yet"
-        became = "review" if self.is_review else "open" if self.is_open else "resolved"
-        return became + (", outdated" if self.is_outdated else "")
+        return "review" if self.is_review else "open" if self.is_open else "resolved"
 
 
 _CHARACTERS = 240

@@ -41,6 +41,7 @@ from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.diff_cache import ComparedSides
 from octavo.tui.review.page_findings import PageFindings
 from octavo.tui.review.request_comparison import Comparison
+from octavo.tui.review.word_changes import WordChanges
 
 _NO_BASE = "The server did not return the base revision of this change request."
 _EMPTY = Document("", (), "")
@@ -68,6 +69,8 @@ class PageDiff:
         self._comparison, self._pages, self._threads, self._findings = comparison, pages, threads, findings
         self.page_discussion = PageDiscussion(view, self)
         """Comments on the shown page."""
+        self.word_changes = WordChanges(view, threads)
+        """What happened to the words of the threads on the compared pages."""
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
         """Shown entry and compared revisions."""
         self._documents: tuple[Document, Document] | None = None
@@ -189,10 +192,17 @@ class PageDiff:
 
     # Threads
 
+    def note_compared(self, change: ChangedPage, compared: PageComparison) -> None:
+        """Find the word changes of the threads on a page that was compared in the background."""
+        if change.page is not None and self._threads.on_page(change.page.id):
+            self.word_changes.update(change.page.id, TwoVersionAnchors((compared.old, compared.new)))
+
     def draw_threads(self) -> None:
         """Draw the threads between the lines of the diff."""
         if (anchors := self._thread_anchors) is not None:
-            lines = self._threads.summaries(anchors.threads(self.page_threads), anchors.is_outdated)
+            lines = self._threads.summaries(anchors.threads(self.page_threads), anchors.word_change)
+            if (page := self.visible_page) is not None:
+                self.word_changes.update(page[0], anchors)
             for key, drafts in by_block(self._unsent_of_page()).items():
                 block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
                 lines[block_key] = [*lines.get(block_key, ()), *self._threads.draft_summaries(drafts)]
@@ -381,7 +391,7 @@ class PageDiff:
         return self._documents is not None and self.pane.navigation.select_thread(thread.id)
 
     def outdated_note(self, thread: Comment) -> str:
-        return ""
+        return self.word_changes.note(thread, self.change_request.revision)
 
     def why_no_block(self) -> str | None:
         return None

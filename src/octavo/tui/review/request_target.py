@@ -34,6 +34,8 @@ class RequestTarget:
     """Reviews of the change request. None while they are not loaded."""
     titles: Callable[[], Mapping[str, str]] = dict
     """Returns the page titles by page ID, as far as they are loaded."""
+    pending_note: Callable[[OutboxEntry], str] = lambda entry: ""
+    """Returns what happened to the words of a pending comment's block, such as “words are gone”. Empty if nothing."""
     show_pending_comment: Callable[[OutboxEntry], None] | None = None
     """Shows a pending comment in the view. None if Octavo has to open the change request first."""
     show_block: Callable[[str, str], None] | None = None

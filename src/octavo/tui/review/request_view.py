@@ -322,6 +322,7 @@ class ChangeRequestScreen(View):
     def _show_diff(self, page: ChangedPage, compared: PageComparison) -> None:
         self.findings.set_place(self.comparison.sides, self.comparison.tree.value)
         self.findings.check(page, compared)
+        self.page_diff.note_compared(page, compared)
         self.show_sizes()
 
     def _show_findings(self) -> None:
@@ -407,6 +408,7 @@ class ChangeRequestScreen(View):
             self,
             reviews=comparison.reviews,
             titles=lambda: comparison.titles,
+            pending_note=self.page_diff.word_changes.pending_note,
             show_pending_comment=self._show_pending_comment,
             show_block=self.page_diff.show_block,
             show_edited=self._show_edited,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
+from textual.content import Content
 from textual.widgets import Static
 
 from octavo.api.errors import ApiError
@@ -100,7 +101,7 @@ def open_pending_comments(app: Shell, target: RequestTarget) -> None:
         elif chosen is not None:
             target.open_pending_comment(app, chosen)
 
-    app.push_screen(PendingCommentsScreen(target.at, target.name, target.titles()), on_answer)
+    app.push_screen(PendingCommentsScreen(target.at, target.name, target.titles(), target.pending_note), on_answer)
 
 
 def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
@@ -154,7 +155,7 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
         else f"Request changes on {name} {change_request.title}?",
         verb="Approve" if approves else "Request changes",
         field=field,
-        intro="\n".join([*describe_pending(pending, target.titles()), *_describe_proposed(app, target)]),
+        intro="\n".join([*describe_pending(pending, target.titles(), target.pending_note), *_describe_proposed(app, target)]),
     )  # fmt: skip
 
     def on_answer(answer: Confirmed | None) -> None:
@@ -274,10 +275,17 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (COMMENT_COMMANDS, LIST_COMMANDS)
 
-    def __init__(self, at: ChangeRequestRef, name: str, titles: Mapping[str, str]) -> None:
-        """`name` is the name of the change request. `titles` has the titles of its pages by page ID."""
+    def __init__(
+        self,
+        at: ChangeRequestRef,
+        name: str,
+        titles: Mapping[str, str],
+        pending_note: Callable[[OutboxEntry], str],
+    ) -> None:
+        """`name` is the name of the change request. `titles` has the titles of its pages by page ID. `pending_note`
+        returns what happened to the words of a pending comment's block."""
         super().__init__()
-        self._at, self._request_name, self._titles = at, name, titles
+        self._at, self._request_name, self._titles, self._pending_note = at, name, titles, pending_note
         self._unobserve: Callable[[], None] = lambda: None
 
     @property
@@ -332,7 +340,9 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
             text = f"{proposed_notes.source_label(entry)}: {' '.join(entry.body.split())}"
             page = self._titles.get(entry.page) or "Untitled page"
             return Row(cells=(page, text, short_age(entry.created_at)))
-        words = " ".join(entry.facts.text.split())
+        words = Content(" ".join(entry.facts.text.split()))
+        if note := self._pending_note(entry):
+            words = Content.assemble((note, "$warning"), "  ", words)
         return Row(cells=(thread_actions.location_label(entry, self._titles), words, short_age(entry.created_at)))
 
     @on(LineList.Highlighted)

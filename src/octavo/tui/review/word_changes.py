@@ -1,0 +1,72 @@
+"""What happened to the words of the threads of a change request since they were written, from the compared pages.
+
+No request is sent for this: each page is compared for its diff anyway.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from octavo.api import comments
+from octavo.api.comments import Comment
+from octavo.data.state_db import NotSaved
+from octavo.data.writes.machine import OutboxEntry
+from octavo.documents.suggestions import find_suggestions
+from octavo.documents.thread_anchors import TwoVersionAnchors, WordChange
+from octavo.tui.comments.diff_threads import DiffThreads
+from octavo.tui.core.view import View
+from octavo.tui.render.threads import WORD_CHANGES
+
+_UNKNOWN = "Words changed or are gone since this comment."
+
+
+class WordChanges:
+    """The word changes of the threads on the pages that were compared. Pending comments move along with their block."""
+
+    def __init__(self, view: View, threads: DiffThreads) -> None:
+        self._view, self._threads = view, threads
+        self._by_thread: dict[str, WordChange] = {}
+        self._moves: set[tuple[str, str]] = set()
+        """The id and the new block of the pending comments that were moved."""
+
+    def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
+        """Find the word changes of the threads on a page, and move its pending comments to blocks with changed words."""
+        for thread in self._threads.on_page(page_id):
+            self._by_thread[thread.id] = anchors.word_change(thread)
+            entry = self._view.shell.workspace.pending_entry(thread.id)
+            if entry is not None and self._by_thread[thread.id] == "changed":
+                self._move(entry, anchors.new_key(thread))
+
+    def _move(self, entry: OutboxEntry, key: str) -> None:
+        """Move a pending comment to another block. A suggestion stays: it was made for the old words."""
+        op = entry.op
+        if not isinstance(op, comments.Create) or op.node == key or find_suggestions(op.body.markdown):
+            return
+        if (entry.id, key) not in self._moves:
+            self._moves.add((entry.id, key))
+            self._view.shell.background(self._store_move(entry.id, op.model_copy(update={"node": key})))
+
+    async def _store_move(self, entry_id: str, op: comments.Create) -> None:
+        with suppress(NotSaved):  # The comment keeps its old block, and its thread says that the words changed.
+            await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
+
+    def note(self, thread: Comment, head: str | None) -> str:
+        """Return a sentence about the words of a thread. It ends with a colon if the old words follow. `head` is the
+        current revision of the change request. Empty if the thread is not on a block, or if the words cannot have
+        changed."""
+        node, page = thread.target.node, thread.target.page
+        if node is None or page is None:
+            return ""
+        change = self._by_thread.get(thread.id)
+        if change is None:
+            return _UNKNOWN if page.outdated else ""
+        if change:
+            sentence = WORD_CHANGES[change].capitalize()
+            return f"{sentence}. They were:" if node.preview else f"{sentence}."
+        is_earlier = thread.target.revision not in (None, head)
+        return "Words have not changed since this comment." if is_earlier else ""
+
+    def pending_note(self, entry: OutboxEntry) -> str:
+        """Return the words about the block of a pending comment, such as “words are gone”. Empty if it is unchanged."""
+        change = self._by_thread.get(entry.created_id)
+        return WORD_CHANGES[change] if change else ""
