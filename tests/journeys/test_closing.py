@@ -24,7 +24,6 @@ KEYS_BY_SCREEN: dict[str, dict[str, tuple[str, ...]]] = {
         "search": ("s", *"tide"),
         "thread": ("j", "j", "enter"),
         "page history": ("H",),
-        "blame": ("I",),
         "files": ("F",),
         "links": ("L",),
     },
