@@ -36,12 +36,16 @@ SPACE = (
     Stop("links", ("escape", "L"), ("1 of 1", "tide-clock.md", "enter opens the page at the block")),
     Stop("links-outside", ("]", "]", "]"), ("10 of 10", "console.saltmarsh.example")),
     Stop("history", ("escape", "H"), ("checked revisions", "Measured and predicted")),
-    Stop("blame", ("escape", "I", "}"), ("1 change request", "#1 Say which level counts")),
     Stop("export", ("escape", "ctrl+e"), ("This page as PDF",)),
     Stop(
         "record",
         ("escape", "/", *"errors", "enter", "enter", "/", *"too-many", "enter", "enter"),
         ("11 of 13", "after Retry-After"),
+    ),
+    Stop(
+        "blame",
+        ("escape", "escape", "escape", "/", *"retr", "enter", "enter", "I"),
+        ("21 of 21 · 1 change request", "Created on main"),
     ),
 )
 TALKING = (
