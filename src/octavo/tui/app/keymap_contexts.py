@@ -28,9 +28,9 @@ from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.resources.site_checks import ConditionTest
 from octavo.tui.review.checked_dialog import CheckedDialog
+from octavo.tui.review.conflict_choices import MergedPreviewScreen
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.merge_dialog import MergeSeveralDialog
-from octavo.tui.review.merge_preview import MergedPreviewScreen
 from octavo.tui.review.page_blame import BlameScreen
 from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
