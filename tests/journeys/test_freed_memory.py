@@ -148,6 +148,7 @@ STEPS_BY_SCREEN: dict[str, dict[str, Steps]] = {
         "PendingCommentsScreen": ("enter", "c", "type:Say which.", "ctrl+t", "H"),
         "CheckedDialog to merge": ("enter", "m"),
         "CheckedDialog to undo": ("enter", merge_seven, "Z"),
+        "TermScreen": ("/", *"classic", "enter", "enter", "#", "enter"),
         "ChangesScreen": ("3",),
     },
     "conflicts": {

@@ -40,6 +40,7 @@ from octavo.tui.review.page_blame import BlameTarget, open_blame
 from octavo.tui.review.page_diff import PageDiff
 from octavo.tui.review.page_findings import FINDING_COMMANDS, PageFindings
 from octavo.tui.review.page_revert import REVERT_COMMANDS, SelectedChange
+from octavo.tui.review.page_terms import TERM_COMMANDS, PageTerms
 from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS, comment_on_whole, why_no_comment_on_whole
 from octavo.tui.review.request_comparison import COMPARISON_COMMANDS, Comparison
 from octavo.tui.review.request_findings import RequestFindings
@@ -181,6 +182,7 @@ class ChangeRequestScreen(View):
         UNSENT.for_target(_unsent_of_selection),
         SUGGESTION_COMMANDS,
         FINDING_COMMANDS,
+        TERM_COMMANDS,
         COMPARISON_COMMANDS,
         REVERT_COMMANDS,
         TREE_COMMANDS,
@@ -222,6 +224,7 @@ class ChangeRequestScreen(View):
             block,
         )
         self.suggestion_review = SuggestionReview(self.page_diff, self.diff_threads)
+        self.page_terms = PageTerms(self, self.comparison, self.changed_tree, self.page_diff)
         self.authoring = PageEditing(self, self.page_diff)
         self._draw_timer: Timer | None = None
 
