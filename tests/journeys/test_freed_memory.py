@@ -128,6 +128,7 @@ STEPS_BY_SCREEN: dict[str, dict[str, Steps]] = {
         "FilesScreen": ("F",),
         "LinksScreen": ("L",),
         "PageHistoryScreen": ("H",),
+        "BlameScreen": ("I",),
         "Composer": ("C", "type:Well."),
         "Autocomplete": ("C", "type: ", "@"),
         "ThreadDialog": ("g", "j", "j", "enter", "t", "enter"),
@@ -166,6 +167,7 @@ ONLY_IN_LONG_RUNS = {
     *(
         "FilesScreen",
         "PageHistoryScreen",
+        "BlameScreen",
         "Autocomplete",
         "ReactionPicker",
         "TableRowDialog",

@@ -31,6 +31,7 @@ from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.conflict_choices import MergedPreviewScreen
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.merge_dialog import MergeSeveralDialog
+from octavo.tui.review.page_blame import BlameScreen
 from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.review.review_requests import ReviewersScreen
@@ -55,6 +56,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     FilesScreen,
     LinksScreen,
     PageHistoryScreen,
+    BlameScreen,
     TextDialog,
     ThreadView,
     ThreadDialog,
