@@ -51,7 +51,7 @@ async def open_footnote(run: Run) -> None:
     screen.open_space.open_page(
         next(page.id for page in screen.open_space.pages.walk() if page.path == "look-up/reference/levels")
     )
-    await run.until(lambda: screen.view.contents.is_whole)
+    await run.until(lambda: screen.page_view.contents.is_fully_parsed)
     follow_link(screen.open_space.shown_page, LinkFollowed("gap", False, "note"))
     await run.see("Footnote gap")
 
