@@ -22,6 +22,7 @@ from octavo.data.inbox_plan import OWNER, url_of
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
+from octavo.data.polling import Poller
 from octavo.data.queries import change_requests_of
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
@@ -192,6 +193,23 @@ async def test_changes_without_a_stamp_are_found(
     await ask(reviews.Withdraw(at=at, user_id="mia"))
     await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("For the nights.")), "tom")
     await refresh_and_compare(inbox, view)
+    assert view.reasons() == ["new replies"]
+
+
+async def test_reply_is_found_although_a_list_changes_before_each_poll(
+    inbox: InboxLoader, live: Live, ask: Ask, here: SpaceRef, clock: Clock
+) -> None:
+    drafts = [(await ask(change_requests.Create(at=here, subject=f"n{n}"), "ada")).ref(here) for n in range(12)]
+    at = await open_change_request(ask, here)
+    thread = await ask(comments.Create(at=at, body=markdown("Why 24 hours?")), "mia")
+    view = await follow(inbox)
+    poller = Poller(live, after_round=inbox.poll)
+    await ask(comments.CreateReply(at=at, comment_id=thread.id, body=markdown("For the nights.")), "tom")
+    for number in range(3):
+        clock.forward(minutes=2)
+        for each in drafts:
+            await ask(change_requests.Update(at=each, subject=f"Rotate {number}"), "ada")
+        await poller.run()
     assert view.reasons() == ["new replies"]
 
 

@@ -291,6 +291,27 @@ class TestDamage:
         assert not state.read_only
         state.close()
 
+    @pytest.mark.parametrize("is_from_backup", [False, True])
+    def test_recovery_restores_the_rows_of_all_tables(self, folder: Path, is_from_backup: bool) -> None:
+        StateDb(folder, "p").close()
+        db = connect(folder / "state.db")
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            _insert_rows(db, table)
+        db.close()
+        if is_from_backup:
+            StateDb(folder, "p", migrations=V2).close()
+            (folder / "state.db").write_bytes(random.Random(1).randbytes(50_000))
+        else:
+            with (folder / "state.db").open("r+b") as file:
+                file.seek(36)  # the number of unused pages
+                file.write(b"\0\0\0\x09")
+        state = StateDb(folder, "p", migrations=V2 if is_from_backup else MIGRATIONS)
+        assert "damaged" in state.notices[0]
+        counts = {table: len(state.rows(f"SELECT 1 FROM {table}")) for table in tables}
+        assert counts == dict.fromkeys(tables, 2)
+        state.close()
+
     def test_empty_and_invalid_files_are_replaced_and_reported(self, folder: Path) -> None:
         folder.mkdir()
         (folder / "state.db").write_bytes(b"SQLite format 3\0 but no more")
@@ -347,6 +368,15 @@ def _as_unprivileged_user() -> Iterator[None]:
         os.seteuid(65534)
     yield
     os.seteuid(before)
+
+
+def _insert_rows(db: sqlite3.Connection, table: str) -> None:
+    """Insert two rows in which no value occurs twice."""
+    columns = [(name, kind) for _, name, kind, *_ in db.execute(f"PRAGMA table_info({table})") if name != "position"]
+    names, marks = ", ".join(name for name, _ in columns), ", ".join("?" * len(columns))
+    for number in range(2):
+        values = [f'{{"id": "{table} {name} {number}"}}' if kind == "TEXT" else number for name, kind in columns]
+        db.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", values)
 
 
 def _with_draft(folder: Path) -> None:

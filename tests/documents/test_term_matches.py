@@ -85,6 +85,22 @@ def test_only_the_terms_of_the_block_are_returned() -> None:
     assert (one.old, one.new) == ("crane", "lift")
 
 
+def test_number_in_a_name_takes_the_name() -> None:
+    assert terms("Use a Limpet 3 here.", "Use a Limpet Classic here.")[0] == ("Limpet 3", "Limpet Classic")
+    assert terms("Use a Limpet 3R here.", "Use a Limpet 4R here.")[0] == ("Limpet 3R", "Limpet 4R")
+
+
+def test_capital_inside_a_sentence_is_part_of_the_name() -> None:
+    old, new = "Limpet 3 floats. A Limpet 3 dives.", "Limpet Classic floats. A Limpet Classic dives."
+    [change] = [each for each in changed_terms(diff(parse(old), parse(new)).entries) if each.old == "Limpet 3"]
+    assert texts(change, "Limpet 3, limpet 3, LIMPET 3, Limpet 30 and Limpet 3R") == ["Limpet 3", "LIMPET 3"]
+
+
+def test_common_words_and_code_with_signs_are_no_terms() -> None:
+    assert terms("Take one of them.", "Take the of them.") == []
+    assert terms("```\nparts = dict(a)\n```", "```\nparts = [a]\n```") == []
+
+
 def test_added_and_deleted_words_are_no_terms() -> None:
     assert terms("Use the winch.", "Use the big winch.") == []
     assert terms("Use the big winch.", "Use the winch.") == []

@@ -128,6 +128,7 @@ STEPS_BY_SCREEN: dict[str, dict[str, Steps]] = {
         "FilesScreen": ("F",),
         "LinksScreen": ("L",),
         "PageHistoryScreen": ("H",),
+        "BlameScreen": ("I",),
         "Composer": ("C", "type:Well."),
         "Autocomplete": ("C", "type: ", "@"),
         "ThreadDialog": ("g", "j", "j", "enter", "t", "enter"),
@@ -147,6 +148,7 @@ STEPS_BY_SCREEN: dict[str, dict[str, Steps]] = {
         "PendingCommentsScreen": ("enter", "c", "type:Say which.", "ctrl+t", "H"),
         "CheckedDialog to merge": ("enter", "m"),
         "CheckedDialog to undo": ("enter", merge_seven, "Z"),
+        "TermScreen": ("/", *"classic", "enter", "enter", "#", "enter"),
         "ChangesScreen": ("3",),
     },
     "conflicts": {
@@ -165,6 +167,7 @@ ONLY_IN_LONG_RUNS = {
     *(
         "FilesScreen",
         "PageHistoryScreen",
+        "BlameScreen",
         "Autocomplete",
         "ReactionPicker",
         "TableRowDialog",

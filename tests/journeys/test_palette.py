@@ -46,6 +46,7 @@ COMMANDS_BY_SEARCH = {
     "rename page": "page.arrange",
     "history": "page.history",
     "versions": "page.history",
+    "who wrote": "page.blame",
     "export": "page.export",
     "pdf": "page.export",
     "images": "space.files",

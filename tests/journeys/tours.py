@@ -42,6 +42,11 @@ SPACE = (
         ("escape", "/", *"errors", "enter", "enter", "/", *"too-many", "enter", "enter"),
         ("11 of 13", "after Retry-After"),
     ),
+    Stop(
+        "blame",
+        ("escape", "escape", "escape", "/", *"retr", "enter", "enter", "I"),
+        ("21 of 21 · 1 change request", "Created on main"),
+    ),
 )
 TALKING = (
     Stop("thread", ("j", "j", "enter", "t", "enter"), ("1 of 2", "Elisa Moretti")),

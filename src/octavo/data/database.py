@@ -222,8 +222,12 @@ def _transaction(db: sqlite3.Connection, work: Transaction[R]) -> R:
 
 MAX_SKIPPED_ROWS = 5000
 """Maximum number of unreadable rows that are skipped in a table."""
-TABLES = ("facts", "drafts", "sent", "once", "outbox", "inbox_marks")
-"""Tables in the order of their recovery. `sent` is before `outbox`, so that writes in `sent` are not restored."""
+
+
+def table_names(db: sqlite3.Connection) -> list[str]:
+    """Return the names of all tables of a database."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    return [str(name) for (name,) in db.execute(query)]
 
 
 def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
@@ -253,13 +257,14 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
         return 0
     copied = 0
     try:
-        for table in TABLES:
+        # `outbox` is last, so that writes in `sent` are not restored.
+        for table in sorted(table_names(db), key=lambda name: name == "outbox"):
             for columns, values in _rows(old, table):
                 row = dict(zip(columns, values, strict=True))
+                row.pop("position", None)  # a row of the other file may have the same position
                 if table == "outbox":
                     if db.execute("SELECT 1 FROM sent WHERE id = ?", [row["id"]]).fetchone():
                         continue
-                    row.pop("position", None)
                     if as_of_backup and not _mark_as_failed(row):
                         continue
                 copied += _insert(db, table, row)
@@ -305,6 +310,7 @@ def _mark_as_failed(row: dict[str, Any]) -> bool:
         return False
     if not isinstance(record, dict):
         return False
+    # `rounds` and `since` are `OutboxEntry.failed_lookups` and `newest_at` (the names in a record: writes/store.py).
     # Items on the server that are older than the write are not its result, even if they equal it.
     record.update(
         state="failed",

@@ -43,6 +43,8 @@ BUILD_INTERVAL_LOADING, BUILD_INTERVAL = 0.25, 3.0
 """Minimum seconds between two builds of the rows: during a round, and outside rounds."""
 CACHED_ROWS_TIMEOUT = 3.0
 """Seconds to wait for the lists before rows are built from responses on disk."""
+_ROUND_KINDS: tuple[RoundKind, ...] = ("moved", "poll", "refresh", "start")
+"""A round need not be followed by a round of an earlier kind in this order."""
 _LISTS = ("spaces", *UNDECIDED)
 _LABELS = {
     "spaces": "the spaces",
@@ -108,6 +110,11 @@ class InboxLoader:
         self._leaving: list[Callable[[], None]] = []
         self._tasks = Tasks("Updating the inbox")
         self._round: asyncio.Task[None] | None = None
+        """The task of the current round and of the round that follows it."""
+        self._kind: RoundKind = "start"
+        """Kind of the current round."""
+        self._next_kind: RoundKind | None = None
+        """Kind of the round that follows the current round. None if no round follows."""
         self._is_quiet = False
         """True if the current round does not show that it is loading."""
         self._shown: InboxSnapshot | None = None
@@ -143,15 +150,15 @@ class InboxLoader:
         return leave
 
     async def refresh(self) -> None:
-        """Fetch the lists and all responses that have changed. If a round is running, only wait for it. Does nothing
-        without subscribers."""
+        """Fetch the lists and all responses that have changed. If a `start` or `refresh` is running, only wait for it.
+        Does nothing without subscribers."""
         if self._observers:
             await asyncio.wait([self._begin_round("refresh")])
             await self._builder.wait_idle()
 
     async def poll(self) -> None:
-        """Fetch all responses that have changed according to the lists in memory. If a round is running, only wait for
-        it. Does nothing without subscribers."""
+        """Fetch all responses that have changed according to the lists in memory, and recheck a few others. If a `start`,
+        `refresh` or `poll` is running, only wait for it. Does nothing without subscribers."""
         if self._observers:
             await asyncio.wait([self._begin_round("poll")])
             await self._builder.wait_idle()
@@ -236,7 +243,7 @@ class InboxLoader:
             leave()
         self._leaving.clear()
         self._builder.stop()
-        current, self._round, self._shown = self._round, None, None
+        current, self._round, self._shown, self._next_kind = self._round, None, None, None
         if current is not None:
             current.cancel()
         self._live.syncer.drop(OWNER)
@@ -244,18 +251,27 @@ class InboxLoader:
     # Rounds
 
     def _begin_round(self, kind: RoundKind) -> asyncio.Task[None]:
-        """Begin a round, or return the task of the running round.
+        """Begin a round, or return the task of the running round. If the running round does not fetch everything that a
+        round of `kind` fetches, a round of `kind` follows it in the same task.
 
         A `start` waits for lists that are being fetched. A `refresh` fetches the lists again. `poll` and `moved` use
         the lists in memory.
         """
         if self._round is None or self._round.done():
-            self._round = self._tasks.start(self._run_round(kind), name=f"inbox, {kind}")
+            self._kind, self._round = kind, self._tasks.start(self._run_rounds(kind), name=f"inbox, {kind}")
             self._round.add_done_callback(self._on_round_ended)
+        elif _ROUND_KINDS.index(kind) > _ROUND_KINDS.index(self._next_kind or self._kind):
+            self._next_kind = kind
         return self._round
 
+    async def _run_rounds(self, kind: RoundKind) -> None:
+        await self._run_round(kind)
+        while self._next_kind is not None:
+            kind, self._next_kind = self._next_kind, None
+            await self._run_round(kind)
+
     async def _run_round(self, kind: RoundKind) -> None:
-        self._is_quiet = kind == "poll"
+        self._kind, self._is_quiet = kind, kind == "poll"
         await self._load_user()
         if kind == "start" and self._cached is None:
             await self._plan_round(kind, is_from_disk=True)  # shows rows from cached responses meanwhile

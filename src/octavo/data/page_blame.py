@@ -41,6 +41,8 @@ class ContentVersion:
     """The type of the revision, such as `merge`. Empty for a change request that is not merged."""
     change_request: ChangeRequest | None = None
     """The change request that was merged or that proposes the content. None for edits on main."""
+    is_first: bool = False
+    """True for the first revision of the space."""
 
     @property
     def is_proposed(self) -> bool:
@@ -134,7 +136,7 @@ class PageBlame:
             return
         revision = summary.revision
         merged = change_request_in(revision.merged_from) or change_request_in(summary.changes.merged_from)
-        version = ContentVersion(at, revision.created_at, revision.type, merged)
+        version = ContentVersion(at, revision.created_at, revision.type, merged, is_first=not summary.parent)
         before = self._revision(summary.parent) if summary.parent else None
         if self._compared is None or self._compared[0] != version:
             older = await self._older_pages(summary, before)

@@ -24,6 +24,7 @@ from octavo.data.database import (
     private_file,
     private_folder,
     recover,
+    table_names,
 )
 from octavo.data.observers import Observers
 from octavo.untrusted_input import parse_json
@@ -104,7 +105,8 @@ class StateDb:
         self._facts: dict[str, Any] = {}
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
-        """Called soon after this or another instance has written to the file."""
+        """Called by `check_changed` after this or another instance has written to the file. The outbox worker calls
+        `check_changed` every second."""
         try:
             self._db = self._open(self._path, migrations)
         except (sqlite3.Error, OSError) as error:
@@ -203,27 +205,27 @@ class StateDb:
         self._facts.clear()
 
         def empty(db: sqlite3.Connection) -> None:
-            for table in ("facts", "drafts", "inbox_marks", "proposed_notes", *WRITES):
-                if table in keep:
-                    continue
-                db.execute(f"DELETE FROM {table} WHERE namespace = ?", (self.namespace,))
+            for table in table_names(db):
+                if table not in keep:
+                    db.execute(f"DELETE FROM {table} WHERE namespace = ?", (self.namespace,))
 
         self.write_now(empty)
 
     def adopt_namespace(self, namespace: str) -> None:
-        """Move the rows of `namespace` to this profile. Does nothing while another instance sends writes of
+        """Move the rows of `namespace`, except facts, to this profile. Does nothing while another instance sends writes of
         that namespace."""
-        tables = ("drafts", "inbox_marks", "proposed_notes", *WRITES)
         tables_with_rows = [
-            table for table in tables if self.rows(f"SELECT 1 FROM {table} WHERE namespace = ? LIMIT 1", namespace)
+            table
+            for table in table_names(self._db)
+            if table != "facts" and self.rows(f"SELECT 1 FROM {table} WHERE namespace = ? LIMIT 1", namespace)
         ]
         if not tables_with_rows:
             return
 
         def move(db: sqlite3.Connection) -> None:
-            for row in tables_with_rows:
+            for table in tables_with_rows:
                 db.execute(
-                    f"UPDATE OR REPLACE {row} SET namespace = ? WHERE namespace = ?", (self.namespace, namespace)
+                    f"UPDATE OR REPLACE {table} SET namespace = ? WHERE namespace = ?", (self.namespace, namespace)
                 )
 
         with suppress(NotSaved):  # the next start tries again

@@ -26,6 +26,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.resources import organization_resources, site_resources
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_browser import BrowserScreen, open_selected_row
+from octavo.tui.review.page_blame import BlameScreen
 from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.terminal.textual_internals import keymap_of
@@ -46,6 +47,7 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
     (FilesScreen, "content", "space.files"),
     (LinksScreen, "content", "space.links"),
     (PageHistoryScreen, "content", "page.history"),
+    (BlameScreen, "content", "page.blame"),
     (BrowserScreen, "admin", ""),
 )
 """Screens and panes with commands: the class, its view, and the command of that view that opens it. If several classes share a

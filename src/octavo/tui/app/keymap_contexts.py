@@ -31,10 +31,12 @@ from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.conflict_choices import MergedPreviewScreen
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.merge_dialog import MergeSeveralDialog
+from octavo.tui.review.page_blame import BlameScreen
 from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.review.review_requests import ReviewersScreen
 from octavo.tui.review.review_submission import PendingCommentsScreen
+from octavo.tui.review.term_screen import TermScreen
 from octavo.tui.review.update_from_main import IncomingChanges
 from octavo.tui.widgets.command_palette import HelpScreen
 from octavo.tui.widgets.confirm import ConfirmDialog
@@ -54,6 +56,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     FilesScreen,
     LinksScreen,
     PageHistoryScreen,
+    BlameScreen,
     TextDialog,
     ThreadView,
     ThreadDialog,
@@ -63,6 +66,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     UnsavedDrafts,
     ChangeRequestScreen,
     DiffView,
+    TermScreen,
     ConflictsScreen,
     ThreeWayView,
     MergedPreviewScreen,

@@ -41,6 +41,7 @@ _MODULES = (
     "octavo.tui.content.links",
     "octavo.tui.reader.page_dialogs",
     "octavo.tui.content.page_history",
+    "octavo.tui.review.page_blame",
     "octavo.tui.app.destinations",
     "octavo.tui.reader.image_screen",
     "octavo.tui.review.merge_dialog",

@@ -7,6 +7,7 @@ their names as imports.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from textual.screen import ModalScreen, Screen
@@ -160,7 +161,7 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
 
         async def read() -> None:
             known: ChangeRequest = await shell.session.live.cached_or_fetch(_get_change_request(at=route.at))
-            go(shell, ToChangeRequest(route.at, known, route.thread))
+            go(shell, replace(route, change_request=known))
 
         shell.background(read())
         return
@@ -170,7 +171,7 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
         shell.switch_mode("changes")
         while len(shell.screen_stack) > 1:
             shell.pop_screen()
-        shell.push_screen(screen(CHANGE_REQUEST, change_request, route.at.space, route.thread))
+        shell.push_screen(screen(CHANGE_REQUEST, change_request, route.at.space, route.thread, route.block))
 
 
 # Threads

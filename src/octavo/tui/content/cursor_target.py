@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _files_screen = lazy("octavo.tui.content.files:FilesScreen")
 _links_screen = lazy("octavo.tui.content.links:LinksScreen")
 _page_history_screen = lazy("octavo.tui.content.page_history:PageHistoryScreen")
+_open_blame = lazy("octavo.tui.review.page_blame:open_blame")
 _download = lazy("octavo.tui.content.offline_copies:download")
 _remove_copy = lazy("octavo.tui.content.offline_copies:remove")
 _choose_export = lazy("octavo.tui.core.file_dialogs:choose_export")
@@ -264,6 +265,13 @@ def _open_history(app: Shell, target: CursorTarget) -> None:
         app.push_screen(_page_history_screen(space, *page))
 
 
+def _open_page_blame(app: Shell, target: CursorTarget) -> None:
+    space, page = target.space, target.page
+    if space is not None and page is not None:
+        blame_target = load("octavo.tui.review.page_blame:BlameTarget")
+        _open_blame(app, blame_target(space.ref, *page, target.selected_block, space.title))
+
+
 def _is_offline(app: Shell, target: CursorTarget) -> bool:
     space = target.space
     return space is not None and app.session.offline.get(space.id) is not None
@@ -322,6 +330,8 @@ PAGE: Commands[CursorTarget] = Commands(
                 run=lambda app, target: _open_links(app, target, "backlinks"), why_not=_why_no_backlinks, shown=False),
         Command("history", "H", "Version history", "Show the version history of this page",
                 run=_open_history, why_not=lambda app, target: _why_no_page(app, target, "version history"), shown=False),
+        Command("blame", "I", "Blame", "Show who wrote each block of this page",
+                run=_open_page_blame, why_not=lambda app, target: _why_no_page(app, target, "blame"), shown=False),
         Command("export", "ctrl+e", "Export", "Export the page or space as Markdown or PDF", run=_export, why_not=_why_no_space, shown=False),
     ),
 )  # fmt: skip

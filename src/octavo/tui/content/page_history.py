@@ -27,6 +27,7 @@ from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
 from octavo.tui.core.external_links import copy_text
+from octavo.tui.core.item_labels import REVISION_TYPES
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View
 from octavo.tui.reader import link_opening
@@ -51,13 +52,6 @@ if TYPE_CHECKING:
 
 BATCH = 40
 """Number of revisions of a space that are checked before the user decides whether to continue."""
-_REVISION_TYPES = {
-    "edits": "Edited on main",
-    "merge": "Merged",
-    "rollback": "Rolled back to an earlier revision",
-    "update": "Updated",
-    "computed": "Generated",
-}
 _PAGE_ATTRIBUTES = {
     "document": "edited",
     "title": "renamed",
@@ -155,7 +149,7 @@ class PageRevisionFinder:
             if merged
             else "Created on main"
             if is_new
-            else _REVISION_TYPES.get(revision.type, revision.type or "Changed"),
+            else REVISION_TYPES.get(revision.type, revision.type or "Changed"),
             number=merged.number if merged else 0,
             author=merged.created_by.name if merged and merged.created_by else "",
             changes_label=_describe_changes(changes)

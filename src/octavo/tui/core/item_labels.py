@@ -10,6 +10,14 @@ if TYPE_CHECKING:
     from octavo.api.content import File
     from octavo.data.offline_spaces import OfflineSpace
 
+REVISION_TYPES = {
+    "edits": "Edited on main",
+    "merge": "Merged",
+    "rollback": "Rolled back to an earlier revision",
+    "update": "Updated",
+    "computed": "Generated",
+}
+"""Sentences for the types of revisions."""
 _FORMATS = {
     "svg+xml": "SVG",
     "jpeg": "JPEG",

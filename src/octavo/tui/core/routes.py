@@ -48,11 +48,13 @@ class ToAccess(Route):
 
 @dataclass(frozen=True)
 class ToChangeRequest(Route):
-    """A change request, and optionally one of its threads. Missing data is loaded before the screen opens."""
+    """A change request, and optionally one of its threads or blocks. Missing data is loaded before the screen opens."""
 
     at: ChangeRequestRef
     change_request: ChangeRequest | None = None
     thread: Comment | None = None
+    block: tuple[str, str] | None = None
+    """The id of a page and the key of the block to select. None for no block."""
 
 
 @dataclass(frozen=True)

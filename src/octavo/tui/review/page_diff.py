@@ -62,8 +62,9 @@ class PageDiff:
         findings: PageFindings,
         show_position: Callable[[], None],
         thread: Comment | None = None,
+        block: tuple[str, str] | None = None,
     ) -> None:
-        """`thread` is the thread to open first."""
+        """`thread` is the thread to open first. `block` is the id of a page and the key of the block to select first."""
         self._view, self._show_position = view, show_position
         self._comparison, self._pages, self._threads, self._findings = comparison, pages, threads, findings
         self.page_discussion = PageDiscussion(view, self)
@@ -78,7 +79,7 @@ class PageDiff:
         self._pending_step: tuple[str, int | str | Comment] | None = None
         """Key of the entry to go to, with the thread to show, the key of the block to select, or 1 for the first and -1
         for the last open thread."""
-        self._wanted_thread = thread
+        self._wanted_thread, self._wanted_block = thread, block
         """Thread that the view was opened for, until its entry is known."""
 
     @property
@@ -238,10 +239,12 @@ class PageDiff:
         blocks = (document.find(key) for document in reversed(self._documents or ()))
         if (block := next(filter(None, blocks), None)) is not None:
             self.pane.navigation.select_block(block)
+            self.pane.cursor.scroll_into_view()
 
     def go_to_pending_thread(self) -> None:
         """Go to the pending thread once its page is loaded."""
         self._find_wanted_thread()
+        self._find_wanted_block()
         if self._pending_step is None or self._shown is None:
             return
         key, target = self._pending_step
@@ -271,6 +274,13 @@ class PageDiff:
         if self._pages.select_entry(key):
             self._wanted_thread, self._pending_step = None, (key, thread)
             self.show()
+
+    def _find_wanted_block(self) -> None:
+        """Select the page of the wanted block once the changed pages are loaded."""
+        if self._wanted_block is not None and self._pages.select_entry(self._wanted_block[0]):
+            self._pending_step, self._wanted_block = self._wanted_block, None
+            self.show()
+            self._view.call_after_refresh(self.pane.focus)
 
     def _show_thread(self, thread: Comment) -> None:
         if self.go_to_thread(thread):

@@ -36,9 +36,11 @@ from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review.changed_tree import TREE_COMMANDS, ChangedTree
+from octavo.tui.review.page_blame import BlameTarget, open_blame
 from octavo.tui.review.page_diff import PageDiff
 from octavo.tui.review.page_findings import FINDING_COMMANDS, PageFindings
 from octavo.tui.review.page_revert import REVERT_COMMANDS, SelectedChange
+from octavo.tui.review.page_terms import TERM_COMMANDS, PageTerms
 from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS, comment_on_whole, why_no_comment_on_whole
 from octavo.tui.review.request_comparison import COMPARISON_COMMANDS, Comparison
 from octavo.tui.review.request_findings import RequestFindings
@@ -131,9 +133,25 @@ def _export(app: Shell, view: ChangeRequestScreen) -> None:
     )
 
 
+def _why_no_blame(app: Shell, view: ChangeRequestScreen) -> str | None:
+    selected = view.changed_tree.selected
+    if selected is None or selected.page is None or not selected.is_document:
+        return "Select a page first."
+    return None if selected.exists_after else f"{selected.title} is deleted in this change request."
+
+
+def _open_blame(app: Shell, view: ChangeRequestScreen) -> None:
+    selected, number = view.changed_tree.selected, view.comparison.change_request.number
+    if selected is not None and selected.page is not None:
+        block = view.page_diff.visible_block if view.focused is view.view else None
+        open_blame(app, BlameTarget(view.at, selected.page.id, selected.title, block, f"#{number}"))
+
+
 VIEW_COMMANDS: Commands[ChangeRequestScreen] = Commands(
     "change",
     (
+        Command("blame", "I", "Blame", "Show who wrote each block of this page", run=_open_blame, why_not=_why_no_blame,
+                shown=False, id="page.blame"),
         Command("export", "ctrl+e", "Export", "Export the change request or the selected page", run=_export, shown=False),
         Command("up", "escape", "Back", "Go back to the pages, then to the list", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
@@ -164,14 +182,21 @@ class ChangeRequestScreen(View):
         UNSENT.for_target(_unsent_of_selection),
         SUGGESTION_COMMANDS,
         FINDING_COMMANDS,
+        TERM_COMMANDS,
         COMPARISON_COMMANDS,
         REVERT_COMMANDS,
         TREE_COMMANDS,
         VIEW_COMMANDS,
     )
 
-    def __init__(self, change_request: ChangeRequest, space: SpaceRef, thread: Comment | None = None) -> None:
-        """`thread` is the thread to open first."""
+    def __init__(
+        self,
+        change_request: ChangeRequest,
+        space: SpaceRef,
+        thread: Comment | None = None,
+        block: tuple[str, str] | None = None,
+    ) -> None:
+        """`thread` is the thread to open first. `block` is the id of a page and the key of the block to select first."""
         super().__init__()
         self.at: ChangeRequestRef = change_request.ref(space)
         self.comparison = Comparison(
@@ -196,8 +221,10 @@ class ChangeRequestScreen(View):
             self.page_findings,
             self.request_head.show_position,
             thread,
+            block,
         )
         self.suggestion_review = SuggestionReview(self.page_diff, self.diff_threads)
+        self.page_terms = PageTerms(self, self.comparison, self.changed_tree, self.page_diff)
         self.authoring = PageEditing(self, self.page_diff)
         self._draw_timer: Timer | None = None
 

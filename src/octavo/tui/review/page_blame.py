@@ -1,0 +1,375 @@
+"""Blame of a page: who wrote each block, when, in which change request, and who approved the change request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import ApiError
+from octavo.api.operation import Model
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.page_blame import ContentVersion, PageBlame, RequestPeople, load_people
+from octavo.documents.blame import Origin
+from octavo.documents.blocks import Block
+from octavo.tui.core.external_links import LINK_COMMANDS
+from octavo.tui.core.item_labels import REVISION_TYPES
+from octavo.tui.core.list_view import PREVIEW_COMMANDS, ListView
+from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.editing.page_drafts import pages_with_drafts
+from octavo.tui.review.request_preview import SELECTION_DELAY
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Row, RowHeading, RowList
+from octavo.tui.widgets.short_texts import as_clause, join_texts, long_age, plural, short_age
+from octavo.tui.widgets.text_widgets import ChangingText
+
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+
+_KIND_SIGNS = {"heading": "# ", "item": "• ", "task": "• ", "code": "‹› ", "row": "│ ", "card": "│ ", "figure": "▣ "}
+_MAX_WORDS_LINES = 12
+"""Maximum number of lines of a block in the details."""
+
+
+@dataclass(frozen=True)
+class BlameTarget:
+    """The page to show the blame of."""
+
+    at: SpaceRef | ChangeRequestRef
+    page_id: str
+    title: str
+    block: Block | None = None
+    """The block to select first. None for the first block of the page."""
+    place_label: str = ""
+    """Title of the space, or number of the change request."""
+
+
+def open_blame(app: Shell, target: BlameTarget) -> None:
+    """Open the blame of a page."""
+    app.push_screen(BlameScreen(target))
+
+
+@dataclass(frozen=True)
+class BlamedBlock:
+    """A block of the page, with its origin as far as it is known."""
+
+    block: Block
+    origin: Origin[ContentVersion] | None
+
+    @property
+    def change_request(self) -> ChangeRequest | None:
+        """The change request that wrote the block. None if the block was edited on main, or if the origin is not known."""
+        return self.origin.version.change_request if self.origin is not None else None
+
+
+def _why_no_older(app: Shell, view: BlameScreen) -> str | None:
+    if view.is_loading:
+        return "Older revisions are already loading."
+    if view.blame.is_complete:
+        return "The origin of every block is known."
+    return None if view.blame.has_older else "There are no older revisions of this page."
+
+
+BLAME: Commands[BlameScreen] = Commands(
+    "blame",
+    (
+        Command("more", "m", "Check older", "Check older revisions of this page",
+                run=lambda _, view: view.load_older(), why_not=_why_no_older, applies=lambda _, view: view.blame.has_older),
+        Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class BlameScreen(ListView[BlamedBlock]):
+    """The blocks of a page below the change requests that wrote them, and details of the selected block."""
+
+    CONTEXT = "blame"
+    HELP = (
+        "This view shows who wrote each block of this page, and in which change request. Press enter to open the change request "
+        "at the selected block, } to go to the next change request, / to filter the blocks, or m to check older revisions. Press "
+        "esc to go back to the page."
+    )
+    CSS_PATH = "page_blame.tcss"
+    KEYBAR: ClassVar[tuple[str, ...]] = ("list.open", "blame.more", "list.next_heading", "list.filter")
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PREVIEW_COMMANDS, LINK_COMMANDS, BLAME)
+
+    blame: PageBlame
+
+    def __init__(self, target: BlameTarget) -> None:
+        super().__init__()
+        self.target = target
+        self.MODE = "content" if isinstance(target.at, SpaceRef) else "changes"
+        self.is_loading = False
+        self._is_selected = False
+        """True after the first block was selected."""
+        self._people: dict[str, RequestPeople | ApiError] = {}
+        """The editors and approvers of change requests by id, or why they could not be loaded."""
+        self._timer: Timer | None = None
+
+    def body(self) -> Iterable[Widget]:
+        rows: RowList[BlamedBlock] = RowList(
+            self._draw,
+            key=lambda item: item.block.key,
+            search=lambda item: f"{_words(item.block)} {self._heading(item).text} {_author(item)}",
+            groups=lambda item: [self._heading(item)],
+            empty="This page has no text.",
+            hint="Press esc to go back to the page.",
+            id="blocks",
+        )
+        yield from self.list_with_preview(rows, VerticalScroll(ChangingText("", id="about"), id="detail"))
+
+    def on_mount(self) -> None:
+        self._start()
+        self.rows.focus()
+
+    @property
+    def selected_items(self) -> Sequence[Model]:
+        request = self.rows.item.change_request if self.rows.item is not None else None
+        return [request] if request is not None else []
+
+    # Loading
+
+    def _start(self) -> None:
+        self.blame = PageBlame(self.live, self.target.at, self.target.page_id)
+        self.load_older()
+
+    def load_older(self) -> None:
+        """Check some revisions. The blocks that they wrote are shown after each revision."""
+        if not self.is_loading:
+            self.run_worker(self._load(self.blame), exclusive=True, group="blame")
+
+    async def _load(self, blame: PageBlame) -> None:
+        self.is_loading = True
+        self.rows.state.wait_for(f"the blame of {self.target.title}")
+        self._show_status()
+        try:
+            async for _ in blame.load():
+                self._show_blocks()
+            self._show_blocks()
+        except ApiError as error:
+            self.rows.state.fail(f"Could not load the blame of {self.target.title}", str(error))
+        finally:
+            self.is_loading = False
+        self._show_status()
+        self._draw_details()
+        self.refresh_bindings()
+
+    def _show_blocks(self) -> None:
+        blame = self.blame
+        self.rows.show([BlamedBlock(block, blame.origin(block.key)) for block in blame.blocks])
+        if not self._is_selected and blame.blocks:
+            self._is_selected = True
+            self._select_first()
+        self._show_status()
+        self._draw_details()
+
+    def _select_first(self) -> None:
+        """Select the block that was selected in the page, or its first part."""
+        if (block := self.target.block) is not None:
+            keys = {each.key for each in self.blame.blocks}
+            self.rows.go_to(next((each.key for each in block.walk() if each.key in keys), None))
+
+    def refresh_data(self) -> None:
+        super().refresh_data()
+        if self.is_loading:
+            return
+        self._people = {}
+        if self.blame.blocks and self.blame.has_older:
+            self.load_older()
+        else:
+            self._start()
+
+    @on(LineList.FilterChanged, "#blocks")
+    def _show_status(self) -> None:
+        blame = self.blame
+        items = self.rows.items
+        requests = {item.change_request.id for item in items if item.change_request is not None}
+        unknown = sum(item.origin is None for item in items)
+        has_draft = bool(pages_with_drafts(self.shell, self._space.space_id, (self.target.page_id,)))
+        facts = (
+            "your unsent draft is not included" if has_draft else "",
+            f"{self.rows.counts.summary} · {plural(len(requests), 'change request')}" if items else "",
+            "loading…" if self.is_loading else f"{plural(unknown, 'block')} not known yet" if unknown else "",
+            "press m to check older revisions" if blame.has_older and not self.is_loading and items else "",
+        )
+        place = f"{self.target.place_label} › " if self.target.place_label else ""
+        self.show_location(f"{place}{self.target.title} › Blame", " · ".join(each for each in facts if each))
+
+    @property
+    def _space(self) -> SpaceRef:
+        at = self.target.at
+        return at if isinstance(at, SpaceRef) else at.space
+
+    # Drawing
+
+    def _heading(self, item: BlamedBlock) -> RowHeading:
+        if item.origin is None:
+            return RowHeading(self._not_known_label)
+        version = item.origin.version
+        author = _author(item)
+        age = short_age(version.created_at)
+        return RowHeading(_version_label(version), f"{author} · {age}" if author and age else author or age)
+
+    @property
+    def _not_known_label(self) -> str:
+        """The heading of the blocks whose origin is not known."""
+        since = self.blame.known_since
+        if self.is_loading or since is None:
+            return "Checking older revisions…" if self.is_loading else "Not known yet"
+        return f"Written before {_date(since)}"
+
+    def _draw(self, item: BlamedBlock) -> Row:
+        sign = _KIND_SIGNS.get(item.block.kind, "")
+        return Row(text=Content.styled(sign, "$octavo-muted") + Content(_words(item.block)), dim=item.origin is None)
+
+    def _draw_details(self) -> None:
+        item = self.rows.item
+        about = self.query_one("#about", ChangingText)
+        about.update(Content("\n").join(self._detail_lines(item)) if item is not None else "")
+
+    def _detail_lines(self, item: BlamedBlock) -> list[Content]:
+        if item.origin is None:
+            return [_title("WRITTEN"), *self._not_known_lines(), Content(""), *_text_lines(item.block)]
+        version, request = item.origin.version, item.change_request
+        if request is None:
+            lines = [Content(_version_label(version)), _muted("The server does not return the author.")]
+            return [_title("WRITTEN"), *lines, _date_line(version), Content(""), *_text_lines(item.block)]
+        author = Content.styled(_author(item) or "Unknown", "bold")
+        lines = [_title("WRITTEN BY"), join_texts([author, _date_line(version)]), Content("")]
+        lines += [_title("CHANGE REQUEST"), Content(f"#{request.number} {request.title}")]
+        if version.is_proposed:
+            lines.append(
+                Content.styled("Not merged yet", "$warning") if request.status != "merged" else _muted("Merged")
+            )
+        lines += [*self._people_lines(request), Content("")]
+        if item.origin.page != self.target.page_id:
+            title = self.blame.titles.get(item.origin.page) or "another page"
+            lines += [_title("MOVED HERE FROM"), Content(title), Content("")]
+        lines += [*_text_lines(item.block), Content("")]
+        place = (
+            " goes back to the change request" if self._is_this(request) else " opens the change request at this block"
+        )
+        return [*lines, Content.assemble(("enter", "$primary"), (place, "$octavo-muted"))]
+
+    def _not_known_lines(self) -> list[Content]:
+        blame = self.blame
+        if self.is_loading:
+            return [_muted("Checking older revisions…")]
+        since = blame.known_since
+        known = f"Octavo checked {plural(blame.checked_count, 'revision')}"
+        lines = [Content(self._not_known_label), _muted(f"{known}, back to {_date(since)}." if since else f"{known}.")]
+        if blame.has_no_access:
+            return [*lines, _muted("You do not have access to older revisions.")]
+        return [*lines, _muted("Press m to check older revisions.")] if blame.has_older else lines
+
+    def _people_lines(self, request: ChangeRequest) -> list[Content]:
+        people = self._people.get(request.id)
+        if people is None:
+            return [_muted("Loading the reviews…")]
+        if isinstance(people, ApiError):
+            return [Content.styled(f"Could not load the reviews: {as_clause(str(people))}", "$error")]
+        approved = f"Approved by {', '.join(people.approvers)}" if people.approvers else "Not approved by a reviewer"
+        lines = [Content(approved)]
+        if len(people.editors) > 1:
+            lines.append(_muted(f"Edited by {', '.join(people.editors)}"))
+        return lines
+
+    # The people of the selected change request
+
+    @on(LineList.Highlighted, "#blocks")
+    def _on_block_selected(self) -> None:
+        self._draw_details()
+        self.refresh_bindings()
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(SELECTION_DELAY, self._load_people)
+
+    def _load_people(self) -> None:
+        request = self.rows.item.change_request if self.rows.item is not None else None
+        if request is not None and not isinstance(self._people.get(request.id), RequestPeople):
+            self.run_worker(self._load_people_of(request), exclusive=True, group="people")
+
+    async def _load_people_of(self, request: ChangeRequest) -> None:
+        try:
+            self._people[request.id] = await load_people(self.live, request.ref(self._space), request)
+        except ApiError as error:
+            self._people[request.id] = error
+        self._draw_details()
+
+    # Opening
+
+    def _is_this(self, request: ChangeRequest) -> bool:
+        """Return whether the blame was opened in this change request."""
+        return request.ref(self._space) == self.target.at
+
+    @on(LineList.Opened, "#blocks")
+    def _on_block_opened(self) -> None:
+        item = self.rows.item
+        if item is None:
+            return
+        if item.origin is None or (request := item.change_request) is None:
+            self.shell.say(self._why_no_request(item), tone="care")
+        elif self._is_this(request):
+            self.shell.history.close_screen()
+        else:
+            block = (item.origin.page, item.origin.block)
+            self.shell.go(ToChangeRequest(request.ref(self._space), request, block=block))
+
+    def _why_no_request(self, item: BlamedBlock) -> str:
+        if item.origin is None:
+            return "The change request that wrote this block is not known yet. Press m to check older revisions."
+        return "This block was not written in a change request. Press H on the page to see its version history."
+
+
+def _version_label(version: ContentVersion) -> str:
+    if (request := version.change_request) is not None:
+        return f"#{request.number} {request.title}"
+    if version.is_first:
+        return "Created on main"
+    return REVISION_TYPES.get(version.type, version.type or "Changed")
+
+
+def _author(item: BlamedBlock) -> str:
+    """Return the name of the author of the change request. Empty if it is not known."""
+    request = item.change_request
+    return request.created_by.name if request is not None and request.created_by is not None else ""
+
+
+def _words(block: Block) -> str:
+    """Return the text of a block as one line."""
+    between = " │ " if block.kind in ("row", "card") else " "
+    texts = [" ".join(line.split()) for line in block.plain().splitlines()]
+    return between.join(text for text in texts if text) or block.kind
+
+
+def _text_lines(block: Block) -> list[Content]:
+    lines = [line for line in block.plain().splitlines() if line.strip()]
+    shown = [Content(line) for line in lines[:_MAX_WORDS_LINES]]
+    more = len(lines) - len(shown)
+    return [_title("BLOCK"), *shown, *([_muted(f"… and {plural(more, 'more line')}")] if more else [])]
+
+
+def _title(text: str) -> Content:
+    return Content.styled(text, "bold $octavo-muted")
+
+
+def _muted(text: str) -> Content:
+    return Content.styled(text, "$octavo-muted")
+
+
+def _date_line(version: ContentVersion) -> Content:
+    moment = version.created_at
+    return join_texts([long_age(moment), _date(moment)]) if moment is not None else _muted("The date is not known.")
+
+
+def _date(moment: Any) -> str:
+    return f"{moment.day} {moment:%B %Y}"

@@ -1,0 +1,84 @@
+"""Blame: the user finds out who wrote a block, and opens its change request."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import change_requests, content, reviews, spaces
+from tests.journeys.stage import Run, Stage
+
+SIZES = pytest.mark.parametrize("size", [(120, 36), (80, 24)], ids=["wide", "narrow"])
+
+
+async def open_retries(run: Run) -> None:
+    await run.press("/", *"retr", "enter", "enter")
+    await run.see("› Retries")
+
+
+@SIZES
+async def test_enter_opens_the_change_request_at_the_block(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="content", size=size) as run:
+        await open_retries(run)
+        await run.press("I")
+        await run.see("Retries › Blame", "Created on main", "21 of 21 · 1 change request")
+        await run.press("}")
+        await run.see("#3 Endpoints choose whether we retry", "WRITTEN BY", "Mara Lindqvist · 6 days ago")
+        await run.see("Approved by Tomás Okafor")
+        await run.press("}", "}", "j", "enter")
+        await run.see("#3 Endpoints choose whether we retry", "For level.recorded a retry is often", "change 3 of 3")
+        await run.press("escape", "escape")
+        await run.see("Retries › Blame")
+        await run.press("escape")
+        await run.gone("› Blame")
+
+
+@SIZES
+async def test_selected_block_is_selected_in_the_blame(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="content", size=size) as run:
+        await open_retries(run)
+        await run.press("/", *"useless", "enter", "I")
+        await run.see("Retries › Blame", "Mara Lindqvist", "BLOCK", "For level.recorded a retry is often useless")
+        await run.press("/", *"mara", "enter")
+        await run.see("3 of 21")
+
+
+@SIZES
+async def test_change_request_marks_its_blocks_as_not_merged(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        await run.press("/", *"refused", "enter", "enter", "enter", "n", "I")
+        await run.see("› Blame", "#7 Show what a refused time looks like", "Not merged yet")
+        await run.press("enter")
+        await run.gone("› Blame")
+        await run.see("change 2 of 2")
+
+
+async def test_second_visit_sends_at_most_three_requests(stage: Stage) -> None:
+    async with stage.play(start="content") as run:
+        await open_retries(run)
+        await run.press("I")
+        await run.see("21 of 21 · 1 change request")
+        await run.press("escape")
+        run.gate.passed.clear()
+        await run.press("I")
+        await run.see("21 of 21 · 1 change request")
+        await run.press("}")
+        await run.see("Approved by Tomás Okafor")
+        kinds = (spaces.Get, change_requests.ListContributors, reviews.List)
+        of_blame = [op for op in run.gate.passed if type(op).__module__ == content.__name__ or isinstance(op, kinds)]
+        assert [type(op) for op in of_blame] == list(kinds)
+
+
+async def test_blame_says_what_it_waits_for_and_why_it_failed(stage: Stage) -> None:
+    async with stage.play(start="content") as run:
+        await open_retries(run)
+        run.gate.shut(content.ListChanges)
+        await run.press("I")
+        await run.see("Checking older revisions…", "# Retries", "loading…")
+        await run.press("m")
+        await run.hear("Older revisions are already loading.")
+        run.gate.open()
+        await run.see("Created on main", "#3 Endpoints choose whether we retry")
+        await run.press("m")
+        await run.hear("The origin of every block is known.")
+        await run.press("enter")
+        await run.hear("This block was not written in a change request.")
