@@ -266,7 +266,7 @@ def _keys(value: Any, ignore: Ignore) -> Mapping[str, str]:
     chosen: dict[str, str] = {}
     ids = command_ids() if value else []
     for given_id, keys in value.items():
-        command_id: str = _FORMER_COMMAND_IDS.get(given_id, given_id)
+        command_id = _FORMER_COMMAND_IDS.get(str(given_id), str(given_id))
         why = _why_not(command_id, keys, ids)
         if why:
             ignore(why, given_id)

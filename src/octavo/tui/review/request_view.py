@@ -143,7 +143,7 @@ def _why_no_blame(app: Shell, view: ChangeRequestScreen) -> str | None:
 def _open_blame(app: Shell, view: ChangeRequestScreen) -> None:
     selected, number = view.changed_tree.selected, view.comparison.change_request.number
     if selected is not None and selected.page is not None:
-        block = view.page_diff.visible_block if view.focused is view.view else None
+        block = view.page_diff.visible_block if view.focused is view.diff_view else None
         open_blame(app, BlameTarget(view.at, selected.page.id, selected.title, block, f"#{number}"))
 
 
