@@ -33,6 +33,7 @@ from octavo.tui.widgets.chooser import Choice
 from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_images_and_info import open_first_image
+from tests.journeys.test_suggesting import ref_of_seven, suggest
 
 HARBOUR = SpaceRef(space_id="harbour-api")
 
@@ -90,6 +91,10 @@ async def merge_seven(run: Run) -> None:
     await run.hear("Merged #7.")
 
 
+async def suggest_to_seven(run: Run) -> None:
+    await suggest(run, await ref_of_seven(run), "All times in requests", "All times are in UTC.")
+
+
 async def save_conflicting_draft(run: Run) -> None:
     """Save a draft for a page of #4 that conflicts with main."""
     listed = (await run.ask(change_requests.List(at=HARBOUR), MARA)).items
@@ -145,6 +150,7 @@ STEPS_BY_SCREEN: dict[str, dict[str, Steps]] = {
         "MergeSeveralDialog": ("j", "x", "j", "x", "m"),
         "ChangeRequestScreen": ("escape", "escape", "/", *"refused", "enter", "enter"),
         "PendingCommentsScreen": ("enter", "c", "type:Say which.", "ctrl+t", "H"),
+        "SuggestionPreviewScreen": ("enter", suggest_to_seven, "r", "%"),
         "CheckedDialog to merge": ("enter", "m"),
         "CheckedDialog to undo": ("enter", merge_seven, "Z"),
         "ChangesScreen": ("3",),
