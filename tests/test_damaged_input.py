@@ -53,8 +53,7 @@ from octavo.documents.json_editing import document_to_markdown
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.openapi import Specification
-from octavo.documents.parse import parse
-from octavo.documents.source_reader import read_page
+from octavo.documents.source_reader import parse, read_page
 from octavo.first_picture import FirstPicture
 from octavo.server import conversion, loader
 from octavo.server.app import Platform
@@ -210,7 +209,7 @@ CALLS = {
     ("documents/token_stream.py", "_Markdown"): "page",
     ("server/conversion.py", "_Soup"): "HTML",
     ("server/conversion.py", "mammoth.convert_to_html"): "Word document: a row of ROWS",
-    ("tui/render/latex.py", "LatexWalker"): "formula",
+    ("tui/render/formula_boxes.py", "LatexWalker"): "formula",
     # Files that only Octavo writes.
     ("server/store.py", "json.loads"): "documents of the platform, bounded when they came",
     ("server/handlers/openapi_specs.py", "json.loads"): "a specification that was read before it was filed",

@@ -13,7 +13,7 @@ from textual.dom import DOMNode
 
 from octavo import settings
 from octavo.api.operation import load
-from octavo.cli.api_requests import METHODS
+from octavo.cli.api import METHODS
 from octavo.cli.arguments import parser
 from octavo.cli.parsers import commands_of
 from octavo.help import TOPICS, file_of, text_of

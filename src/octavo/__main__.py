@@ -25,7 +25,7 @@ def main(argv: list[str] | None = None) -> int:
         from octavo.cli.command_line import run
 
         if argv is None:
-            from octavo.cli.traceback_hooks import install_main_hooks
+            from octavo.cli.standard_streams import install_main_hooks
 
             install_main_hooks()
         code = run(given)

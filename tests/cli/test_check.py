@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.cli.external_links import broken_urls
+from octavo.cli.checking import broken_urls
 from octavo.server.fetcher import Fetcher
 from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo

@@ -11,7 +11,7 @@ from octavo.__main__ import main
 from octavo.api import comments
 from octavo.api.operation import SPECS
 from octavo.cli import operations
-from octavo.client.threads import Overdue, run_with_timeout
+from octavo.concurrency import Overdue, run_with_timeout
 
 def read_on():
     many = b'{"items": [' + b", ".join([b'{"id": "k1", "body": {"markdown": "Is it so?"}}'] * 2000) + b"]}"

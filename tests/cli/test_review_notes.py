@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from tests.cli.command_process import CommandLine
 from tests.cli.conftest import Octavo
 from tests.journeys.conftest import library

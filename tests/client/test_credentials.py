@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from octavo.client import keys
 from octavo.client.credentials import STILL_WAITING, TRUSTED, KeyFiles, Keyring, StoreTimeout, StoreUnavailable
 from octavo.client.private_files import NotPrivate, read_private, write_private
-from octavo.client.threads import Overdue, run_in_thread, run_with_timeout
+from octavo.concurrency import Overdue, run_in_thread, run_with_timeout
 from tests.client.backends import HERE, Chain, Forgetful, Locked, Memory, Waiting, untrusted_backend
 from tests.client.conftest import KEY
 from tests.client.peer import KEY_TEXT
@@ -194,7 +194,7 @@ async def test_blocked_keyring_does_not_block_the_event_loop() -> None:
 def test_blocked_keyring_does_not_delay_the_exit() -> None:
     program = (
         "import asyncio, keyring\n"
-        "from octavo.client.threads import run_in_thread\n"
+        "from octavo.concurrency import run_in_thread\n"
         "from octavo.client.credentials import *\n"
         "from tests.client.backends import *\n"
         "keyring.set_keyring(Waiting())\n"

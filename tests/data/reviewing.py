@@ -19,7 +19,7 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_writes import submit_review
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from tests.data.posting import DEADLINE, SETTLE, ReconnectingClient
 
 WORDS = (

@@ -13,7 +13,7 @@ from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
 from octavo.server.app import Platform
 from tests.data.test_kills import read_output, run_module, serve_platform

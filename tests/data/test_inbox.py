@@ -16,7 +16,6 @@ from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review, TeamReference
 from octavo.api.spaces import Permissions, Space
 from octavo.api.users import User
-from octavo.data.comment_text import mention_suffix
 from octavo.data.drafts import Draft
 from octavo.data.inbox import (
     REASONS,
@@ -35,6 +34,7 @@ from octavo.data.inbox import (
 )
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.machine import OutboxEntry
+from octavo.documents.suggestions import mention_suffix
 from octavo.settings import InboxFilter
 from tests.server.asking import START
 

@@ -15,7 +15,6 @@ from octavo.api.errors import NotSent
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data import inbox_loader, inbox_plan, sync_queue
-from octavo.data.comment_text import mention_suffix
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import Inbox, InboxFacts, MessageFacts, ReasonCache, ThreadRef, UnknownCounts, inbox_of
 from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
@@ -28,6 +27,7 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import MAX_BACKGROUND, MAX_FAILURES
 from octavo.data.writes.machine import NewWrite
+from octavo.documents.suggestions import mention_suffix
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
 from tests.data.sends import RequestGate

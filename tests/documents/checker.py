@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from tests.documents import audit, audit_of_lines
 from tests.documents.audit_of_lines import Fault
 from tests.documents.independent_reader import missing_words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.documents.blocks import Block, Run
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 
 _QUIET = {"columns", "slug", "tight", "ordered"}
 

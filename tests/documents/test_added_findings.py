@@ -7,7 +7,7 @@ from octavo.documents.checks.checked_pages import read_page
 from octavo.documents.checks.references import ReferenceCheck
 from octavo.documents.links import SpaceIndex, ids_by_path
 from octavo.documents.linters.placement import added_ranges
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 
 BEFORE = "# Ships\n\nSee [the tides](tides.md) and [old](gone.md).\n\n## Start\n\nText.\n"
 

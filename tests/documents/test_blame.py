@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from octavo.documents.blame import Blame
 from octavo.documents.blocks import Document
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 
 
 def origins(*versions: str) -> dict[str, int]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.block_changes import block_changes, new_keys
 from octavo.documents.blocks import Document
-from octavo.documents.diff import diff
+from octavo.documents.diff import block_changes, diff, new_keys
 from octavo.documents.note_places import NotePlaces
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 
 BEFORE = """# Time
 

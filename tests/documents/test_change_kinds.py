@@ -10,7 +10,7 @@ import pytest
 from octavo.documents.change_kinds import KINDS, ChangeKind, ChangeKinds, has_meaning, leading_kind, risk
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import ContainerChange, Entry, MovedBlock, RemovedBlock, RestructuredBlocks
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.documents.text_facts import text_facts
 from tests.documents.test_corpus import CORPUS, needs_corpus
 

@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.anchors import match_anchor
-from octavo.documents.checks.checked_pages import read_page
+from octavo.documents.checks.checked_pages import SourcePlaces, read_page
 from octavo.documents.checks.findings import Place, matches_path
 from octavo.documents.checks.folder_checks import CheckedFolder
-from octavo.documents.checks.source_places import SourcePlaces
 from octavo.documents.limits import sanitize
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 
 
 def found_url(text: str, url: str) -> list[str]:

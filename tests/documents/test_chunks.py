@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.documents.parse import IncrementalParse
+from octavo.documents.source_reader import IncrementalParse
 from tests.documents.test_corpus import CORPUS
 from tests.documents.test_properties import parse_in_slices
 

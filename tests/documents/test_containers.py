@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from tests.documents.outline import outline
 
 CASES = {

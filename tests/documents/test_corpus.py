@@ -16,7 +16,7 @@ import pytest
 
 from octavo.documents.blocks import Run
 from octavo.documents.diff import diff
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.render.styled_lines import Piece, crop
 from octavo.tui.render.styles import PLAIN
 from tests.documents import audit_of_lines

@@ -25,8 +25,8 @@ from octavo.documents.diff_model import (
 )
 from octavo.documents.diff_nodes import changed_attributes
 from octavo.documents.diff_text import diff_lines, diff_runs, source_diff
-from octavo.documents.parse import parse
 from octavo.documents.sequences import diff_ranges
+from octavo.documents.source_reader import parse
 from tests.documents.diff_lines import lines, marked
 from tests.documents.sides import blocks_after, blocks_before, check_sides
 from tests.documents.test_properties import pages

@@ -22,7 +22,7 @@ from octavo.documents.diff_model import (
 )
 from octavo.documents.diff_nodes import changed_run_attributes
 from octavo.documents.diff_text import diff_runs
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from tests.documents.block_model import KINDS
 from tests.documents.block_trees import canonical, pairs
 from tests.documents.sides import check_sides

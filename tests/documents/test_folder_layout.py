@@ -18,7 +18,7 @@ from octavo.documents.folders.layout import FolderLayout
 from octavo.documents.folders.page_files import PageFile, as_in, normalize, write_page
 from octavo.documents.folders.safe_paths import why_unsafe
 from octavo.documents.folders.table_of_contents import summary_entries, write_summary
-from octavo.documents.yaml_strings import write_entry
+from octavo.documents.yaml_values import write_entry
 
 
 def page(page_id: str, path: str, *below: Page, **fields: Any) -> Page:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from octavo.documents import emoji
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from tests.documents.outline import inline
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from octavo.documents.blocks import Block
 from octavo.documents.json_document import read_document
 from octavo.documents.markdown_to_json import to_json_document
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from tests.documents.json_nodes import Node, block, inline, paragraph, text, void
 from tests.documents.json_pages import PAIRS
 

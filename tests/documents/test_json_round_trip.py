@@ -14,7 +14,7 @@ from octavo.documents.blocks import Block, Run, TableColumn
 from octavo.documents.json_document import read_document
 from octavo.documents.json_to_markdown import to_markdown
 from octavo.documents.markdown_to_json import to_json_document
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from tests.documents.block_model import KINDS, MARKS, RUNS
 from tests.documents.json_pages import PAIRS
 from tests.documents.test_containers import CASES

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from octavo.documents.blocks import Block
 from octavo.documents.json_to_markdown import to_markdown
 from octavo.documents.markdown_to_json import to_json_document
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 
 SAID = """Five *degrees*, **not** four: see [the table](https://sea.example/t) and `x = 1`.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from octavo.documents.blocks import Block
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 
 
 def key(page: str, kind: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import AddedBlock, RemovedBlock, RestructuredBlocks, UnchangedBlocks
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from tests.documents.diff_lines import lines
 from tests.documents.sides import check_sides, moves_without_effect
 

@@ -27,7 +27,7 @@ from octavo.documents.links import (
     external_target,
     resolve,
 )
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from tests.api.test_folding import ALIKE
 
 PLACES = SpaceIndex(

@@ -10,11 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.checks.findings import Finding, Place
-from octavo.documents.linters.masks import mask
-from octavo.documents.linters.placement import LintedPage, added_ranges, by_block, place_reports, suggested_block
-from octavo.documents.linters.readers import DEFAULT_COLUMNS, Format, read_reports
-from octavo.documents.linters.reports import MAX_REPORTS, Columns, Report, UnreadableReport
-from octavo.documents.parse import parse
+from octavo.documents.linters.placement import LintedPage, added_ranges, by_block, mask, place_reports, suggested_block
+from octavo.documents.linters.readers import (
+    DEFAULT_COLUMNS,
+    MAX_REPORTS,
+    Columns,
+    Format,
+    Report,
+    UnreadableReport,
+    read_reports,
+)
+from octavo.documents.source_reader import parse
 
 SAMPLE = "🎉 This is very unique, and it was utilised by the the team.\n\nWe use javascript and nodejs about very very good.\n"
 

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.blocks import Block, Document, plain_text
-from octavo.documents.parse import IncrementalParse, parse
-from octavo.documents.tags import TagScanner
+from octavo.documents.source_reader import IncrementalParse, parse
+from octavo.documents.tag_blocks import TagScanner
 from tests.documents.blow_ups import BLOW_UPS
 
 FRAGMENTS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import UnknownBlock, revert_blocks
 
 THEN = "# A\n\nfirst\n\nsecond\n\nthird\n"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.conflict_markers import find_markers
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import (
     apply_suggestion,
     block_source,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.blocks import plain_text
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from tests.documents.checker import faults
 
 

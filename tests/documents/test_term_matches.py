@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.diff import diff
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.documents.term_changes import TermChange, changed_terms
 from octavo.documents.term_matches import find_matches, index_queries, replace_matches
 from tests.documents.renamed_term import NEW, OLD, PLACES, TRAPS, RenamedPage, renamed_pages
@@ -83,6 +83,22 @@ def test_only_the_terms_of_the_block_are_returned() -> None:
     old, new = parse("Use a winch.\n\nUse a crane.\n"), parse("Use a hoist.\n\nUse a lift.\n")
     [one] = changed_terms(diff(old, new).entries, {new.blocks[1].key})
     assert (one.old, one.new) == ("crane", "lift")
+
+
+def test_number_in_a_name_takes_the_name() -> None:
+    assert terms("Use a Limpet 3 here.", "Use a Limpet Classic here.")[0] == ("Limpet 3", "Limpet Classic")
+    assert terms("Use a Limpet 3R here.", "Use a Limpet 4R here.")[0] == ("Limpet 3R", "Limpet 4R")
+
+
+def test_capital_inside_a_sentence_is_part_of_the_name() -> None:
+    old, new = "Limpet 3 floats. A Limpet 3 dives.", "Limpet Classic floats. A Limpet Classic dives."
+    [change] = [each for each in changed_terms(diff(parse(old), parse(new)).entries) if each.old == "Limpet 3"]
+    assert texts(change, "Limpet 3, limpet 3, LIMPET 3, Limpet 30 and Limpet 3R") == ["Limpet 3", "LIMPET 3"]
+
+
+def test_common_words_and_code_with_signs_are_no_terms() -> None:
+    assert terms("Take one of them.", "Take the of them.") == []
+    assert terms("```\nparts = dict(a)\n```", "```\nparts = [a]\n```") == []
 
 
 def test_added_and_deleted_words_are_no_terms() -> None:

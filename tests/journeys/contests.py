@@ -8,7 +8,7 @@ from typing import cast
 from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DocumentBody, GetRawPage, InsertPage, Page, UpdatePage
 from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
-from octavo.tui.review.merge_preview import MergedPreviewScreen
+from octavo.tui.review.conflict_choices import MergedPreviewScreen
 from tests.journeys.stage import MARA, Run
 
 HARBOUR = SpaceRef(space_id="harbour-api")

@@ -19,7 +19,7 @@ from pkgutil import walk_packages
 import octavo
 from octavo.api.operation import SPECS
 from octavo.documents import emoji
-from octavo.documents.similarity import most_similar
+from octavo.documents.sequences import most_similar
 from octavo.server.demo.library import build
 from octavo.server.store import Store
 from octavo.server.world import World

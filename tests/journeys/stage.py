@@ -23,8 +23,8 @@ from textual.screen import ModalScreen
 from octavo.api.activity import Activity
 from octavo.api.operation import Operation
 from octavo.cli import sessions
+from octavo.client.carrier import Application
 from octavo.client.client import Client
-from octavo.client.in_process import Application
 from octavo.data.availability import Send
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live

@@ -21,15 +21,15 @@ async def test_tour_follows_the_user_over_two_runs_and_ends(stage: Stage) -> Non
     async with stage.play(start="inbox") as run:
         await run.see("Tour 1/5  Press 3 to list the change requests.", "f6 leave tour")
         await run.press("j", "3")
-        await run.see("Tour 2/5  Press enter to open the selected change request.")
+        await run.see("Tour 2/5  In that list, press enter to open a change request.")
         await run.press("enter")
-        await run.see("Tour 3/5  Press t to go to the next thread in the diff.")
+        await run.see("Tour 3/5  In a change request, press t to see the next thread.")
     async with stage.play(start="changes") as run:
         await run.see("Tour 3/5", "Open 7")
         await run.press("enter")
         await run.see("0 of ")
         await run.press("t")
-        await run.see("Tour 4/5  Press c to add a comment or a reply.")
+        await run.see("Tour 4/5  In a change request, press c to comment or reply.")
         await run.press("c", "escape")
         await run.see("Tour 5/5  Press : to find any command by name.")
         await run.press(":")

@@ -153,6 +153,7 @@ STEPS_BY_SCREEN: dict[str, dict[str, Steps]] = {
         "SuggestionPreviewScreen": ("enter", suggest_to_seven, "r", "%"),
         "CheckedDialog to merge": ("enter", "m"),
         "CheckedDialog to undo": ("enter", merge_seven, "Z"),
+        "TermScreen": ("/", *"classic", "enter", "enter", "#", "enter"),
         "ChangesScreen": ("3",),
     },
     "conflicts": {

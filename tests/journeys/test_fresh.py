@@ -12,7 +12,7 @@ from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
-from octavo.client.in_process import Application
+from octavo.client.carrier import Application
 from tests.journeys.stage import MARA, MAX_WAIT_SECONDS, Run, Stage
 from tests.server.asking import Ask
 

@@ -8,8 +8,8 @@ from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.comment_text import mention_suffix
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
+from octavo.documents.suggestions import mention_suffix
 from octavo.server.app import Platform
 from octavo.settings import InboxFilter
 from octavo.tui.inbox.inbox_screen import InboxScreen

@@ -12,7 +12,7 @@ import pytest
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
-from octavo.client.in_process import Application
+from octavo.client.carrier import Application
 from octavo.data import inbox_plan, sync_queue
 from octavo.data.inbox import InboxRow, ThreadRef
 from octavo.data.queries import PAGE_LIMIT

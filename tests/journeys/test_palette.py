@@ -11,8 +11,8 @@ from octavo.tui.app import destinations
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.reader.three_way_view import ThreeWayView
+from octavo.tui.review.conflict_choices import MergedPreviewScreen
 from octavo.tui.review.conflicts import ConflictsScreen
-from octavo.tui.review.merge_preview import MergedPreviewScreen
 from octavo.tui.review.suggestion_preview import SuggestionPreviewScreen
 from octavo.tui.review.update_from_main import IncomingChanges
 from octavo.tui.widgets.command_palette import SYNONYMS, PaletteScreen

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.content.side_panel import SidePanel

@@ -12,7 +12,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.writes.direct import lock_write
 from octavo.data.writes.suggestion_writes import resolve_write
 from octavo.data.writes.write_kind import Attempt, Basis
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request

@@ -11,7 +11,7 @@ from octavo.api.content import DeletePage
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.documents.markdown_to_json import to_json_document
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.server.handlers import revisions
 from octavo.server.world import World
 from tests.server.asking import START, Ask, Clock, check_refused, replace_pages, space_with

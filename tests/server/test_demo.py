@@ -19,7 +19,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef, SpaceRef
 from octavo.documents import links, page_trees
 from octavo.documents.blocks import Block, Document
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.server.demo import large, library, people, register
 from octavo.server.dispatch import run_operation
 from octavo.server.handlers import revisions

@@ -7,9 +7,10 @@ from pathlib import Path
 from octavo.api import content, links
 from octavo.api.content import PageTree
 from octavo.api.places import SpaceRef
-from octavo.documents import anchors, parse
+from octavo.documents import anchors
 from octavo.documents.blocks import Document
 from octavo.documents.links import AnchorLink, BrokenLink, PageLink, references_in
+from octavo.documents.source_reader import parse
 from octavo.server import loader
 from octavo.server.world import World
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
@@ -86,7 +87,7 @@ async def broken_links(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
     pages = [page for page in tree.walk() if page.type == "document"]
     read = {page.id: content.GetPage(at=at, page_id=page.id, format="markdown", dereferenced=True) for page in pages}
     texts = {page: (await ask(op)).markdown or "" for page, op in read.items()}
-    documents = {page: parse.parse(text) for page, text in texts.items()}
+    documents = {page: parse(text) for page, text in texts.items()}
     context = LinkContext(tree, at)
     followed: dict[str, set[str]] = {}
     for page in pages:

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import comments, content
 from octavo.api.bodies import Markdown
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.server.handlers import revisions
 from octavo.server.includes import expand_includes
 from octavo.server.store import Json, Store

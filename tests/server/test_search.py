@@ -10,7 +10,7 @@ from octavo.api import search, spaces
 from octavo.api.safety import safe_text
 from octavo.api.search import PageHit
 from octavo.api.spaces import Space
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.server.handlers import revisions
 from octavo.server.search_index import split_sections
 from octavo.server.store import Json, Store

@@ -1,14 +1,10 @@
-r"""Compares text regardless of case, width, encoding of accents, and invisible characters.
+"""Compares text regardless of case, width, encoding of accents, and invisible characters, and prepares text for full-text indexes."""
 
-Text that a user typed or sees is compared in this form. Stored, sent and displayed text stays as it is.
-
-  fold("Straße") == fold("STRASSE")          fold("İstanbul") == fold("istanbul")
-  fold("Ｄｏｃｓ") == fold("docs")            fold("e\u0301") == fold("é") != fold("e")
-"""
+from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -83,3 +79,133 @@ def _is_continuation(letter: str) -> bool:
         or "\u1160" <= first <= "\u11ff"
         or _INVISIBLE.match(letter) is not None
     )
+
+
+_UNSPACED = re.compile("([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])")
+_JOINT = "\u200b"
+"""Put around characters of scripts without spaces, so that each is a word. Never part of sanitized text."""
+SIGNED = r"(?:\+\+|#)(?![^\W\d_])"
+"""Signs at the end of a word, as in `C++`, `C#` and `C++17`."""
+_SIGNED = re.compile(rf"(?<=[^\W_])(?:{SIGNED}|[\U000f002b\U000f0023]+)")
+_SIGNS = {ord("+"): "\U000f002b", ord("#"): "\U000f0023"}
+"""The signs as private-use letters, which `unicode61` treats as letters."""
+_NO_SIGNS = {ord(letter): chr(sign) for sign, letter in _SIGNS.items()}
+_MENTION_BASE = 0xF1000
+_MENTION = re.compile("[\U000f1021-\U000f107e]+")
+"""A placeholder for the title of a page: its URL in private-use letters. No search text matches it by accident."""
+MAX_SPLIT_WORD, MAX_WORD_PARTS = 60, 8
+"""Maximum number of letters and parts of a word to split. Longer words are data, not names."""
+
+
+def to_index_text(text: str) -> str:
+    """Return `text` in the form for `unicode61`: characters of scripts without spaces are separate words, and the
+    signs of `C++` and `C#` are letters."""
+    if "+" in text or "#" in text or not text.isascii():
+        text = _SIGNED.sub(lambda found: found[0].translate(_SIGNS) + _JOINT, text)
+    return text if text.isascii() else _UNSPACED.sub(rf"{_JOINT}\1{_JOINT}", text)
+
+
+def from_index_text(text: str) -> str:
+    """Return the original text for a result of `to_index_text`."""
+    return text if text.isascii() else text.replace(_JOINT, "").translate(_NO_SIGNS)
+
+
+def fold_to_index_text(text: str) -> str:
+    """Return `text` in the form in which an index stores it."""
+    return to_index_text(fold(text))
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@cache
+def _part_boundary() -> re.Pattern[str]:
+    """Return a pattern for the start of a part inside a word: `get|Station`, `HTTP|Server`, not `URLs`."""
+    letters = [chr(code) for code in range(0x530)]  # Latin, Greek and Cyrillic; few other scripts have upper case.
+    lower, upper = ("".join(each for each in letters if test(each)) for test in (str.islower, str.isupper))
+    return re.compile(f"(?<=[{lower}0-9])(?=[{upper}])|(?<=[{upper}])(?=[{upper}](?!s(?![{lower}]))[{lower}])")
+
+
+def word_part_starts(text: str) -> list[int]:
+    """Return the positions inside words where a new part begins, such as before each capital of `getStationId`."""
+    return [found.start() for found in _part_boundary().finditer(text)]
+
+
+def word_parts(text: str) -> str:
+    """Return the parts of words such as `getStationId` in `text`. For each part, also return the rest of the word from
+    that part on."""
+    found: dict[str, None] = {}
+    for word in _WORD.findall(text):
+        if word.islower() or word.isupper() or len(word) > MAX_SPLIT_WORD or not (starts := word_part_starts(word)):
+            continue
+        if len(starts) < MAX_WORD_PARTS:
+            pieces = [word[start:end] for start, end in zip([0, *starts], [*starts, len(word)], strict=True)]
+            found[" ".join([*pieces, *(word[start:] for start in starts[:-1])])] = None
+    return " ".join(found)
+
+
+def encode_mention(address: str) -> str:
+    """Return the placeholder in indexed text for a mention of the page at `address`."""
+    quoted = "".join(
+        each if "!" <= each <= "~" else "".join(f"%{byte:02X}" for byte in each.encode()) for each in address
+    )
+    return "".join(chr(_MENTION_BASE + ord(each)) for each in quoted)
+
+
+def mentioned_urls(text: str) -> Iterator[str]:
+    """Yield the URLs of the pages mentioned in `text`."""
+    for found in _MENTION.finditer(text):
+        yield _address(found[0])
+
+
+def end_after_mention(text: str, end: int) -> int:
+    """Return a position where `text` can be cut. It is `end`, or the end of the mention that contains `end`."""
+    return next((found.end() for found in _MENTION.finditer(text) if found.start() < end < found.end()), end)
+
+
+def with_titles(
+    text: str, title: Callable[[str], str | None], marks: Iterable[Range] = ()
+) -> tuple[str, tuple[Range, ...]]:
+    """Return `text` with page titles in place of mentions, and the new ranges of `marks`. If `title` returns None, the
+    last part of the URL is used."""
+    pieces: list[str] = []
+    moved = list(marks)
+    last = shift = 0
+    for found in _MENTION.finditer(text):
+        address = _address(found[0])
+        words = (
+            title(address) or address.partition("#")[0].rstrip("/").rpartition("/")[2].removesuffix(".md") or address
+        )
+        pieces += [text[last : found.start()], words]
+        last = found.end()
+        at = found.start() + shift
+        change = len(words) - len(found[0])
+        moved = [
+            Range(each.start + change, each.end + change) if each.start >= at + len(found[0]) else each
+            for each in moved
+        ]
+        shift += change
+    return "".join([*pieces, text[last:]]), tuple(moved)
+
+
+def _address(found: str) -> str:
+    return "".join(chr(ord(each) - _MENTION_BASE) for each in found)
+
+
+_LABEL = re.compile(r'"([^"\n]{1,300})"|[\[({|>]+([^][(){}|"\n]{1,300})[\])}|]+')
+_MESSAGE = re.compile(r"^[^:\n]{1,200}:[ \t]*([^\n]+)$")
+_TITLE_LINE = re.compile(r"^[ \t]*(?:title|section|subgraph|accTitle:?|accDescr:?)[ \t]+([^\n]+)$")
+_INVISIBLE_LINE = re.compile(r"^[ \t]*(?:%%|---|(?:style|classDef|class|linkStyle|click|direction)\b(?![ \t]*[:\[({]))")
+"""The beginnings of lines of a diagram that contain no visible text."""
+
+
+def diagram_labels(line: str) -> str:
+    """Return the visible text of a line of a Mermaid diagram."""
+    if _INVISIBLE_LINE.match(line):
+        return ""
+    if title_line := _TITLE_LINE.match(line):
+        line = f"[{title_line[1]}]" if not _LABEL.search(line) else line
+    labels = [first or second for first, second in _LABEL.findall(line)]
+    if not labels and (said := _MESSAGE.match(line)):
+        labels = [said[1]]
+    return " ".join(filter(None, (each.strip(" /\\;") for each in labels)))

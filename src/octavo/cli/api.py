@@ -1,26 +1,217 @@
-"""`octavo api`: call one API operation, or a path, and print the response."""
+"""`octavo api`: builds the request from an operation and its values, or from a method and a path, sends it, and prints the
+response."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import json
+import os
+import re
+import stat
 import sys
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import quote, unquote, urlencode
+
+from pydantic import ValidationError
 
 from octavo.api.errors import ApiError
+from octavo.api.operation import Listing, Operation, Spec, find_spec, load
 from octavo.api.safety import safe_json, safe_line
+from octavo.api.wire import VERSION, Route, body_fields, is_list_field, operation_for_route, query_fields, routes
+from octavo.api.wrong_values import error_sentence, null_error
 from octavo.cli.access import open_client, read_settings, resolve
-from octavo.cli.api_requests import request_of
-from octavo.cli.failures import Failure
+from octavo.cli.api_values import (
+    STDIN_HINT,
+    Files,
+    Values,
+    checked_json,
+    read_json,
+    text_field,
+    title_of,
+    typed_field,
+    values_of,
+)
+from octavo.cli.failures import USAGE, Failure
 from octavo.cli.late_client import LazyClient
 from octavo.cli.output import compiled_filter
 from octavo.cli.standard_streams import tell, write_out
 from octavo.client.carrier import RawRequest, RawResponse
-from octavo.settings import Settings
+from octavo.client.client import outgoing_json, raw_request
+from octavo.client.policy import READS
+from octavo.settings import Settings, did_you_mean
 from octavo.untrusted_input import parse_json
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_SAFE_IN_PATH = "/%:@!$&'()*+,;=~"
+_SAFE_IN_QUERY = _SAFE_IN_PATH + "?[]"
+
+
+def request_of(options: argparse.Namespace) -> tuple[RawRequest, bool]:
+    """Return the request of the command line, and whether its response is a list of several pages. Raises Failure."""
+    files = Files()
+    arguments = [*options.values, *map(text_field, options.text_fields), *map(typed_field, options.typed_fields)]
+    if options.name.upper() in METHODS:
+        if not options.values:
+            raise Failure(f"{options.name} needs a path, such as /v1/user.", USAGE)
+        return _path_request(options.name.upper(), options.values[0], arguments[1:], options.input, files)
+    op = operation(options.name, values_of(arguments, files), options.input, files)
+    try:
+        return raw_request(op), isinstance(op, Listing)
+    except ApiError as error:
+        raise Failure(str(error), USAGE) from error
+
+
+def spec_of(name: str) -> Spec:
+    """Return the operation with a name. Raises Failure with a near miss."""
+    spec = find_spec(name)
+    if spec is not None:
+        return spec
+    if name.upper() in METHODS:
+        raise Failure(f"{name} is a method. For its help, run: octavo help api", USAGE)
+    if name.startswith("/"):
+        raise Failure(f"Write the method before the path: octavo api GET {name[:80]}", USAGE)
+    hint = did_you_mean(name, [each.name for each in load().values()]) or " For a list, run: octavo operations"
+    raise Failure(f"Unknown operation {name[:80]!r}.{hint}", USAGE)
+
+
+def operation(name: str, values: Values, body_file: str, files: Files) -> Operation[Any]:
+    """Return the operation called `name` with these values. Raises Failure if a value is missing, unknown or wrong."""
+    spec, fields = spec_of(name), values.fields
+    if values.query:
+        key = values.query[0][0]
+        raise Failure(f"{key}== is only for METHOD {VERSION}/PATH. Write {key}=VALUE.", USAGE)
+    if body_file:
+        fields = _with_body(spec, fields, body_file, files)
+    route = _route(spec, fields)
+    known = _in_path(route) | query_fields(spec) | body_fields(spec)
+    if unknown := sorted(fields.keys() - known):
+        hint = did_you_mean(unknown[0], known) or _parameters_hint(known)
+        raise _not_run(spec, f"no parameter {unknown[0]}.{hint}")
+    if wrong := null_error(spec, fields):
+        raise _not_run(spec, wrong)
+    lacks_body = bool(body_fields(spec)) and not body_fields(spec) & fields.keys()
+    body_hint = f" {STDIN_HINT}" if lacks_body and _has_unread_stdin(body_file) else ""
+    if spec.changes and lacks_body:
+        raise _not_run(spec, f"nothing to change. Add KEY=VALUE.{body_hint}")
+    try:
+        return operation_for_route(route, {key: _as_list(spec, key, value) for key, value in fields.items()})
+    except ValidationError as error:
+        hint = _choice_hint(error, fields) or body_hint
+        raise _not_run(spec, f"{error_sentence(error, fields)}{hint}") from None
+
+
+def _not_run(spec: Spec, cause: str) -> Failure:
+    return Failure(f"Could not run {spec.name}: {cause}", USAGE)
+
+
+def _route(spec: Spec, fields: dict[str, Any]) -> Route:
+    """Return the path of the operation that takes most of the fields. Raises Failure if a field of each path is missing."""
+    matching = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
+    if matching:
+        return max(matching, key=lambda route: len(_in_path(route)))
+    missing = min((sorted(_in_path(route) - fields.keys()) for route in routes(spec)), key=len)
+    raise _not_run(spec, f"{', '.join(missing)} is missing. Add {' '.join(f'{each}=VALUE' for each in missing)}")
+
+
+def _with_body(spec: Spec, fields: dict[str, Any], body_file: str, files: Files) -> dict[str, Any]:
+    """Return the fields with those of the body in a file. Raises Failure."""
+    known = body_fields(spec)
+    if not known:
+        raise _not_run(spec, "it has no body. Leave out --input.")
+    if both := sorted(fields.keys() & known):
+        raise _not_run(spec, f"{both[0]} belongs to the body. Use either --input or {both[0]}=VALUE.")
+    body = read_json(body_file, files)
+    if not isinstance(body, dict):
+        raise _not_run(spec, f"{title_of(body_file)} must contain a JSON object.")
+    if unknown := sorted(body.keys() - known):
+        hint = did_you_mean(unknown[0], known) or _parameters_hint(known)
+        raise _not_run(spec, f"no parameter {unknown[0][:80]} in the body.{hint}")
+    return {**fields, **body}
+
+
+def _path_request(
+    method: str, path: str, arguments: list[str], body_file: str, files: Files
+) -> tuple[RawRequest, bool]:
+    values, content = values_of(arguments, files), None
+    if values.fields and (method in READS or body_file):
+        key = next(iter(values.fields))
+        cause = "--input" if body_file else f"{method}, which has no body"
+        raise Failure(f"{key} cannot be sent with {cause}. For a query parameter, write {key}==VALUE.", USAGE)
+    if body_file:
+        if method in READS:
+            raise Failure(f"{method} has no body. Leave out --input.", USAGE)
+        content = _json_content(body_file, files)
+    elif values.fields:
+        content = json.dumps(values.fields, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    sent = outgoing_json(method, target_of(path, values.query), content)
+    return RawRequest(sent, f"{VERSION}/…", method in READS), method in READS
+
+
+def _json_content(file: str, files: Files) -> bytes:
+    content = files.read(file)
+    try:
+        checked_json(content)
+    except ValueError as error:
+        raise Failure(f"Could not send {title_of(file)}: {error}.", USAGE) from None
+    return content
+
+
+def target_of(path: str, query: list[tuple[str, str]]) -> str:
+    """Return a path with its query as it is sent. Raises Failure if the path could lead to another server or out of the
+    API."""
+    path, _, own = path.partition("?")
+    parts = path.removeprefix(VERSION).split("/")
+    if not path.startswith(f"{VERSION}/"):
+        raise Failure(f"Could not use the path {path[:80]!r}: it must start with {VERSION}/.", USAGE)
+    if any(each in ("", ".", "..") for part in parts[1:] for each in re.split(r"[/\\]", unquote(part))):
+        raise Failure(f"Could not use the path {path[:80]!r}: it must not have empty parts, “.” or “..”.", USAGE)
+    try:
+        pairs = filter(None, [quote(own, safe=_SAFE_IN_QUERY), urlencode(query)])
+        return "?".join(filter(None, [quote(path, safe=_SAFE_IN_PATH), "&".join(pairs)]))
+    except UnicodeEncodeError:
+        raise Failure(f"Could not use the path {path[:80]!r}: it is not valid UTF-8.", USAGE) from None
+
+
+def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
+    """Return a near miss for a value that is not one of the choices. Empty for other errors."""
+    details = error.errors(include_url=False)
+    first = details[0]
+    value = fields.get(str(first["loc"][-1])) if first["loc"] else None
+    if first["type"] != "literal_error" or not isinstance(value, str):
+        return ""
+    expected = " ".join(each["ctx"]["expected"] for each in details if each["type"] == "literal_error")
+    return did_you_mean(value, re.findall(r"'([^']*)'", expected))
+
+
+def _has_unread_stdin(body_file: str) -> bool:
+    """Return whether standard input is a pipe or a file that the command does not read."""
+    if body_file or sys.stdin is None:
+        return False
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
+
+
+def _in_path(route: Route) -> set[str]:
+    return set(re.findall(r"{(\w+)}", route.path))
+
+
+def _parameters_hint(known_names: set[str] | frozenset[str]) -> str:
+    return (
+        f" Its parameters are {', '.join(sorted(known_names))}."
+        if known_names
+        else " This operation has no parameters."
+    )
+
+
+def _as_list(spec: Spec, name: str, value: Any) -> Any:
+    takes_list = name in query_fields(spec) | body_fields(spec) and is_list_field(spec, name)
+    return [value] if takes_list and not isinstance(value, list) else value
 
 
 def run(options: argparse.Namespace) -> int:

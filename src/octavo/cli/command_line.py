@@ -13,8 +13,7 @@ from octavo.cli.arguments import parser
 from octavo.cli.commands import COMMANDS, load_command
 from octavo.cli.failures import Failure
 from octavo.cli.parsers import COMPLETE, WrongUsage, commands_of
-from octavo.cli.standard_streams import tell, write_error, write_out
-from octavo.cli.traceback_hooks import install_thread_and_log_hooks
+from octavo.cli.standard_streams import install_thread_and_log_hooks, tell, write_error, write_out
 from octavo.settings import did_you_mean
 
 _REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")

@@ -1,4 +1,5 @@
-"""What a change request changes: the compared revisions, the changed pages, and their texts before and after."""
+"""What a change request changes: the compared revisions, the changed pages, and their texts before and after. Remembers which
+revision a command showed last, so that a review is about what was read."""
 
 from __future__ import annotations
 
@@ -19,14 +20,15 @@ from octavo.cli.refs import References, Target, all_items
 from octavo.concurrency import gather_bounded
 from octavo.data.page_queries import find_page, get_page_source, page_markdown
 from octavo.data.queries import PAGE_LIMIT, reviews_of
-from octavo.documents.changed_items import ChangedPage, changed_pages
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import ChangeSize
-from octavo.documents.parse import parse
-from octavo.documents.revision_changes import changes_between, has_document_ids
+from octavo.documents.revision_changes import ChangedPage, changed_pages, changes_between, has_document_ids
+from octavo.documents.source_reader import parse
 
 if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
     from octavo.data.live import Live
+    from octavo.tui.core.session import Session
 
 PARALLEL = 6
 """Pages that are loaded at the same time."""
@@ -171,3 +173,19 @@ async def load_revision(live: Live, at: ContentRef) -> Revision:
 
 def _at(at: ChangeRequestRef, revision: str) -> RevisionRef:
     return RevisionRef(space_id=at.space_id, revision_id=revision)
+
+
+def remember_viewed(session: Session, change_request: ChangeRequest) -> None:
+    """Remember that the current revision of a change request was shown."""
+    if change_request.revision:
+        session.state.set_fact(_name(change_request), change_request.revision)
+
+
+def viewed_revision(session: Session, change_request: ChangeRequest) -> str | None:
+    """Return the revision that a command showed last. None if no command showed the change request."""
+    fact = session.state.get_fact(_name(change_request))
+    return fact if isinstance(fact, str) else None
+
+
+def _name(change_request: ChangeRequest) -> str:
+    return f"viewed revision {change_request.id}"

@@ -18,7 +18,7 @@ from octavo.api.errors import ApiError, LocalFailure, Unauthorized
 from octavo.api.operation import SPECS, Operation
 from octavo.api.users import User
 from octavo.cli.platform_folders import PlatformFolder
-from octavo.client.threads import run_in_thread
+from octavo.concurrency import run_in_thread
 from octavo.data.event_log import LOG
 
 if TYPE_CHECKING:

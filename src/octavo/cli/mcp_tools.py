@@ -21,8 +21,7 @@ from octavo.api.content import ListPages
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.cli.arguments import parser
-from octavo.cli.check_content import ContentOptions, check_content
-from octavo.cli.check_settings import choose_rules
+from octavo.cli.checking import ContentOptions, check_content, choose_rules
 from octavo.cli.commands.changes import ChangeList
 from octavo.cli.commands.inbox import InboxList
 from octavo.cli.commands.search import Search

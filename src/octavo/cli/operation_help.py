@@ -12,7 +12,7 @@ from octavo.api.openapi_document import Json, document
 from octavo.api.operation import Listing, Spec
 from octavo.api.text import FORMS
 from octavo.api.wire import routes
-from octavo.cli.api_requests import spec_of
+from octavo.cli.api import spec_of
 from octavo.cli.operations import parameters
 from octavo.cli.standard_streams import write_out
 

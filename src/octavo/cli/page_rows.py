@@ -76,7 +76,7 @@ def page_row(target: Target, page: Page, revision: str | None) -> dict[str, Any]
 
 def outline_of(markdown: str) -> list[dict[str, Any]]:
     """Return the headings of a page, each with `level`, `title` and `anchor`."""
-    from octavo.documents.parse import parse  # lazy: the parser, for this field only
+    from octavo.documents.source_reader import parse  # lazy: the parser, for this field only
 
     return [{"level": each.level, "title": each.title, "anchor": each.anchor} for each in parse(markdown).headings]
 

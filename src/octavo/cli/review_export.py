@@ -12,7 +12,7 @@ from typing import Any
 
 from octavo.api.comments import Reply
 from octavo.api.content import ListPages
-from octavo.cli.check_settings import choose_rules
+from octavo.cli.checking import choose_rules
 from octavo.cli.comparisons import PARALLEL, PageTexts, Sides, changed_items, load_texts, select_page, sides_of
 from octavo.cli.failures import USAGE, Failure
 from octavo.cli.output import Field
@@ -20,13 +20,12 @@ from octavo.cli.refs import References, Target
 from octavo.cli.threads import FoundThread, load_replies, load_threads
 from octavo.concurrency import gather_bounded
 from octavo.data.proposed_notes import ProposedNote
-from octavo.documents.block_changes import BlockChange, block_changes
 from octavo.documents.blocks import Block, Document
-from octavo.documents.changed_items import ChangedPage
 from octavo.documents.checks.findings import sorted_findings
-from octavo.documents.diff import diff
+from octavo.documents.diff import BlockChange, block_changes, diff
 from octavo.documents.note_places import NotePlaces
-from octavo.documents.parse import parse
+from octavo.documents.revision_changes import ChangedPage
+from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 
 SCHEMA = "octavo.review/1"
@@ -91,7 +90,7 @@ def exported_texts(
 async def _findings(references: References, target: Target, page: str) -> list[dict[str, Any]]:
     """Return what the rules of `octavo check` find in the words that the change request added. Raises ApiError or
     Failure."""
-    from octavo.cli.check_content import ContentOptions, check_content  # lazy: the linters and the downloads of URLs
+    from octavo.cli.checking import ContentOptions, check_content  # lazy: the linters and the downloads of URLs
 
     if page:
         target = replace(target, page=await references.page(target, page))

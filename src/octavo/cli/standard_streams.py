@@ -1,13 +1,17 @@
-"""Writes to standard output and standard error, also if they are closed or full."""
+"""Writes to standard output and standard error, also if they are closed or full. Tracebacks contain no API keys and no terminal commands."""
 
 from __future__ import annotations
 
 import os
 import sys
 from contextlib import suppress
-from typing import TextIO
+from types import TracebackType
+from typing import TYPE_CHECKING, TextIO
 
 from octavo.cli.failures import Failure
+
+if TYPE_CHECKING:
+    from threading import ExceptHookArgs
 
 
 def write_out(text: str) -> None:
@@ -46,3 +50,49 @@ def write_error(text: str) -> None:
             sys.stderr.flush()
         except OSError:
             _redirect_to_null(sys.stderr)  # the exit code still reports the failure
+
+
+def install_main_hooks() -> None:
+    """Install the hooks of the main thread. For a process that only runs Octavo."""
+    sys.excepthook = _uncaught
+    sys.unraisablehook = _unraisable
+
+
+def install_thread_and_log_hooks() -> None:
+    """Install the hooks of threads and logs. Called after the first picture, because the imports cost time."""
+    if sys.excepthook is not _uncaught:
+        return
+    import logging
+    import threading
+
+    from octavo.redaction import RedactingFilter
+
+    threading.excepthook = _uncaught_in_thread
+    # Octavo configures no logging: libraries log to the handler of last resort, which is standard error.
+    if logging.lastResort is not None:
+        logging.lastResort.addFilter(RedactingFilter())
+
+
+def _uncaught(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    _write_traceback("", error)
+
+
+def _unraisable(args: sys.UnraisableHookArgs) -> None:
+    message = args.err_msg or "Exception ignored in"
+    _write_traceback(f"{message} {type(args.object).__name__}:\n", args.exc_value or args.exc_type())
+
+
+def _uncaught_in_thread(args: ExceptHookArgs) -> None:
+    if args.exc_value is not None and not isinstance(args.exc_value, SystemExit):
+        _write_traceback(f"Exception in thread {args.thread.name if args.thread else 'unknown'}:\n", args.exc_value)
+
+
+def _write_traceback(heading: str, error: BaseException) -> None:
+    from traceback import format_exception
+
+    from octavo.api.safety import safe_text
+    from octavo.redaction import redact
+
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):  # standard error is closed
+            sys.stderr.write(safe_text(redact(heading + "".join(format_exception(error)))))

@@ -13,7 +13,7 @@ from octavo.api.errors import BadResponse
 from octavo.api.operation import ListPage, Operation, Spec, read
 from octavo.api.reading import json_of
 from octavo.client.body import LIST_CAP, PAGE_CAP
-from octavo.client.threads import run_in_thread
+from octavo.concurrency import run_in_thread
 
 THREAD_SIZE = 256 * 1024
 """Body size in bytes from which parsing runs in a background thread, because it would block the event loop."""

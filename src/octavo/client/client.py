@@ -32,9 +32,8 @@ from octavo.api.urgency import IsWaitedFor, current_urgency
 from octavo.api.wire import NothingChanged, Request, encode, route_of
 from octavo.client import answers, transfers
 from octavo.client.body import PAGE_CAP, LargeTurn
-from octavo.client.carrier import Carrier, Outgoing, RawRequest, RawResponse, Transport
+from octavo.client.carrier import Application, Carrier, InProcessCarrier, Outgoing, RawRequest, RawResponse, Transport
 from octavo.client.exchange import Exchange, ExchangeContext
-from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
 from octavo.client.policy import READS, Budget, Limits, Unsendable, background_wait, clock_offset, limits
 from octavo.client.request_queue import RequestsInFlight, Turns

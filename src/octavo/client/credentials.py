@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from octavo.api.safety import safe_line
 from octavo.client import keys
 from octavo.client.private_files import NotPrivate, read_private, write_private
-from octavo.client.threads import Overdue, run_with_timeout
+from octavo.concurrency import Overdue, run_with_timeout
 from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:  # lazy: takes 0.25 s to load, and longer to find its backends

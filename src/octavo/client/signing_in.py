@@ -20,7 +20,7 @@ from octavo.client.client import Client
 from octavo.client.credentials import KeyFiles, Keyring, Store, StoreTimeout, StoreUnavailable
 from octavo.client.origin import host_of
 from octavo.client.profiles import KEY_VARIABLE, Access, Profile, Profiles
-from octavo.client.threads import run_in_thread
+from octavo.concurrency import run_in_thread
 from octavo.settings import did_you_mean
 
 ORGANIZATIONS = 100

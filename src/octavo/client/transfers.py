@@ -21,7 +21,7 @@ from octavo.client import body, policy
 from octavo.client.carrier import Answer, Carrier, Outgoing, Transport
 from octavo.client.exchange import REDIRECTS
 from octavo.client.origin import PORTS, proxy_for, triple
-from octavo.client.threads import run_in_thread
+from octavo.concurrency import run_in_thread
 
 HOPS = 5
 

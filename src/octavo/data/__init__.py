@@ -1,11 +1,12 @@
 """The data layer: loads, caches and stores everything that screens show, and sends everything that the user writes.
 
-The layer imports neither Textual nor an HTTP library. It reaches the server through the function `Send` (sending.py).
+The layer imports neither Textual nor an HTTP library. It reaches the server through the function `Send` (availability.py).
 
 Terms
     Want                    A response that a part of Octavo needs, as in git's fetch protocol (`Want` in sync_queue.py)
     Owner                   The name of the part that needs a response: `inbox`, `view URL` or `offline SPACE`
-    Stamp                   A text that changes when the response changes, like an ETag (stamps.py)
+    Stamp                   A text that changes when the response changes, like an ETag. It is computed from another
+                            response, such as the list that counts the comments (stamps.py)
     Pin                     A cache entry that names the owner of a response. A pinned response is never evicted
     Round                   One pass of the Syncer over all wants of an owner
     Instance                A running Octavo process. Several instances may share the files of a profile
@@ -48,13 +49,12 @@ Writes (the docstring of writes/__init__.py explains how a comment survives a cr
 Storage
     state_db.py             `state.db`: drafts, outbox, facts, marks. Never deleted
     drafts.py               unsent texts by key; unsent_index.py returns the target of each key
-    database.py             SQLite files; database_recovery.py recovers the rows of a damaged state.db
+    database.py             SQLite files; `recover` saves the rows of a damaged state.db
     image_cache.py          images on disk; atomic_files.py saves files that the user names
 
 Rules (pure)
     access.py               the sources of a role
     merge_rules.py          which merge rules are met
-    comment_text.py         the text of a comment as a line, and its mentions
 
 The cache and the index may be lost. state.db must not be lost: a write is in it before the screen shows the write.
 """

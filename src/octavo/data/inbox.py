@@ -32,11 +32,11 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.comment_text import mention_suffix, plain_text
 from octavo.data.drafts import Draft
 from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
 from octavo.data.unsent_index import CHANGE_REQUEST_KINDS, KIND_NAMES, unsent_draft
 from octavo.data.writes.machine import OutboxEntry
+from octavo.documents.suggestions import mention_suffix, plain_text
 from octavo.settings import InboxFilter
 
 Reason = Literal[

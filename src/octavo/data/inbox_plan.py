@@ -31,13 +31,13 @@ from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data import stamps
-from octavo.data.comment_text import mention_suffix
 from octavo.data.inbox import is_mine, is_undecided, ref_of
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.queries import PAGE_LIMIT, open_threads_of, requested_of, reviews_of
 from octavo.data.sync_queue import Rank, Version, Want, is_due, recheck
 from octavo.data.syncer import RoundKind
 from octavo.data.writes.machine import OutboxEntry
+from octavo.documents.suggestions import mention_suffix
 
 
 class Priority(IntEnum):

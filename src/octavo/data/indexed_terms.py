@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from octavo.api.searchable import fold_to_index_text
+from octavo.api.folding import fold_to_index_text
 
 _MAX_LETTERS = 200_000
 """Number of indexed characters above which the index may not have the whole text of a page."""

@@ -22,7 +22,7 @@ from octavo.data.revision_summaries import RevisionSummary, load_current_revisio
 from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents.blame import Blame, Origin
 from octavo.documents.blocks import Block, Document
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 
 BATCH = 40
 """Number of revisions of a space that are checked before the user decides whether to continue."""

@@ -19,8 +19,8 @@ from octavo.api.comments import List as ListComments
 from octavo.api.content import GetPage, ListPages, Page, PageTree
 from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
-from octavo.data.comment_text import plain_text
 from octavo.data.search_text import sections
+from octavo.documents.suggestions import plain_text
 
 Kind = Literal["page", "comment", "reply", "change request"]
 Part = Literal["page", "section", "comment", "quote", "reply", "change request"]

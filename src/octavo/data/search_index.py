@@ -29,10 +29,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from octavo.api.folding import fold
+from octavo.api.folding import fold, fold_to_index_text, from_index_text, to_index_text, word_parts
 from octavo.api.operation import SPECS, Operation, read
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
-from octavo.api.searchable import fold_to_index_text, from_index_text, to_index_text, word_parts
 from octavo.data.database import (
     Writer,
     closed_on_failure,

@@ -12,12 +12,14 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from octavo.api import safety
-from octavo.api.folding import FoldedText, Range, fold
-from octavo.api.searchable import (
+from octavo.api.folding import (
     SIGNED,
+    FoldedText,
+    Range,
     diagram_labels,
     encode_mention,
     end_after_mention,
+    fold,
     to_index_text,
     word_part_starts,
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from octavo.api.content import ListPages, Page
 from octavo.api.errors import ApiError
@@ -31,6 +31,8 @@ class PageMatches:
     text: str
     """The text in which the matches were found."""
     matches: tuple[TermMatch, ...]
+    title_match: TermMatch | None = None
+    """The term in the title of the page. None if the title does not have the term."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class TermResults:
     @property
     def match_count(self) -> int:
         """Number of matches on all pages."""
-        return sum(len(each.matches) for each in self.pages)
+        return sum(len(each.matches) + (each.title_match is not None) for each in self.pages)
 
 
 async def search_term(
@@ -77,15 +79,18 @@ async def search_term(
             ruled_out += 1
     unknown.sort(key=lambda page: page.id not in changed)
     order = {page.id: number for number, page in enumerate(documents)}
-    found: list[PageMatches] = []
-    results = TermResults(searched=ruled_out, total=len(documents))
+    found = await asyncio.to_thread(_title_matches, documents, change)
+    results = TermResults(_in_order(found, order), ruled_out, len(documents))
     yield results
     wanted = [*to_read, *unknown][:MAX_READ_PAGES]
     for start in range(0, len(wanted), _AT_ONCE):
         pages = wanted[start : start + _AT_ONCE]
         read = await asyncio.gather(*(_read_page(live, at, page, change) for page in pages))
         failures = [each for each in read if isinstance(each, str)]
-        found += [each for each in read if isinstance(each, PageMatches) and each.matches]
+        for each in read:
+            if isinstance(each, PageMatches) and each.matches:
+                title_match = found[each.page.id].title_match if each.page.id in found else None
+                found[each.page.id] = replace(each, title_match=title_match)
         results = TermResults(
             _in_order(found, order),
             results.searched + len(read) - len(failures),
@@ -98,8 +103,18 @@ async def search_term(
     yield TermResults(results.pages, results.searched, results.total, results.failure, is_complete=True)
 
 
-def _in_order(found: Sequence[PageMatches], order: dict[str, int]) -> tuple[PageMatches, ...]:
-    return tuple(sorted(found, key=lambda each: order[each.page.id]))
+def _in_order(found: Mapping[str, PageMatches], order: Mapping[str, int]) -> tuple[PageMatches, ...]:
+    return tuple(sorted(found.values(), key=lambda each: order[each.page.id]))
+
+
+def _title_matches(pages: Iterable[Page], change: TermChange) -> dict[str, PageMatches]:
+    """Return the pages whose titles have the term, by page id."""
+    first_word = min(change.old.split(), key=len).lower()
+    found: dict[str, PageMatches] = {}
+    for page in pages:
+        if first_word in page.title.lower() and (matches := find_matches(change, page.title)):
+            found[page.id] = PageMatches(page, "", (), matches[0])
+    return found
 
 
 async def _read_page(live: Live, at: RevisionRef, page: Page, change: TermChange) -> PageMatches | str:

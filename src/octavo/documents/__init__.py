@@ -1,5 +1,5 @@
 """Parses, writes, compares and merges pages in the platform's Markdown. Does not import Textual. Start reading in
-blocks.py and parse.py."""
+blocks.py and source_reader.py."""
 
 import sys
 

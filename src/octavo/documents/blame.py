@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from octavo.documents.block_changes import new_keys
 from octavo.documents.blocks import Block, Document
-from octavo.documents.diff import diff
+from octavo.documents.diff import diff, new_keys
 from octavo.documents.diff_nodes import NodeIndex
 
 V = TypeVar("V")

@@ -11,8 +11,7 @@ from markdown_it.rules_block.table import escapedSplit, getLine, table
 from octavo.documents.blocks import Diagnostic
 from octavo.documents.html import TextFinder
 from octavo.documents.limits import MAX_ROW_LENGTH, max_table_rows
-from octavo.documents.tag_blocks import is_known_tag
-from octavo.documents.tags import Tag, TagScanner
+from octavo.documents.tag_blocks import Tag, TagScanner, is_known_tag
 
 MAX_BLOCK_DEPTH = 32
 """Maximum nesting of lists, items and quotes. Deeper levels are shown as source."""

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, kinds_with, plain_text
 from octavo.documents.diff_nodes import Node
-from octavo.documents.sequences import DiffRange, diff_ranges
-from octavo.documents.similarity import most_similar, text_similarity
+from octavo.documents.sequences import DiffRange, diff_ranges, most_similar, text_similarity
 
 MIN_SIMILARITY = 0.45
 """Minimum similarity of two blocks, from 0 to 1, to be paired in a comparison."""

@@ -11,7 +11,7 @@ from octavo.documents.blocks import kinds_with
 from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, similarity
 from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node
 from octavo.documents.diff_restructuring import CONTAINERS, collapse_container
-from octavo.documents.similarity import text_similarity
+from octavo.documents.sequences import text_similarity
 
 _PART_KINDS = kinds_with("part")
 """Kinds of blocks that count as moved in their container even if they are short."""

@@ -13,7 +13,7 @@ from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.diff_alignment import Pair, align
 from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node
-from octavo.documents.similarity import text_similarity
+from octavo.documents.sequences import text_similarity
 
 _PARAMETER_PLACES = {"path-parameters": "path", "query-parameters": "query", "headers": "header"}
 _PARAMETER_PLACES |= {"body-parameters": "body", "form-data-parameters": "form data"}

@@ -15,7 +15,7 @@ from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, changed_at
 from octavo.documents.diff_operations import join_rewritten_operations
 from octavo.documents.diff_tables import join_converted_tables
 from octavo.documents.diff_text import diff_runs
-from octavo.documents.similarity import most_similar, text_similarity
+from octavo.documents.sequences import most_similar, text_similarity
 
 CONTAINERS, _SERIES = kinds_with("container"), kinds_with("series")
 _MIN_LENGTH = 15

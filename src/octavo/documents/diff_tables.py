@@ -20,8 +20,7 @@ from octavo.documents.diff_nodes import (
     shorten,
 )
 from octavo.documents.diff_text import diff_runs
-from octavo.documents.sequences import diff_ranges
-from octavo.documents.similarity import text_similarity
+from octavo.documents.sequences import diff_ranges, text_similarity
 
 _SETTING_NAMES = {"align": "aligned", "max": "maximum stars"}
 _MIN_CELLS_IN_COMMON = 0.5

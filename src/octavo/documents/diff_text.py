@@ -11,8 +11,7 @@ from octavo.documents.diff_alignment import best_pairs
 from octavo.documents.diff_model import LineChange, Op, TextChange, TextPart
 from octavo.documents.diff_nodes import ATOMIC_KINDS, style
 from octavo.documents.html import file_name
-from octavo.documents.sequences import DiffRange, diff_ranges
-from octavo.documents.similarity import text_similarity
+from octavo.documents.sequences import DiffRange, diff_ranges, text_similarity
 
 WIDE_LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
 """Characters that each count as a word, even next to Latin letters."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from octavo.documents.yaml_strings import unquote_double
+from octavo.documents.yaml_values import unquote_double
 
 _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
 _MAX_LENGTH = 65_536

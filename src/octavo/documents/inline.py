@@ -12,7 +12,7 @@ from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, NO_MARKS, Run
 from octavo.documents.html import HEADINGS, Element, clean_url, collapse_space, colors, parse_element
 from octavo.documents.limits import sanitize
-from octavo.documents.tags import Tag
+from octavo.documents.tag_blocks import Tag
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

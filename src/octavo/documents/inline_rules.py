@@ -12,8 +12,7 @@ from markdown_it.token import Token
 
 from octavo.documents.html import NAN_ENTITY, decode, find_element_end, find_loose_element_end
 from octavo.documents.limits import MAX_ROW_LENGTH
-from octavo.documents.tag_blocks import is_known_tag
-from octavo.documents.tags import TagScanner
+from octavo.documents.tag_blocks import TagScanner, is_known_tag
 
 _MAX_INLINE_FORMULA = 4000
 _MAX_LOOSE_BRACKETS = 500

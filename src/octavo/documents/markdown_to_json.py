@@ -16,7 +16,7 @@ from octavo.api.bodies import Format
 from octavo.documents.anchors import slug
 from octavo.documents.blocks import NO_ATTRS, Block, Run, TableColumn, plain_text
 from octavo.documents.open_blocks import DraftBlock
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 
 Json = dict[str, Any]
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from octavo.documents.block_changes import new_keys
 from octavo.documents.blocks import Block, Document, plain_text
-from octavo.documents.diff import diff
-from octavo.documents.similarity import similar_parts
+from octavo.documents.diff import diff, new_keys
+from octavo.documents.sequences import similar_parts
 from octavo.documents.suggestions import block_source
 
 Placed = Literal["exact", "words", "likely"]

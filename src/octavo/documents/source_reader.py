@@ -1,13 +1,31 @@
-"""Reads the Markdown of a page into a tree of source blocks, in time linear in the length of the page."""
+"""Reads the Markdown of a page in time linear in the length of the page. Start reading at `parse`."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
+from octavo.documents import front_matter
+from octavo.documents.blocks import NO_ATTRS, Block, Diagnostic, Document
+from octavo.documents.conflict_markers import ConflictMarkers, find_markers
+from octavo.documents.limits import (
+    FENCE_ESCAPE,
+    MAX_PAGE_LENGTH,
+    MAX_PAGE_LINES,
+    SLICE_LENGTH,
+    max_page_parts,
+    sanitize,
+)
+from octavo.documents.open_blocks import DraftBlock
 from octavo.documents.source_blocks import FIELD, MARKER, SourceBlock, cells, row_ranges
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
@@ -293,3 +311,170 @@ def _closings(lines: list[str], fences: dict[int, int]) -> dict[int, int]:
 
 def _indent(line: str) -> int:
     return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip(" "))
+
+
+_NOT_IN_NAME = re.compile(r'["\\{%}]')
+_RELEASE_SIZE = 500
+_NOT_BLANK = re.compile(r"[^\n]")
+_FENCE_IN_CODE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
+"""A fence after a zero-width space. Editors write it if a fence is part of the code."""
+
+
+def parse(markdown: str) -> Document:
+    """Parse a page. Errors in the source are repaired, and listed in `Document.diagnostics`."""
+    reading = IncrementalParse(markdown)
+    for _ in reading.read():
+        pass
+    return reading.document
+
+
+class IncrementalParse:
+    """A page that is parsed block by block. A finished block never changes."""
+
+    def __init__(self, markdown: str, slice_length: int = SLICE_LENGTH) -> None:
+        """Prepare to parse `markdown` in steps of about `slice_length` characters."""
+        from octavo.documents.block_finalizer import BlockFinalizer  # lazy: markdown-it, 30 ms
+
+        self.source = ""
+        """The sanitized source. It is set before the first block is yielded."""
+        self._markdown = markdown
+        self.blocks: list[Block] = []
+        """The blocks parsed so far."""
+        self.is_done = False
+        """True if the whole page is parsed."""
+        self._diagnostics: list[Diagnostic] = []
+        self._finalizer = BlockFinalizer()
+        self._headings = 0
+        """The number of headings in the blocks parsed so far."""
+        self._yaml = ""
+        self._metadata: Mapping[str, Any] = NO_ATTRS
+        self._document: Document | None = None
+        self._slice_length = slice_length
+
+    def read(self) -> Iterator[Block]:
+        """Parse the page, and yield each block when it is finished."""
+        for some in self._read():
+            for block in some:
+                self.blocks.append(block)
+                yield block
+        self.is_done = True
+
+    @property
+    def document(self) -> Document:
+        """The page with the blocks parsed so far."""
+        if self._document is not None:
+            return self._document
+        headings = tuple(self._finalizer.headings[: None if self.is_done else self._headings])
+        metadata = self._metadata
+        title = metadata.get("title") if isinstance(metadata.get("title"), str) else None
+        title = title or next((heading.title for heading in headings if heading.level == 1), "")
+        diagnostics = tuple(sorted(self._diagnostics, key=lambda diagnostic: diagnostic.line))
+        document = Document(title, tuple(self.blocks), self.source, diagnostics, headings, self._yaml, metadata)
+        if self.is_done:
+            self._document = document
+        return document
+
+    def _read(self) -> Iterator[list[Block]]:
+        from octavo.documents.token_stream import ClosedTags, TokenStream  # lazy: markdown-it, 30 ms
+        from octavo.documents.tree_builder import Builder
+
+        markdown = self._markdown
+        marked = sanitize(_FENCE_IN_CODE.sub(rf"\1{FENCE_ESCAPE}", markdown) if "\u200b" in markdown else markdown)
+        self.source = source = marked.replace(FENCE_ESCAPE, "")
+        self._markdown = markdown = ""
+        if len(source) > MAX_PAGE_LENGTH or source.count("\n") > MAX_PAGE_LINES:
+            self._document = _as_source(source)
+            yield [*self._document.blocks]
+            return
+        self._yaml, start = front_matter.split_page(marked)
+        try:
+            self._metadata = front_matter.parse(self._yaml)
+        except front_matter.FrontMatterError as error:
+            yield self._finalizer.finalize([self._front_matter_as_code(str(error))])
+        body = "\n" * marked.count("\n", 0, start) + marked[start:] if start else marked
+        body = _with_conflict_tags(body)
+        chunks, closed_tags, diagnostics = (
+            TokenStream(body, self._slice_length, max_page_parts(len(source))),
+            ClosedTags(body),
+            self._diagnostics,
+        )
+        chunks.diagnostics = diagnostics
+        builder = Builder(diagnostics, closed_tags)
+        waiting: deque[tuple[int, list[Token]]] = deque()
+        count = 0
+        for chunk in chunks.blocks():
+            closed_tags.add(chunk.tokens)
+            waiting.append((count, chunk.tokens))
+            count += len(chunk.tokens)
+            first_open = closed_tags.first_open(chunk.end)
+            while waiting and (first_open is None or waiting[0][0] + len(waiting[0][1]) <= first_open):
+                tokens = waiting.popleft()[1]
+                builder.add(tokens)
+                _release(tokens)
+                blocks = self._finalizer.finalize(builder.tree.take_finished())
+                self._headings = len(self._finalizer.headings)
+                yield blocks
+        for _, tokens in waiting:
+            builder.add(tokens)
+            _release(tokens)
+        last = source.count("\n") + 1
+        unfinished = builder.tree.finish(last).children
+        if rest_start := _NOT_BLANK.search(body, chunks.rest):
+            first = body.count("\n", 0, rest_start.start())
+            end = len(source)
+            while source[end - 1] == "\n":
+                end -= 1
+            source_rest = source[_line_start(source, first) : end]
+            diagnostics.append(
+                Diagnostic(first, "The rest of the page is too large to format, so it is shown as source.")
+            )
+            attrs = {"language": "markdown", "source": True}
+            unfinished = [*unfinished, DraftBlock("code", attrs, text=source_rest, first=first, last=last)]
+        yield self._finalizer.finalize(unfinished)
+
+    def _front_matter_as_code(self, reason: str) -> DraftBlock:
+        """Report front matter that could not be read, and return a code block with its text."""
+        message = f"Could not read the front matter: {reason}."
+        self._diagnostics.append(Diagnostic(0, message))
+        attrs = {"language": "yaml", "title": message}
+        return DraftBlock("code", attrs, text=self._yaml.removesuffix("\n"), last=self._yaml.count("\n") + 2)
+
+
+def _release(tokens: list[Token]) -> None:
+    """Remove tokens in small parts, because freeing a long list at once would block all threads."""
+    while tokens:
+        del tokens[-_RELEASE_SIZE:]
+
+
+def _as_source(source: str) -> Document:
+    block = Block(
+        "code", {"language": "markdown", "source": True}, text=source, lines=(0, source.count("\n") + 1), key="source"
+    )
+    return Document(
+        "", (block,), source, (Diagnostic(0, "This page is too large to format, so it is shown as source."),)
+    )
+
+
+def _line_start(text: str, number: int) -> int:
+    """Return the position where a line begins. A list of all lines would take more memory than the text."""
+    start = 0
+    for _ in range(number):
+        start = text.index("\n", start) + 1
+    return start
+
+
+def _with_conflict_tags(body: str) -> str:
+    """Replace conflict markers by tags, so that each side is parsed into blocks. Line numbers do not change."""
+    if "<<<<<<< " not in body:
+        return body
+    lines = body.split("\n")
+    for conflict in find_markers(body):
+        _replace_markers(lines, conflict)
+    return "\n".join(lines)
+
+
+def _replace_markers(lines: list[str], conflict: ConflictMarkers) -> None:
+    ours, theirs = (_NOT_IN_NAME.sub("", name) for name in (conflict.ours, conflict.theirs))
+    lines[conflict.first] = f'{{% conflict %}}{{% conflict-side name="{ours}" %}}'
+    lines[conflict.middle] = f'{{% endconflict-side %}}{{% conflict-side name="{theirs}" %}}'
+    lines[conflict.last] = "{% endconflict-side %}{% endconflict %}"

@@ -1,4 +1,5 @@
-"""Suggested changes in comments: code fences with the language `suggestion`. Pure."""
+"""Reads comments: their suggested changes, which are code fences with the language `suggestion`, their text as one line, and
+the users they mention. Pure."""
 
 from __future__ import annotations
 
@@ -6,9 +7,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
 
-from octavo.documents.parse import parse
 from octavo.documents.sequences import diff_ranges
+from octavo.documents.source_reader import parse
 
 if TYPE_CHECKING:
     from octavo.documents.blocks import Block
@@ -166,3 +168,32 @@ def _ranges(markdown: str) -> dict[str, tuple[int, int]]:
 
 def _touches(start: int, end: int, ranges: list[tuple[int, int]]) -> bool:
     return any((start < last and end > first) or first < start == end < last for first, last in ranges)
+
+
+_MARKED = re.compile(r"(\*{1,2}|`)(?=\S)([^*`\n]{1,300})(?<=\S)\1")
+_QUOTE = re.compile(r"^\s*(?:> ?)+")
+_LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
+
+
+def mention_suffix(person: str) -> str:
+    """Return the second half of the Markdown link that mentions a person: `](/users/ID)`."""
+    return f"](/users/{quote(person, safe=':@.+')})"
+
+
+def mentions(markdown: str, me: str) -> bool:
+    """Return True if a text mentions the user `me`, as the composer writes a mention."""
+    return bool(me) and mention_suffix(me) in markdown
+
+
+def plain_text(markdown: str) -> str:
+    """Return a comment as one line of text, without URLs and Markdown syntax. A middle dot separates lines of code."""
+    parts: list[str] = []
+    in_code = follows_code = False
+    for line in markdown.split("\n"):
+        text = _QUOTE.sub("", line).strip()
+        if text.startswith(("```", "~~~")):
+            in_code, follows_code = not in_code, False
+        elif text:
+            parts += ["·", text] if follows_code else [text]
+            follows_code = in_code
+    return " ".join(_MARKED.sub(r"\2", _LINK.sub(r"\1", " ".join(parts))).split())

@@ -28,7 +28,9 @@ MAX_TERM = 80
 MAX_WORDS = 6
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*\w*|\w+(?:['’]\w+)*")
 _CODE_WORD = re.compile(r"\w+(?:[.-]\w+)*")
+_CODE_TERM = re.compile(r"[\w./:@$-]+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_QUANTITY = re.compile(r"[$€£¥]?\d+(?:[.,:]\d+)*\s?([^\W\d]+|[%‰°$€£¥])")
 _GAP = re.compile(r"[ \t\u00a0\u202f]{0,2}")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s|\n)\W*$")
 _SIGNS = "%‰°$€£¥"
@@ -70,17 +72,15 @@ class _Replacement(NamedTuple):
 def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
     """Return the terms that changes replace, in the order of the page, each once. `keys` limits them to the changes of
     these blocks. For each term, longer terms with the word before or after it follow."""
-    found: dict[TermChange, None] = {}
+    found: dict[tuple[str, str, bool], TermChange] = {}
     for parts, block in _texts(entries, keys, is_wanted=keys is None):
-        match parts:
-            case TextChange(words=words):
-                found |= dict.fromkeys(_terms(words, is_code=block.kind == "code", is_heading=block.kind == "heading"))
-            case CodeChange(lines=lines):
-                for line in lines:
-                    found |= dict.fromkeys(_terms(line.words, is_code=block.kind == "code"))
-            case _:
-                pass
-    return tuple(found)
+        lines = [parts.words] if isinstance(parts, TextChange) else [line.words for line in parts.lines]
+        for words in lines:
+            for term in _terms(words, is_code=block.kind == "code", is_heading=block.kind == "heading"):
+                identity = term.old, term.new, term.is_code
+                same = found.setdefault(identity, term)
+                found[identity] = replace(same, is_at_start=same.is_at_start and term.is_at_start)
+    return tuple(found.values())
 
 
 def _texts(
@@ -130,18 +130,25 @@ def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool = False
         last = replacements[index + 1].start if index + 1 < len(replacements) else len(text)
         whole = _with_unit(text, _whole_words(text, each, first, last), first, last)
         wider = () if each.is_code else _wider(text, whole, first, last)
-        order = [*wider, whole] if wider and _is_bare_number(text, whole) else [whole, *wider]
+        if not all(_is_term(term, is_code=each.is_code) for term in (text[whole.start : whole.end], whole.new)):
+            continue
+        order = [*wider, whole] if wider and _has_digits(text, whole) else [whole, *wider]
         for one in order:
             old, new = " ".join(text[one.start : one.end].split()), " ".join(one.new.split())
-            if old != new and _is_term(old) and _is_term(new):
+            if old != new and len(old) <= MAX_TERM:
                 change = TermChange(old, new, each.is_code)
                 is_at_start = is_heading or _SENTENCE_START.search(text[max(0, one.start - 20) : one.start]) is not None
                 is_capital = old[0].isupper() and not (each.is_code or change.is_number)
                 yield replace(change, is_at_start=is_at_start and is_capital)
 
 
-def _is_term(text: str) -> bool:
-    return 0 < len(text) <= MAX_TERM and len(text.split()) <= MAX_WORDS and any(map(str.isalnum, text))
+def _is_term(text: str, *, is_code: bool) -> bool:
+    """Return True if a text can be a term: it is short, and it has more than common words. Code is one name."""
+    if not 0 < len(text) <= MAX_TERM or len(text.split()) > MAX_WORDS or not any(map(str.isalnum, text)):
+        return False
+    if is_code:
+        return _CODE_TERM.fullmatch(text) is not None
+    return any(word.lower() not in _COMMON_WORDS for word in _WORD.findall(text))
 
 
 def _replacements(words: Iterable[TextPart], *, is_code: bool) -> tuple[str, list[_Replacement]]:
@@ -205,22 +212,27 @@ def _with_unit(text: str, each: _Replacement, first: int, last: int) -> _Replace
     return each
 
 
-def _is_bare_number(text: str, each: _Replacement) -> bool:
-    return _NUMBER.fullmatch(text, each.start, each.end) is not None
+def _has_digits(text: str, each: _Replacement) -> bool:
+    return any(map(str.isdigit, text[each.start : each.end]))
 
 
 def _wider(text: str, each: _Replacement, first: int, last: int) -> list[_Replacement]:
-    """Return the term with the word after it, and with the word before it, unless these are common words."""
+    """Return the term with the word before it, and with the word after it, unless these are common words. A number takes
+    the word after it, such as `50 guests`, or a name before it, such as `Limpet 3`. A number with a unit takes none."""
     found = []
-    is_bare = _is_bare_number(text, each)
-    if any(map(str.isdigit, text[each.start : each.end])) and not is_bare:
+    is_number = _NUMBER.fullmatch(text, each.start, each.end) is not None
+    is_name = _has_digits(text, each) and not is_number
+    quantity = _QUANTITY.fullmatch(text, each.start, each.end)
+    if quantity is not None and short_unit(quantity[1], after_number=True) is not None:
         return []
-    after = re.compile(r"[ \t\u00a0]([^\W\d_][\w'’-]*)").match(text, each.end, last)
-    if after is not None and after[1].lower() not in _COMMON_WORDS:
-        found.append(_extended(text, each, each.start, after.end()))
     before = re.search(r"([^\W\d_][\w'’-]*)[ \t\u00a0]$", text[first : each.start])
-    if not is_bare and before is not None and before[1].lower() not in _COMMON_WORDS:
-        found.insert(0, _extended(text, each, first + before.start(), each.end))
+    if before is not None and before[1].lower() not in _COMMON_WORDS:
+        is_title = before[1][0].isupper() or not any(map(str.isdigit, each.new))
+        if not (is_number or is_name) or is_title:
+            found.append(_extended(text, each, first + before.start(), each.end))
+    after = re.compile(r"[ \t\u00a0]([^\W\d_][\w'’-]*)").match(text, each.end, last)
+    if not is_name and after is not None and after[1].lower() not in _COMMON_WORDS:
+        found.append(_extended(text, each, each.start, after.end()))
     return found
 
 

@@ -16,7 +16,7 @@ from octavo.documents.visible_text import VisibleText, url_ranges, visible_text
 
 MAX_MATCHES = 500
 """Maximum number of matches that are returned for one page."""
-_CONTEXT = 60
+_CONTEXT = 100
 _SPACE = r"[ \t\u00a0\u202f]"
 _BEFORE_WORD = r"(?<![\w@#])(?<!\w[-‑.'’])"
 _AFTER_WORD = r"(?![\w@])(?![-‑.]\w)(?!['’](?!s(?!\w))\w)"
@@ -44,7 +44,7 @@ class TermMatch:
     """The source with the new term. None if formats inside the term make the replacement ambiguous."""
     before: str
     after: str
-    """The source before and after the range, in one line."""
+    """The source on the same line before and after the range, shortened."""
 
 
 def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
@@ -157,19 +157,17 @@ def _match(
     if source[first:last].count("\n") > 3:
         return None
     new = _new_words(change, visible.text[start:end])
-    before = " ".join(source[max(0, first - _CONTEXT) : first].split())
-    after = " ".join(source[last : last + _CONTEXT].split())
-    space_before, space_after = (
-        " " if edge.isspace() else "" for edge in (source[first - 1 : first], source[last : last + 1])
-    )
+    line_start, line_end = source.rfind("\n", 0, first) + 1, source.find("\n", last)
+    before = source[max(line_start, first - _CONTEXT) : first]
+    after = source[last : min(line_end if line_end >= 0 else len(source), last + _CONTEXT)]
     return TermMatch(
         first,
         last,
         bisect_right(lines, first - 1) if first else 0,
         source[first:last],
         _replacement(change, source, visible, (start, end), new),
-        f"{before}{space_before}",
-        f"{space_after}{after}",
+        before.lstrip(),
+        after.rstrip(),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from octavo.api.comments import Comment
 from octavo.documents.blocks import Block, Document
-from octavo.documents.similarity import most_similar
+from octavo.documents.sequences import most_similar
 
 _MIN_SIMILARITY, _MIN_LENGTH = 0.6, 20
 """The least similarity of two texts, and the least length of a text, to be taken for the same block."""

@@ -33,8 +33,7 @@ from octavo.documents.limits import (
     count_parts,
     has_too_many_marks,
 )
-from octavo.documents.tag_blocks import ALWAYS_OPEN
-from octavo.documents.tags import Tag, TagScanner
+from octavo.documents.tag_blocks import ALWAYS_OPEN, Tag, TagScanner
 
 _MAX_DISTANCE = 60
 """Maximum distance in tokens between a tag with an optional end tag and its end tag."""

@@ -13,8 +13,7 @@ from octavo.documents.inline import runs_and_tags
 from octavo.documents.limits import MAX_MARKS
 from octavo.documents.open_blocks import BlockTree, DraftBlock
 from octavo.documents.tables import pipe_table
-from octavo.documents.tag_blocks import ALWAYS_OPEN, BRANCHES, PARENTS, block_of_tag, open_parent
-from octavo.documents.tags import Tag
+from octavo.documents.tag_blocks import ALWAYS_OPEN, BRANCHES, PARENTS, Tag, block_of_tag, open_parent
 from octavo.documents.token_stream import ClosedTags
 
 _CONTAINERS = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import unescape
 from typing import NamedTuple
 
-from octavo.documents.linters.masks import mask
+from octavo.documents.linters.placement import mask
 
 BARRIER = "\0"
 """Stands for code, a URL, or the end of a block. So a term never spans them."""

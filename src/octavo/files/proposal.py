@@ -37,11 +37,11 @@ from octavo.documents.folders.folder import slug_source, walk_entries
 from octavo.documents.folders.layout import SUMMARY
 from octavo.documents.folders.page_files import PageFile, single_line
 from octavo.files import contents
+from octavo.files.contents import TreeStep
 from octavo.files.local_changes import LocalFiles, base_entries, entries_of, proposed_files
 from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
 from octavo.files.pulled_folder import PulledFolder
 from octavo.files.space_reader import Download, SpaceReader
-from octavo.files.tree_changes import TreeStep
 
 MAX_EDIT_BYTES = 4_000_000
 """Largest edit that is sent, in bytes of text and files."""

@@ -17,7 +17,7 @@ from octavo.documents.link_rewriting import link_urls
 from octavo.documents.merging.revision_merge import PageOrder, TreeVersion, merge_page_order
 from octavo.documents.page_trees import Json, Pages
 from octavo.files import contents
-from octavo.files.contents import NEW, Entries
+from octavo.files.contents import NEW, Entries, TreeStep, deleted_pages, tree_steps
 from octavo.files.local_changes import LocalFiles, files_title
 from octavo.files.page_changes import (
     FileVersion,
@@ -28,7 +28,6 @@ from octavo.files.page_changes import (
     page_change,
 )
 from octavo.files.pulled_folder import PulledFolder, TrackedFile
-from octavo.files.tree_changes import TreeStep, deleted_pages, tree_steps
 
 MAX_FILE = 1_000_000
 """Largest file that an edit can add, in bytes."""

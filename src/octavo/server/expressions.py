@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from octavo.documents.link_rewriting import FENCED, change_outside_code
-from octavo.documents.tags import Tag, TagScanner
+from octavo.documents.tag_blocks import Tag, TagScanner
 
 _EXPRESSION = re.compile(r'<code class="expression">([^<]{1,1000})</code>')
 _TOKEN = re.compile(

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 from octavo.api.folding import fold
 from octavo.documents import page_trees
 from octavo.documents.link_rewriting import rewrite_links
-from octavo.documents.parse import parse
-from octavo.documents.tags import TagScanner
+from octavo.documents.source_reader import parse
+from octavo.documents.tag_blocks import TagScanner
 from octavo.server.store import Json, Store
 
 DEPTH_LIMIT = 4

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from octavo.documents import anchors, links, page_trees
 from octavo.documents.links import PageReference, references_in
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.server.handlers import revisions
 from octavo.server.handlers.permissions import can_see_collection, role
 from octavo.server.includes import find_reusable

@@ -45,7 +45,7 @@ from octavo.documents import links, page_trees
 from octavo.documents.blocks import Block, Run
 from octavo.documents.links import SpaceIndex
 from octavo.documents.page_trees import Pages
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.server.store import Json
 
 BODY = "Vera"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from octavo.api.searchable import diagram_labels, encode_mention, to_index_text
+from octavo.api.folding import diagram_labels, encode_mention, to_index_text
 from octavo.documents import page_trees
 from octavo.documents.blocks import Block
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.server.includes import expand_includes
 from octavo.server.store import Json, Section
 from octavo.server.world import World

@@ -24,7 +24,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple
 
-from octavo.api.searchable import fold_to_index_text, word_parts
+from octavo.api.folding import fold_to_index_text, word_parts
 
 Json = dict[str, Any]
 

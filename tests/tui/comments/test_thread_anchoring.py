@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from octavo.api.comments import Comment
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.documents.thread_anchors import ThreadAnchors, TwoVersionAnchors
 
 BEFORE = "# Levels\n\nAt about 09:06 the water stood 3.412 m above chart datum.\n\nThe rest is as it was.\n"

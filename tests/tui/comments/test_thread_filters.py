@@ -8,7 +8,7 @@ from octavo.api.bodies import Body
 from octavo.api.comments import Comment, Target, TargetNode, TargetPage
 from octavo.api.places import SpaceRef
 from octavo.api.users import User
-from octavo.data.comment_text import mention_suffix, plain_text
+from octavo.documents.suggestions import mention_suffix, plain_text
 from octavo.tui.comments.autocomplete import mention_markdown
 from octavo.tui.comments.thread_filters import ORDERS, Thread, available_filters, filter_threads, is_in_section
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from octavo.documents.blocks import Block
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render import diagrams
 from octavo.tui.render.deferred import DiagramQuery

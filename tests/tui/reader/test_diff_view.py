@@ -9,7 +9,7 @@ import pytest
 from rich.style import Style
 
 from octavo.documents.diff import diff
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition

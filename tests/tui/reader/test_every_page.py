@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from octavo.documents.blocks import Document
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.link_hints import Hints
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.layout import Layout, lay_out

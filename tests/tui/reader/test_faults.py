@@ -11,7 +11,7 @@ import pytest
 
 from octavo.documents.blocks import Block, Document, Run
 from octavo.documents.diff import diff
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.caches import AsyncCache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.app import ComposeResult
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.widgets.commands import key_bar
 from tests.tui.reader.panes import PaneApp, screen

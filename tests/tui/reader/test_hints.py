@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.style import Style
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.link_hints import label_position, labels
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader

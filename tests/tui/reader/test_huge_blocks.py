@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from octavo.documents.blocks import Block
 from octavo.documents.diff_model import ChangedBlock, CodeChange
 from octavo.documents.merging.page_merge import merge
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWayView

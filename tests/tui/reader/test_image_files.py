@@ -12,7 +12,7 @@ from importlib.util import find_spec
 import pytest
 from PIL import Image
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.linked_files import parse_picture, scale_image
 from octavo.tui.render.images import page_images, render_half_blocks
 from octavo.tui.terminal.graphics import ScaledPicture

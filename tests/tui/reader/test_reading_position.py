@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from octavo.data.state_db import StateDb
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader import page_loading
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import MOST_PAGES, ReadingPosition, ReadingPositions

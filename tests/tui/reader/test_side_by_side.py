@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from tests.tui.reader.panes import PaneApp, links, screen

@@ -3,7 +3,7 @@
 import pytest
 from rich.style import Style
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.layout import lay_out, render_block, split_into_units

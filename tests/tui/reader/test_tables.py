@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.blocks import Block
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_dialogs import TableRowDialog
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader

@@ -12,7 +12,7 @@ from octavo.api.content import Page, PageTree
 from octavo.api.places import SpaceRef
 from octavo.documents import links
 from octavo.documents.openapi import Specification
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.deferred import OperationLayout, OperationQuery

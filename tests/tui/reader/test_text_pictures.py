@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.render.layout import Layout, lay_out
 from octavo.tui.render.styles import Styles
 from tests.tui.reader.picture import PAGES, WIDTHS, check, text_of

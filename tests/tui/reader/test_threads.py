@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_layout import render_threads

@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.selection import Selection
 
 from octavo.documents.blocks import Block
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader import page_loading
 from octavo.tui.reader.page_loading import PageLoad, PageLoaded, PageLoader
 from octavo.tui.reader.page_view import PageView

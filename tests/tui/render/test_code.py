@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from octavo.documents.blocks import Block
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styles import Styles

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line, clickable_spans

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.render.icons import icon_sign, icon_words
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import cells

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.openapi import Specification
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.render.deferred import OperationQuery
 from octavo.tui.render.layout import lay_out, render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import keep_quoted_lines, quote_excerpt, quote_markdown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api.folding import fold
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.render.layout import render_block, render_unit, split_into_units
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import cells

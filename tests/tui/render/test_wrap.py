@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import Piece, cells, flatten_emoji
 from octavo.tui.render.styles import Styles

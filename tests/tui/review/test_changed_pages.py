@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from octavo.api.comments import Comment
 from octavo.api.content import Change, File, Page, Revision
-from octavo.documents.changed_items import WHOLE, changed_pages
 from octavo.documents.diff_model import ChangeSize
 from octavo.documents.merging.conflict_prediction import predict_merge
-from octavo.documents.revision_changes import changes_between, has_document_ids
+from octavo.documents.revision_changes import WHOLE, changed_pages, changes_between, has_document_ids
 from octavo.tui.review.changed_pages import (
     EntryMarks,
     commented_pages,

@@ -22,7 +22,7 @@ from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
-from octavo.documents.changed_items import ChangedPage, changed_pages
+from octavo.documents.revision_changes import ChangedPage, changed_pages
 from octavo.server.app import Platform
 from octavo.tui.review.changed_tree import ViewedMarks
 from octavo.tui.review.diff_cache import MAX_PARALLEL, ComparedSides, DiffCache, _diff_key

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.blocks import Block
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.editing.page_edit import block_line
 from octavo.tui.terminal.external_editor import at_line
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from textual.events import Key, Paste
 
-from octavo.tui.terminal.key_reader import EscapeOrAlt, KeyReader
+from octavo.tui.terminal.driver import EscapeOrAlt, KeyReader
 from octavo.tui.terminal.textual_internals import XTermParser
 
 

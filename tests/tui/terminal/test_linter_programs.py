@@ -11,8 +11,7 @@ from time import sleep
 import pytest
 
 from octavo.settings import Linter
-from octavo.tui.terminal.limited_programs import MAX_OUTPUT, ProgramFailed
-from octavo.tui.terminal.linter_programs import LinterOutput, run_linter
+from octavo.tui.terminal.limited_programs import MAX_OUTPUT, LinterOutput, ProgramFailed, run_linter
 
 
 def program(place: Path, code: str, *arguments: str, folder: Path | None = None, environment: str = "") -> Linter:

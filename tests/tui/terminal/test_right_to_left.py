@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.color import Color
 
 from octavo import settings
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.widgets.command_palette import HelpScreen
 from tests.tui.reader.panes import PaneApp

@@ -8,21 +8,63 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
+from octavo.api.content import Change, PageReference
 from octavo.cli import review_export
 from octavo.cli.commands import Command
-from octavo.cli.comparisons import PageTexts, changed_items, load_texts, select_page, sides_of
+from octavo.cli.comparisons import PageTexts, changed_items, load_texts, remember_viewed, select_page, sides_of
 from octavo.cli.connection import run_connected
 from octavo.cli.failures import USAGE, Failure
-from octavo.cli.folder_texts import folder_texts
 from octavo.cli.output import Field, Style, add_output_options, print_object, print_text, wanted_fields
+from octavo.cli.pulled_folders import file_failures, has_pulled_folder, path_in, this_folder
 from octavo.cli.refs import References, Target
 from octavo.cli.review_export import ExportOptions, export_review, exported_texts
 from octavo.cli.standard_streams import tell, write_out
-from octavo.cli.viewed import remember_viewed
 from octavo.documents.diff_text import source_diff
+from octavo.documents.revision_changes import ChangedPage
+from octavo.files.local_changes import FileChange, LocalFiles, files_title
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
+
+_CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "page_created"}
+
+
+def folder_texts(argument: str | None) -> list[PageTexts] | None:
+    """Return the changed text files of the pulled folder of the working directory, or the one that `argument` names. None
+    if `argument` names no file, which means that it is a REF. Raises Failure."""
+    if not has_pulled_folder():
+        if argument is None:
+            raise Failure("Not a pulled folder. Write a REF, or run: octavo pull SPACE DIR", USAGE)
+        return None
+    folder = this_folder()
+    with file_failures("read the folder"):
+        local = LocalFiles.read(folder)
+        changes = [each for each in local.changes() if each.kind != "file"]
+        if argument is not None:
+            try:
+                path = path_in(folder, argument)
+            except Failure:
+                return None
+            known = {*local.data, *folder.files, *local.unlisted}
+            if path not in known:
+                return None
+            changes = [each for each in changes if path in (each.path, each.before)]
+        return [_texts(local, each) for each in changes]
+
+
+def _texts(local: LocalFiles, change: FileChange) -> PageTexts:
+    folder = local.folder
+    old_path = change.before or next(
+        (file.path for file in folder.files.values() if local.current_path(file) == change.path), ""
+    )
+    file = folder.files.get(old_path)
+    before = folder.base_text(file.base_sha256) if file is not None else ""
+    after = local.text(change.path)
+    title = files_title(after or before)
+    page = PageReference(id="file", title=title, path=change.path)
+    kind = Change(type=_CHANGES.get(change.status, "page_edited"))
+    return PageTexts(ChangedPage(change.path, title, (kind,), page), before, after, change.before)
+
 
 FIELDS = tuple(
     Field(each.name, each.type, is_extra=each.name in ("threads", "findings"))

@@ -17,7 +17,7 @@ from octavo.cli.platform_folders import folder_of_pages
 from octavo.cli.pulled_folders import file_failures, tell_all
 from octavo.cli.standard_streams import tell
 from octavo.documents.folders.folder import fingerprint
-from octavo.files.folder_export import export_changes, folder_to_export, write_export
+from octavo.files.folder_merge import export_changes, folder_to_export, write_export
 from octavo.files.local_changes import STATUS_WORDS
 from octavo.files.space_reader import SpaceReader
 

@@ -13,7 +13,7 @@ from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.cli.refs import References
 from octavo.cli.sending import add_and_send, add_sending_options, prepare
 from octavo.cli.standard_streams import tell
-from octavo.data.comment_text import plain_text
+from octavo.documents.suggestions import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,15 +13,15 @@ from octavo.api.places import ContentRef, RevisionRef
 from octavo.api.safety import safe_line
 from octavo.cli import change_rows, page_rows, threads
 from octavo.cli.commands import Command
+from octavo.cli.comparisons import remember_viewed
 from octavo.cli.connection import run_connected
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.output import Output, Style, add_output_options, age, print_object, print_text, wanted_fields
 from octavo.cli.refs import References, Target, parse_ref
 from octavo.cli.standard_streams import write_out
 from octavo.cli.threads import FoundThread
-from octavo.cli.viewed import remember_viewed
 from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
-from octavo.documents.changed_items import changed_pages
+from octavo.documents.revision_changes import changed_pages
 
 if TYPE_CHECKING:
     from octavo.api.comments import Message
@@ -151,7 +151,7 @@ class _Shown:
 
     def _render_markdown(self, markdown: str) -> str:
         """Return Markdown as the app shows it."""
-        from octavo.documents.parse import parse  # lazy: the renderer, for text only
+        from octavo.documents.source_reader import parse  # lazy: the renderer, for text only
         from octavo.tui.render.printing import print_document
 
         return print_document(

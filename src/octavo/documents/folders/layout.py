@@ -19,7 +19,7 @@ from octavo.documents.folders.folder import ASSETS, INCLUDES, VARIABLES, Entry, 
 from octavo.documents.folders.page_files import normalize, write_page
 from octavo.documents.folders.table_of_contents import link_path, write_summary
 from octavo.documents.link_rewriting import change_outside_code, rewrite_links
-from octavo.documents.yaml_strings import write_entry
+from octavo.documents.yaml_values import write_entry
 
 SUMMARY = "SUMMARY.md"
 PAGE_SUFFIXES = (".md", ".markdown", ".mdx")

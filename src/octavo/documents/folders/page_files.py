@@ -14,7 +14,7 @@ from typing import Any
 
 from octavo.api.content import Page
 from octavo.documents import front_matter, page_trees
-from octavo.documents.yaml_strings import write_entry
+from octavo.documents.yaml_values import write_entry
 
 Json = dict[str, Any]
 

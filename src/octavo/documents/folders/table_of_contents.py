@@ -26,7 +26,7 @@ from octavo.documents.folders.folder import (
     title_from_name,
     walk_entries,
 )
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 
 HEADING = "# Table of contents"
 UNLISTED = "Not in SUMMARY"

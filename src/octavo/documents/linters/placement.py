@@ -1,16 +1,21 @@
-"""Places the findings of linters on a page: columns in code points, the block, and the ranges that a change request added."""
+"""Places the findings of linters on a page: columns in code points, the block, and the ranges that a change request added.
+Masks the parts of a page that a linter does not see."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
+from octavo.documents import front_matter
 from octavo.documents.blocks import Block, Document
 from octavo.documents.checks.findings import Finding, Place, sorted_findings
 from octavo.documents.diff_text import diff_lines
-from octavo.documents.linters.reports import Columns, Report
+from octavo.documents.linters.readers import Columns, Report
+from octavo.documents.source_reader import parse
+from octavo.documents.tag_blocks import TagScanner
 
 _WORD = re.compile(r"\w")
 _ON_INPUT = ("", "-", "stdin", "<text>", "<stdin>", "stdin.txt", "stdin.md")
@@ -213,3 +218,44 @@ def _overlaps(start: int, end: int, other_start: int, other_end: int) -> bool:
     if start == end:  # A deletion stands between two characters.
         return other_start <= start <= other_end
     return start < other_end and other_start < end
+
+
+Mask = Literal["tags", "code", "front-matter"]
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:[^`\n]|(?!\1(?!`))`)*?[^`]\1(?!`)")
+_NOT_SPACE = re.compile(r"\S")
+
+
+def mask(text: str, parts: Collection[Mask]) -> str:
+    """Return a page with some parts replaced by as many spaces. Line breaks stay."""
+    ranges: list[tuple[int, int]] = []
+    if "front-matter" in parts:
+        ranges.append((0, front_matter.split_page(text)[1]))
+    if "tags" in parts:
+        ranges += _tags(text)
+    if "code" in parts:
+        ranges += _code(text)
+    pieces, position = [], 0
+    for start, end in sorted(ranges):
+        if end > position:
+            start = max(start, position)
+            pieces += [text[position:start], _NOT_SPACE.sub(" ", text[start:end])]
+            position = end
+    return "".join([*pieces, text[position:]])
+
+
+def _tags(text: str) -> Iterator[tuple[int, int]]:
+    scanner, position = TagScanner(text), 0
+    while (start := text.find("{%", position)) >= 0:
+        tag = scanner.tag_at(start)
+        position = start + 2 if tag is None else tag.end
+        if tag is not None:
+            yield start, tag.end
+
+
+def _code(text: str) -> Iterator[tuple[int, int]]:
+    starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
+    for block in parse(text).walk():
+        if block.kind in ("code", "math") and block.lines[1] < len(starts):
+            yield starts[block.lines[0]], starts[block.lines[1]]
+    for match in _CODE_SPAN.finditer(text):
+        yield match.span()

@@ -3,7 +3,7 @@
 Git merges files by lines; this module merges pages by blocks. Start with `merge`.
 
 1. Read each version as a tree of blocks (source_reader.py).
-2. Follow the blocks that one side moved (moved_blocks.py). An edit by the other side is merged at the new place.
+2. Follow the blocks that one side moved (block_alignment.py). An edit by the other side is merged at the new place.
 3. Walk the trees from the page down to its innermost blocks. At each level, compare the children in main and in the
    change request with those in the base (block_alignment.py). Changes of both sides that overlap or belong together
    form one region (`regions`). Children between two regions differ in white space only.
@@ -36,8 +36,15 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from octavo.documents.merging import leaf_merge
-from octavo.documents.merging.block_alignment import NO_MOVES, MovedBlocks, Region, regions, word_similarity
-from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context, miscounted_runs, runs_of
+from octavo.documents.merging.block_alignment import (
+    NO_MOVES,
+    MovedBlocks,
+    Region,
+    follow_moves,
+    regions,
+    word_similarity,
+)
+from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context, align_columns, miscounted_runs, runs_of
 from octavo.documents.merging.merged_page import (
     SIDES,
     Conflict,
@@ -48,8 +55,6 @@ from octavo.documents.merging.merged_page import (
     conflicts_in,
     side_of,
 )
-from octavo.documents.merging.moved_blocks import follow_moves
-from octavo.documents.merging.table_columns import align_columns
 from octavo.documents.source_blocks import (
     ROWS_AND_ITEMS,
     Blocks,

@@ -24,7 +24,7 @@ from octavo.api.places import ChangeRequestRef, ContentRef, Discussion, SpaceRef
 from octavo.documents import page_trees
 from octavo.documents.blocks import Document
 from octavo.documents.markdown_to_json import to_json_document
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.server.handlers import revisions
 from octavo.server.store import Json
 from octavo.server.world import World

@@ -21,7 +21,7 @@ from octavo.api.content import DocumentBody
 from octavo.api.places import ChangeRequestRef, CollectionRef, Discussion, OrganizationRef, SpaceRef
 from octavo.documents import page_trees
 from octavo.documents.markdown_to_json import to_json_document
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.server.demo import people, register
 from octavo.server.demo.history import DemoClock, DemoIds
 from octavo.server.dispatch import run_operation

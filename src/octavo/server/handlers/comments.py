@@ -15,7 +15,7 @@ from octavo.api.bodies import Format, Markdown
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.documents import json_to_markdown, page_trees
 from octavo.documents.markdown_to_json import content_body
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, change_request_path
 from octavo.server.handlers.members import present_member, present_user

@@ -12,10 +12,10 @@ from functools import partial
 from urllib.parse import quote
 
 from octavo.api import search
-from octavo.api.folding import fold
-from octavo.api.searchable import (
+from octavo.api.folding import (
     SIGNED,
     end_after_mention,
+    fold,
     from_index_text,
     mentioned_urls,
     to_index_text,

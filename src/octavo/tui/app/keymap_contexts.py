@@ -28,14 +28,15 @@ from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.resources.site_checks import ConditionTest
 from octavo.tui.review.checked_dialog import CheckedDialog
+from octavo.tui.review.conflict_choices import MergedPreviewScreen
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.merge_dialog import MergeSeveralDialog
-from octavo.tui.review.merge_preview import MergedPreviewScreen
 from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.review.review_requests import ReviewersScreen
 from octavo.tui.review.review_submission import PendingCommentsScreen
 from octavo.tui.review.suggestion_preview import SuggestionPreviewScreen
+from octavo.tui.review.term_screen import TermScreen
 from octavo.tui.review.update_from_main import IncomingChanges
 from octavo.tui.widgets.command_palette import HelpScreen
 from octavo.tui.widgets.confirm import ConfirmDialog
@@ -64,6 +65,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     UnsavedDrafts,
     ChangeRequestScreen,
     DiffView,
+    TermScreen,
     ConflictsScreen,
     ThreeWayView,
     MergedPreviewScreen,

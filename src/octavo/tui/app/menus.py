@@ -15,7 +15,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.data.queries import spaces_of
 from octavo.documents.blocks import Block
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.help import TOPICS, text_of
 from octavo.tui.app.accounts import reopen
 from octavo.tui.core.connection import Subscriptions

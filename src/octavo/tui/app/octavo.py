@@ -30,7 +30,7 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.crash_report import report_crash
-from octavo.tui.terminal.key_reader import EscapeOrAlt
+from octavo.tui.terminal.driver import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
 from octavo.tui.widgets.commands import Command, Commands, accepted_keys
 from octavo.tui.widgets.short_texts import plural

@@ -14,7 +14,7 @@ from octavo.tui.app.garbage_collection import Garbage
 DELAY, LONGEST_DELAY = 0.6, 6.0
 """Seconds after the first paint. The delay leaves time for the first keys and for the first responses."""
 FOR_PAGES = (
-    "octavo.documents.parse",
+    "octavo.documents.source_reader",
     "octavo.tui.render.formulas",
     "octavo.tui.render.deferred",
     "octavo.tui.render.openapi",

@@ -15,13 +15,12 @@ from octavo.api.folding import fold
 from octavo.api.organizations import ListMembers
 from octavo.api.places import Discussion, OrganizationRef
 from octavo.api.users import User
-from octavo.data.comment_text import mention_suffix
 from octavo.documents import emoji
 from octavo.documents.emoji import NamedEmoji
+from octavo.documents.suggestions import mention_suffix
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice, match_choice
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.filtering import FuzzyMatch
+from octavo.tui.widgets.filtering import FilterInput, FuzzyMatch
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

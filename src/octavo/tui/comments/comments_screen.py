@@ -14,8 +14,8 @@ from octavo.api.comments import Comment
 from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
+from octavo.documents.suggestions import plain_text
 from octavo.tui.comments import thread_commands, thread_filters
 from octavo.tui.comments.thread_commands import THREAD, UNSENT, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread, ThreadFilter, ThreadSearchText

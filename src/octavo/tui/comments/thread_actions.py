@@ -11,12 +11,12 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.data.comment_text import plain_text
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.write_kind import Basis
 from octavo.documents.emoji import to_emoji
+from octavo.documents.suggestions import plain_text
 from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.write_queue import LocalChange

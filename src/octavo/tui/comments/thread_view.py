@@ -22,7 +22,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import to_emoji
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import find_suggestions
 from octavo.tui.comments.diff_threads import SuggestionDiffs
 from octavo.tui.comments.thread_commands import NO_THREAD, THREAD, UNSENT, ThreadTarget, is_own_comment

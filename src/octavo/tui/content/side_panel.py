@@ -11,9 +11,9 @@ from textual.widgets import Static
 
 from octavo.api.comments import Comment
 from octavo.api.content import Page
-from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Document, Heading
+from octavo.documents.suggestions import plain_text
 from octavo.tui.core.shell import shell_of
 from octavo.tui.core.unsent_texts import with_unsent_mark
 from octavo.tui.widgets.row_list import Row, RowList

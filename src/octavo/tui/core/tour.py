@@ -23,13 +23,15 @@ class TourStep(NamedTuple):
     """Default key of the first command."""
     purpose: str
     """End of the sentence “Press KEY to …”."""
+    place: str = ""
+    """Start of the sentence, if the key works only in some views."""
 
 
 STEPS = (
     TourStep(("view.changes",), "3", "list the change requests"),
-    TourStep(("list.open",), "enter", "open the selected change request"),
-    TourStep(("diff.next_thread",), "t", "go to the next thread in the diff"),
-    TourStep(("comment.block", "diff.comment"), "c", "add a comment or a reply"),
+    TourStep(("list.open",), "enter", "open a change request", "In that list, "),
+    TourStep(("diff.next_thread",), "t", "see the next thread", "In a change request, "),
+    TourStep(("comment.block", "diff.comment"), "c", "comment or reply", "In a change request, "),
     TourStep(("app.palette",), ":", "find any command by name"),
 )
 
@@ -62,7 +64,8 @@ class Tour:
         if (index := self.next_step) is None:
             return ""
         step = STEPS[index]
-        return f"Tour {index + 1}/{len(STEPS)}  Press {self._key(step.commands[0], step.key)} to {step.purpose}."
+        press = f"{'press' if step.place else 'Press'} {self._key(step.commands[0], step.key)}"
+        return f"Tour {index + 1}/{len(STEPS)}  {step.place}{press} to {step.purpose}."
 
     @property
     def exit_hint(self) -> str:

@@ -17,7 +17,7 @@ from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import page_source
 from octavo.documents.blocks import Block
 from octavo.documents.conflict_markers import find_markers
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.documents.thread_anchors import ThreadAnchors
 from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.permissions import UNDECIDED

@@ -4,10 +4,10 @@ A view is a `Reader` with `Contents`. The contents split a document into units: 
 reader scrolls the lines of these units. Its position `top` is a unit and a line in it, so layout of lines above never
 moves the text.
 
-    reading_pane.py       Reader: painting, keys. Base of the three views
+    reading_pane.py       Reader: painting, keys, “Loading…” and errors. Base of the three views
     viewport.py           Viewport: layout, scrolling. BackgroundLayout: layout in the thread, and deferred content
     contents.py           Contents: base of the three contents below
-    page_view.py          PageView: a page          page_contents.py, page_loading.py, page_navigation.py, thread_marks.py
+    page_view.py          PageView: a page          page_contents.py, page_loading.py, page_navigation.py
     diff_view.py          DiffView: a diff          diff_contents.py, diff_navigation.py, change_order.py
     three_way_view.py     ThreeWayView: conflicts
 
@@ -18,7 +18,6 @@ viewport, but not the `Reader`:
     find_bar.py           find in page
     link_hints.py         links and other clickable spans, and the letters that open them
     text_selection.py     text selected with the mouse
-    loading_state.py      “Loading…” and errors
     reading_position.py   positions, and functions that compute one position from another
 
 Opened from a page:
@@ -42,11 +41,11 @@ How a page of 1 MB gets on screen:
 How `n` finds the next change of a diff:
 
 1. When the diff was shown, `DiffBuilder` built its units in the thread, and `DiffNavigation.show_units` laid them out.
-   Each unit of a change has a `change_number`.
+   The first unit of each change has its `change_number`, the others have -1.
 2. `n` runs the first command of `CHANGES`: `DiffNavigation.go_to_change(1)`. During a search, `FindBar.step` goes to the
    next match instead.
 3. `_change_from` asks `following_changes` for the next units with a change number, in the order of the page or by risk.
-   It returns the `BlockSpan` of the first: its block and lines.
+   It returns the `BlockSpan` of the first: the block and the lines of its first unit.
 4. `BlockCursor.select` stores the block and asks `scrolled_top` for the new top: a third down the pane.
    `Viewport.go_to` sets `top`, repaints, and posts `PaneMoved`. The status line then shows `change 2 of 7`.
 """

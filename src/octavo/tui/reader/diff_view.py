@@ -15,8 +15,7 @@ from octavo.tui.reader.diff_contents import DiffContents, DiffLayout
 from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, ORDER, DiffNavigation
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.link_hints import LINK_HINTS
-from octavo.tui.reader.loading_state import LoadingState
-from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
+from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, LoadingState, Reader
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import ContextSize
 from octavo.tui.render.page_parts import LinkFollowed

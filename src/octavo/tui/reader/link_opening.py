@@ -14,7 +14,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.data.page_queries import file_of, find_page, page_markdown
 from octavo.documents import links
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.lazy_import import lazy
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason, open_link, page_url
 from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToSearch

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from textual.message import Message
 
 from octavo.documents.blocks import Document
-from octavo.documents.parse import IncrementalParse
+from octavo.documents.source_reader import IncrementalParse
 from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT
 from octavo.tui.reader.page_contents import PageContents, PageHead, blocks_with_title
 from octavo.tui.reader.page_navigation import PageNavigation

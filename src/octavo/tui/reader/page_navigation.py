@@ -11,7 +11,7 @@ from typing import NamedTuple
 from octavo.documents import anchors
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.contents import STILL_LOADING
-from octavo.tui.reader.page_contents import PageContents, repeated_title
+from octavo.tui.reader.page_contents import PageContents, PageThreads, repeated_title
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import (
     START,
@@ -21,7 +21,6 @@ from octavo.tui.reader.reading_position import (
     count_lines,
     reading_position_of,
 )
-from octavo.tui.reader.thread_marks import PageThreads
 from octavo.tui.reader.viewport import explain
 from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.render.page_parts import anchors_above

@@ -21,11 +21,10 @@ from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.contents import STILL_LOADING
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.link_hints import LINK_HINTS
-from octavo.tui.reader.page_contents import PageContents, table_of
+from octavo.tui.reader.page_contents import PageContents, PageThreads, table_of
 from octavo.tui.reader.page_loading import PageLoader
 from octavo.tui.reader.page_navigation import HEADINGS, PAGE_THREADS, SOURCE, PageNavigation
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
-from octavo.tui.reader.thread_marks import PageThreads
 from octavo.tui.reader.viewport import explain
 from octavo.tui.render.layout_context import path_to_block, tab_slug
 from octavo.tui.render.link_targets import LinkDestination, link_destination

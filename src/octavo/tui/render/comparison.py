@@ -26,7 +26,7 @@ from octavo.documents.diff_model import (
     TextPart,
 )
 from octavo.documents.diff_text import SourceHunk, source_diff
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text
 from octavo.tui.render.caches import RecentResults, stream_cached
 from octavo.tui.render.code import code_size

@@ -12,7 +12,7 @@ from octavo.api.safety import safe_text
 from octavo.documents.blocks import Document, plain_text
 from octavo.documents.diff_model import AddedBlock, ChangedBlock, MovedBlock
 from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice, MergedPage
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.render.comparison import PageComparison, compare, split_unit
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_units import ContextSize, DiffUnit

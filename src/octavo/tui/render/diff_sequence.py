@@ -32,16 +32,18 @@ from octavo.tui.render.diff_context import (
     container_name,
     title_heading,
 )
-from octavo.tui.render.diff_groups import (
+from octavo.tui.render.diff_units import (
     MOST_PAIRED,
+    ContextSize,
     DiffGroup,
+    DiffUnit,
+    DiffUnits,
     JointMove,
     Replacement,
     has_inner_changes,
     join_moves,
     pair_replacements,
 )
-from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits
 from octavo.tui.render.threads import ThreadSummary
 
 _EXPANDABLE_KINDS = kinds_with("opened")

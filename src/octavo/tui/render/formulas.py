@@ -14,18 +14,20 @@ from unicodedata import normalize
 from pylatexenc.latex2text import fmt_math_text_style
 
 from octavo.tui.render import formula_boxes
-from octavo.tui.render.formula_boxes import EMPTY_BOX, FormulaBox, join_boxes
-from octavo.tui.render.icons import SUBSCRIPTS, SUPERSCRIPTS, to_script
-from octavo.tui.render.latex import (
+from octavo.tui.render.formula_boxes import (
+    EMPTY_BOX,
     LONGEST,
+    FormulaBox,
     LatexCommand,
     LatexEnvironment,
     LatexGroup,
     LatexPart,
     LatexParts,
     command_sign,
+    join_boxes,
     parse_latex,
 )
+from octavo.tui.render.icons import SUBSCRIPTS, SUPERSCRIPTS, to_script
 
 _FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
 _BINOMIALS = frozenset({"binom", "dbinom", "tbinom"})

@@ -11,7 +11,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.documents.openapi import Body, Operation, Response, Specification
 from octavo.documents.openapi_schemas import SchemaField
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.render.block_slices import has_end, has_start, slice_bounds
 from octavo.tui.render.deferred import DeferredContent, OperationLayout, OperationQuery
 from octavo.tui.render.embeds import file_name

@@ -9,7 +9,7 @@ from typing import cast
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import find_suggestions
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_lines import render_diff_unit

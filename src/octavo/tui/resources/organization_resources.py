@@ -14,7 +14,7 @@ from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef
 from octavo.data.live import Live
 from octavo.documents.blocks import Block
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.render.deferred_loaders import deferred_content

@@ -13,8 +13,8 @@ from octavo.api.comments import Comment
 from octavo.api.content import Page, PageReference
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.change_kinds import RISKY, ChangeKind
-from octavo.documents.changed_items import WHOLE, ChangedPage, settings_of
 from octavo.documents.diff_model import ChangeSize
+from octavo.documents.revision_changes import WHOLE, ChangedPage, settings_of
 from octavo.tui.core.tree_rows import open_thread_counts
 from octavo.tui.core.unsent_texts import unsent_mark
 from octavo.tui.widgets.tree import TreeNode

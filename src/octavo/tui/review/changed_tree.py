@@ -15,7 +15,7 @@ from octavo.api.errors import ApiError
 from octavo.data.state_db import StateDb
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.change_kinds import WITHOUT_MEANING, count_text
-from octavo.documents.changed_items import WHOLE, ChangedPage
+from octavo.documents.revision_changes import WHOLE, ChangedPage
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_position import position_from_json

@@ -33,9 +33,8 @@ from octavo.tui.render.conflict_page import (
     prepare_page_conflict,
 )
 from octavo.tui.review import conflict_choices
-from octavo.tui.review.conflict_choices import Choices, ConflictSource
+from octavo.tui.review.conflict_choices import Choices, ConflictSource, MergedPreview, MergedPreviewScreen
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
-from octavo.tui.review.merge_preview import MergedPreview, MergedPreviewScreen
 from octavo.tui.review.tree_conflicts import TreeConflict
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands

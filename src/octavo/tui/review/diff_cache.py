@@ -15,9 +15,9 @@ from octavo.data.live import Live
 from octavo.data.page_queries import find_page, get_page_source, page_markdown
 from octavo.data.sync_queue import Rank
 from octavo.documents.change_kinds import ChangeKind
-from octavo.documents.changed_items import ChangedPage
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.diff_model import ChangeSize
+from octavo.documents.revision_changes import ChangedPage
 from octavo.tui.render.comparison import PageComparison, compare
 
 MAX_PARALLEL = 2

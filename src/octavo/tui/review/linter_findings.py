@@ -9,13 +9,17 @@ from typing import cast
 from octavo.api.folding import fold
 from octavo.documents.checks.findings import Finding
 from octavo.documents.folders.safe_paths import why_unsafe
-from octavo.documents.linters.masks import Mask, mask
-from octavo.documents.linters.placement import LintedPage, PageFindings, by_block, place_reports
-from octavo.documents.linters.readers import DEFAULT_COLUMNS, Format, read_reports
-from octavo.documents.linters.reports import MAX_REPORTS, Columns, UnreadableReport
+from octavo.documents.linters.placement import LintedPage, Mask, PageFindings, by_block, mask, place_reports
+from octavo.documents.linters.readers import (
+    DEFAULT_COLUMNS,
+    MAX_REPORTS,
+    Columns,
+    Format,
+    UnreadableReport,
+    read_reports,
+)
 from octavo.settings import Linter
-from octavo.tui.terminal.limited_programs import ProgramFailed
-from octavo.tui.terminal.linter_programs import MAX_AT_ONCE, run_linter
+from octavo.tui.terminal.limited_programs import MAX_AT_ONCE, ProgramFailed, run_linter
 
 _SAFE_NAME = "page.md"
 """Name of the file that linters get if the path of the page cannot be used."""

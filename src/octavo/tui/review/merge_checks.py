@@ -25,8 +25,8 @@ from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses, inheri
 from octavo.data.page_queries import find_page, get_page_source, page_markdown
 from octavo.data.queries import open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
-from octavo.documents.changed_items import title_of
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
+from octavo.documents.revision_changes import title_of
 from octavo.lazy_import import lazy
 from octavo.tui.review import merge_effects
 from octavo.tui.review.request_findings import check_findings

@@ -24,7 +24,7 @@ from octavo.documents import anchors
 from octavo.documents import links as link_model
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.links import images_without_text, references_in
-from octavo.documents.parse import parse
+from octavo.documents.source_reader import parse
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.short_texts import Fact

@@ -15,8 +15,7 @@ from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, FIELDS, NEVER_NONE, page_source, restore_pages
-from octavo.documents.changed_items import title_of
-from octavo.documents.revision_changes import changes_between, has_document_ids
+from octavo.documents.revision_changes import changes_between, has_document_ids, title_of
 from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import why_no_editing
 from octavo.tui.core.routes import ToChangeRequest

@@ -17,8 +17,8 @@ from octavo.data.page_queries import get_page_to_read
 from octavo.data.unsent_index import UnsentText, by_block, unsent_draft
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
-from octavo.documents.changed_items import WHOLE, ChangedPage
 from octavo.documents.diff_model import Diff
+from octavo.documents.revision_changes import WHOLE, ChangedPage
 from octavo.documents.suggestions import block_source
 from octavo.documents.thread_anchors import TwoVersionAnchors
 from octavo.tui.comments.diff_threads import DiffThreads

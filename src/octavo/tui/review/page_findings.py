@@ -105,7 +105,7 @@ class PageFindings:
         if selected is None or page is None or page.page is None:
             return
         text = selected.comment_with_suggestion if with_suggestion else selected.comment
-        write = _pending_comment(self._at, page.page.id, selected.finding.block, text)
+        write = pending_comment(self._at, page.page.id, selected.finding.block, text)
         outbox = app.session.outbox
         added: tuple[OutboxEntry | None, ...] = ()
 
@@ -139,7 +139,8 @@ class PageFindings:
         app.writes.change(change, message="Dismissed the finding until its words change.")
 
 
-def _pending_comment(at: ChangeRequestRef, page: str, block: str, text: str) -> NewWrite:
+def pending_comment(at: ChangeRequestRef, page: str, block: str, text: str) -> NewWrite:
+    """Return the write of a pending comment on a block, or on the page if `block` is empty."""
     node = {"node": block} if block else {}
     op = Create(at=at, body=Markdown(markdown=text), page=page, **node)
     return NewWrite(op, "comment", f"comment {at.space_id} {at.change_request_id} {page} {block}", Basis())

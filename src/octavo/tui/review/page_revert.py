@@ -12,7 +12,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.writes.content_writes import page_source, restore_pages
 from octavo.documents.blocks import Block
-from octavo.documents.changed_items import ChangedPage
+from octavo.documents.revision_changes import ChangedPage
 from octavo.documents.suggestions import UnknownBlock, revert_blocks
 from octavo.tui.core.permissions import UNDECIDED, why_no_editing, why_not_in_change_request
 from octavo.tui.core.write_queue import show_progress

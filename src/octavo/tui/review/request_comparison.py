@@ -18,8 +18,7 @@ from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRe
 from octavo.api.reviews import Review
 from octavo.data.live import Snapshot
 from octavo.data.queries import reviews_of
-from octavo.documents.changed_items import ChangedPage, changed_pages
-from octavo.documents.revision_changes import changes_between, has_document_ids
+from octavo.documents.revision_changes import ChangedPage, changed_pages, changes_between, has_document_ids
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.review.diff_cache import ComparedSides, DiffCache
 from octavo.tui.review.merge_checks import load_revision, predict_conflicts

@@ -17,13 +17,13 @@ from octavo.data.live import Live
 from octavo.data.page_queries import find_page, get_page_source, page_markdown
 from octavo.data.sync_queue import Rank
 from octavo.documents.blocks import Document
-from octavo.documents.changed_items import ChangedPage
 from octavo.documents.checks.added_findings import AddedFinding, added_findings, added_links
 from octavo.documents.checks.checked_pages import CheckedPage, read_page
 from octavo.documents.checks.references import ReferenceCheck
 from octavo.documents.folders.layout import link_base, page_path
 from octavo.documents.linters.placement import added_ranges
-from octavo.documents.parse import parse
+from octavo.documents.revision_changes import ChangedPage
+from octavo.documents.source_reader import parse
 from octavo.tui.core.view import View
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.link_targets import LinkContext, app_origins

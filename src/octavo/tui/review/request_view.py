@@ -17,13 +17,13 @@ from octavo.api.operation import ListPage, Model
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
-from octavo.documents.changed_items import WHOLE, ChangedPage
+from octavo.documents.revision_changes import WHOLE, ChangedPage
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_commands import UNSENT
+from octavo.tui.core.external_links import LINK_COMMANDS
 from octavo.tui.core.file_dialogs import choose_export
-from octavo.tui.core.link_commands import LINK_COMMANDS
 from octavo.tui.core.permissions import CANNOT_DELETE, why_not_in_discussion
 from octavo.tui.core.routes import is_stop
 from octavo.tui.core.view import View
@@ -39,6 +39,7 @@ from octavo.tui.review.changed_tree import TREE_COMMANDS, ChangedTree
 from octavo.tui.review.page_diff import PageDiff
 from octavo.tui.review.page_findings import FINDING_COMMANDS, PageFindings
 from octavo.tui.review.page_revert import REVERT_COMMANDS, SelectedChange
+from octavo.tui.review.page_terms import TERM_COMMANDS, PageTerms
 from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS, comment_on_whole, why_no_comment_on_whole
 from octavo.tui.review.request_comparison import COMPARISON_COMMANDS, Comparison
 from octavo.tui.review.request_findings import RequestFindings
@@ -164,6 +165,7 @@ class ChangeRequestScreen(View):
         UNSENT.for_target(_unsent_of_selection),
         SUGGESTION_COMMANDS,
         FINDING_COMMANDS,
+        TERM_COMMANDS,
         COMPARISON_COMMANDS,
         REVERT_COMMANDS,
         TREE_COMMANDS,
@@ -198,6 +200,7 @@ class ChangeRequestScreen(View):
             thread,
         )
         self.suggestion_review = SuggestionReview(self.page_diff, self.diff_threads)
+        self.page_terms = PageTerms(self, self.comparison, self.changed_tree, self.page_diff)
         self.authoring = PageEditing(self, self.page_diff)
         self._draw_timer: Timer | None = None
 

@@ -21,8 +21,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import create, update
-from octavo.documents.changed_items import ChangedPage, changed_pages
-from octavo.documents.revision_changes import changes_between
+from octavo.documents.revision_changes import ChangedPage, changed_pages, changes_between
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.view import View

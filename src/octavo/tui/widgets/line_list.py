@@ -35,9 +35,9 @@ from octavo.tui.widgets.scrolling import ScrollWidget, disable_caches
 from octavo.tui.widgets.short_texts import fit, plural, spread
 
 if TYPE_CHECKING:
-    from octavo.tui.widgets.filter_input import FilterLine
+    from octavo.tui.widgets.filtering import FilterLine
 
-_create_filter_line = lazy("octavo.tui.widgets.filter_input:FilterLine")
+_create_filter_line = lazy("octavo.tui.widgets.filtering:FilterLine")
 
 _MAX_MESSAGE_LINES = 3
 """Maximum lines of a failed refresh's message below a list, so that the items keep enough room."""

@@ -1,0 +1,443 @@
+"""Checks a folder, the pages of a space, or the pages that a change request changes, with the rules and with linters."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import posixpath
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from octavo.api.content import Page, Revision
+from octavo.api.places import ContentRef
+from octavo.api.safety import safe_line
+from octavo.cli.comparisons import PARALLEL, PageTexts, changed_items, load_revision, load_texts, sides_of
+from octavo.cli.failures import USAGE, Failure
+from octavo.cli.refs import Target
+from octavo.concurrency import gather_bounded
+from octavo.data.live import Live
+from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.documents import links, page_trees
+from octavo.documents.checks.checked_pages import CheckedPage, read_page
+from octavo.documents.checks.findings import DEFAULT_RULES, RULES, Finding, RuleChoice
+from octavo.documents.checks.folder_checks import INDEX, CheckedFolder
+from octavo.documents.checks.references import ReferenceCheck
+from octavo.documents.folders.folder import (
+    IGNORED_FOLDERS,
+    INCLUDES,
+    Entry,
+    Folder,
+    files_below,
+    include_targets,
+    readable_name,
+    slug_source,
+    title_from_name,
+    walk_entries,
+)
+from octavo.documents.folders.layout import link_base, page_path
+from octavo.documents.folders.table_of_contents import read_folder
+from octavo.documents.linters.placement import AddedRanges, LintedPage, added_ranges
+from octavo.documents.source_reader import parse
+from octavo.server.fetcher import Fetcher, FetchFailure, PrivateAddressFailure
+from octavo.settings import Linter, did_you_mean
+from octavo.tui.review.linter_findings import LinterRuns, linters_for
+from octavo.untrusted_input import parse_toml
+
+MAX_URLS = 2_000
+"""Maximum number of URLs that one check requests."""
+_PARALLEL = 8
+"""Number of requests at the same time."""
+_MISSING = (404, 410)
+"""Statuses of pages that do not exist. Other error statuses are ignored, because websites also send them to programs if
+a page exists."""
+
+
+def broken_urls(urls: Sequence[str], fetcher: Fetcher) -> dict[str, str]:
+    """Return the URLs that do not work, each with the reason. URLs of private networks are not requested."""
+    with ThreadPoolExecutor(_PARALLEL) as pool:
+        reasons = pool.map(lambda url: _reason(url, fetcher), urls)
+        return {url: reason for url, reason in zip(urls, reasons, strict=True) if reason}
+
+
+def _reason(url: str, fetcher: Fetcher) -> str:
+    """Return why a URL does not work. Empty if it works, or if that is unknown."""
+    try:
+        status = fetcher.status(url)
+    except PrivateAddressFailure:
+        return ""
+    except FetchFailure as failure:
+        return safe_line(str(failure))
+    return f"the website responded with status {status}" if status in _MISSING else ""
+
+
+_MAX_FILES = 200_000
+"""Maximum number of files and folders whose names are read."""
+_CONFIGURATION = ".gitbook.yaml"
+_REPOSITORY_PAGES = frozenset({"license", "contributing", "code_of_conduct", "security", "agents", "claude"})
+"""Names of Markdown files at the top of repositories that are not for the readers of the space."""
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """The findings in a folder, a space or a change request. Paths begin at the root."""
+
+    findings: tuple[Finding, ...]
+    pages: int
+    """Number of pages that were checked."""
+    texts: Mapping[str, str]
+    """The text of each file that was checked, by path."""
+    problems: tuple[str, ...]
+    """A sentence for each file that could not be read completely."""
+
+
+def check_folder(path: Path, *, follows_urls: bool = False) -> CheckReport:
+    """Return the findings in a folder. With `follows_urls`, links to websites are checked too. Raises OSError if it is not
+    a folder or cannot be opened."""
+    folder = read_folder(path)
+    root = os.path.relpath(folder.root, folder.top)
+    checked = _FolderReader(folder).checked()
+
+    def from_top(path: str) -> str:
+        return posixpath.normpath(posixpath.join(root, path))
+
+    pages = (*checked.pages, *checked.includes)
+    paths = {page.path: _page_path(page.path) for page in checked.pages}
+    found = list(checked.findings())
+    problems = [f"{each.path} {each.message}" for each in folder.problems]
+    if follows_urls:
+        urls = dict.fromkeys(url for page in checked.all_pages for url in checked.references.external_urls(page))
+        if len(urls) > MAX_URLS:
+            problems.append(f"Only {MAX_URLS:,} of {len(urls):,} links to websites were checked.")
+        broken = broken_urls(list(urls)[:MAX_URLS], Fetcher())
+        found += [each for page in checked.all_pages for each in checked.references.external_findings(page, broken)]
+    findings = tuple(replace(each, path=from_top(each.path), page=paths.get(each.path, "")) for each in found)
+    texts = {from_top(page.path): page.text for page in checked.all_pages}
+    return CheckReport(findings, len(pages), texts, tuple(problems))
+
+
+class _FolderReader:
+    """Reads the files of a folder for the checks."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._texts: dict[Path, str] = {}
+
+    def checked(self) -> CheckedFolder:
+        """Return what the checks need of the folder."""
+        folder = self._folder
+        entries = (entry.path for entry in walk_entries(folder.entries) if entry.kind == "document")
+        pages = list(dict.fromkeys(path for path in entries if path is not None and folder.has_file(path)))
+        includes = self._find_includes(pages)
+        unlisted = [path for path in folder.unlisted if path not in includes and self._belongs_in_summary(path)]
+        pages = [path for path in pages if path not in includes or path not in folder.unlisted]
+        files, others = self._find_files({*pages, *includes})
+        configuration = Path(os.path.relpath(folder.top / _CONFIGURATION, folder.root))
+        return CheckedFolder(
+            tuple(self._read(pages)),
+            tuple(self._read(path for path in includes if path not in pages)),
+            next(self._read(filter(None, [folder.summary])), None),
+            [_posix(path) for path in unlisted],
+            tuple(_repeated_paths(folder)),
+            files,
+            others,
+            _posix(configuration),
+            (folder.text(configuration) or "") if folder.has_file(configuration) else "",
+        )
+
+    def _text(self, path: Path) -> str:
+        """Return the text of a file, empty if it cannot be read."""
+        if path not in self._texts:
+            self._texts[path] = self._folder.text(path) or ""
+        return self._texts[path]
+
+    def _read(self, paths: Iterable[Path]) -> Iterator[CheckedPage]:
+        for path in paths:
+            yield read_page(_posix(path), self._text(path))
+
+    def _find_includes(self, pages: Sequence[Path]) -> dict[Path, None]:
+        """Return the files of reusable content: those in the folder for it, and those that pages include."""
+        found = dict.fromkeys(
+            path for path in files_below(self._folder, INCLUDES) if path.suffix == ".md" and self._folder.has_file(path)
+        )
+        waiting = [*pages, *found]
+        while waiting:
+            path = waiting.pop()
+            for target in include_targets(self._text(path)):
+                included = self._folder.resolve(target, path)
+                if included is not None and included not in found and self._folder.has_file(included):
+                    found[included] = None
+                    waiting.append(included)
+        return found
+
+    def _belongs_in_summary(self, path: Path) -> bool:
+        """Return whether a page is for the readers of the space, and not of another space in a folder of its own."""
+        folders = path.parts[:-1]
+        if not folders and path.stem.lower() in _REPOSITORY_PAGES:
+            return False
+        above = (Path(*folders[:depth]) for depth in range(1, len(folders) + 1))
+        return not any(self._folder.has_file(each / name) for each in above for name in ("SUMMARY.md", _CONFIGURATION))
+
+    def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
+        """Return the paths of all files but the pages, and the paths of files and folders beside the root."""
+        files: list[str] = []
+        others: set[str] = set()
+        known = {_posix(path) for path in pages}
+        for place, folders, names in os.walk(self._folder.top):
+            folders[:] = sorted(each for each in folders if each not in IGNORED_FOLDERS and each != ".git")
+            here = Path(os.path.relpath(place, self._folder.root))
+            for name in (".", *folders, *sorted(names)):
+                path = _posix(Path(os.path.normpath(here / name)))
+                if path.startswith(".."):
+                    others.add(path)
+                elif name in names and path not in known:
+                    files.append(path)
+            if len(files) + len(others) > _MAX_FILES:
+                self._folder.report(_posix(here), f"was not read completely: there are more than {_MAX_FILES:,} files.")
+                break
+        return files, frozenset(others)
+
+
+def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
+    """Yield the pages whose path is that of another page beside them, with that page."""
+    listed = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
+    for siblings in [listed, *(entry.children for entry in walk_entries(listed))]:
+        seen: dict[str, Entry] = {}
+        for entry in siblings:
+            if entry.kind == "link":
+                continue
+            first = seen.setdefault(_slug(entry), entry)
+            if first is not entry and entry.path is not None and first.path is not None and first.path != entry.path:
+                yield _posix(entry.path), _posix(first.path)
+
+
+def _slug(entry: Entry) -> str:
+    name = slug_source(entry.path) if entry.path is not None else entry.title or title_from_name(entry.address)
+    return page_trees.page_slug(readable_name(name))
+
+
+def _page_path(path: str) -> str:
+    """Return the path of a page without the suffix of its file: `guides` for `guides/README.md`."""
+    return INDEX.sub("", posixpath.splitext(path)[0])
+
+
+def _posix(path: Path) -> str:
+    return readable_name(path.as_posix())
+
+
+MAX_PAGES = 2_000
+"""Maximum number of pages of a space that are checked."""
+_MAX_LINKED_PAGES = 200
+"""Maximum number of further pages that are loaded to find their headings."""
+
+
+@dataclass(frozen=True)
+class ContentOptions:
+    """What `octavo check REF` checks."""
+
+    is_added_only: bool = False
+    """Whether only findings on words that the change request added are reported."""
+    linters: tuple[Linter, ...] = ()
+    follows_urls: bool = False
+    """Whether links to websites are checked."""
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A page that is checked."""
+
+    page: Page
+    text: str
+    added: AddedRanges | None
+    """What the change request added. None outside of change requests."""
+    checked: CheckedPage
+
+
+async def check_content(live: Live, target: Target, options: ContentOptions) -> CheckReport:
+    """Return the findings in a space or a change request. Raises ApiError, or Failure."""
+    if options.is_added_only and target.change_request is None:
+        raise Failure(f"Could not check {target.ref}: --added needs a change request, such as handbook/7.", USAGE)
+    at, texts = await _load(live, target)
+    revision = await load_revision(live, at)
+    pages = {page.id: page for page in revision.walk()}
+    loaded = await asyncio.to_thread(_read_all, pages, texts, is_change=target.change_request is not None)
+    check = await _references(live, at, revision, target, loaded)
+    found = await asyncio.to_thread(_findings, check, loaded, options)
+    problems: list[str] = []
+    if options.linters:
+        runs = LinterRuns(linters_for(options.linters, target.space.title, target.space.id))
+        for result in await asyncio.gather(*(runs.findings(_linted_page(each)) for each in loaded)):
+            found += [each for group in result.by_block.values() for each in group]
+            problems += result.failures
+    skipped = len(texts) - len(loaded)
+    if skipped:
+        problems.append(f"{skipped} pages were not checked: a space is checked up to {MAX_PAGES:,} pages.")
+    sources = {each.checked.path: each.text for each in loaded}
+    return CheckReport(tuple(found), len(loaded), sources, tuple(dict.fromkeys(problems)))
+
+
+async def _load(live: Live, target: Target) -> tuple[ContentRef, list[tuple[str, str, str]]]:
+    """Return the place of the content, and the id and both texts of each page to check. Raises ApiError or Failure."""
+    wanted = target.page.id if target.page is not None else None
+    if target.change_request is None:
+        at: ContentRef = target.space.ref
+        revision = await load_revision(live, at)
+        ids = [page.id for page in revision.walk() if page.type == "document" and wanted in (None, page.id)]
+        return at, await _load_pages(live, at, ids)
+    sides = await sides_of(live, target, "base")
+    items = await changed_items(live, target, sides)
+    chosen = [each for each in items if each.is_document and each.exists_after and wanted in (None, each.key)]
+    changed: list[PageTexts] = await load_texts(live, sides, chosen)
+    texts = [(each.item.key, each.before, each.after) for each in changed]
+    if wanted is not None and not texts:
+        texts = [(page, text, text) for page, _, text in await _load_pages(live, sides.new, [wanted])]
+    return sides.new, texts
+
+
+async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Return the id and the text of each page, with an empty text before. Raises ApiError."""
+
+    async def load(page_id: str) -> tuple[str, str, str]:
+        return page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id)))
+
+    return [*await gather_bounded(load, ids[:MAX_PAGES], PARALLEL), *((each, "", "") for each in ids[MAX_PAGES:])]
+
+
+def _read_all(pages: dict[str, Page], texts: Iterable[tuple[str, str, str]], *, is_change: bool) -> list[_Loaded]:
+    loaded = []
+    for page_id, before, after in list(texts)[:MAX_PAGES]:
+        page = pages.get(page_id)
+        if page is not None:
+            added = added_ranges(before, after) if is_change else None
+            loaded.append(_Loaded(page, after, added, read_page(page_path(page), after, link_base(page))))
+    return loaded
+
+
+async def _references(
+    live: Live, at: ContentRef, revision: Revision, target: Target, loaded: Sequence[_Loaded]
+) -> ReferenceCheck:
+    """Return the check of references, with the pages to whose headings the loaded pages link. Raises ApiError."""
+    known = {each.page.id: each.checked for each in loaded}
+    check = ReferenceCheck(_index(revision, target), known)
+    wanted = {page for each in loaded for page in check.linked_pages(each.checked)} - set(known)
+    pages = {page.id: page for page in revision.walk()}
+    for page_id, _, text in await _load_pages(live, at, sorted(wanted)[:_MAX_LINKED_PAGES]):
+        page = pages[page_id]
+        known[page_id] = await asyncio.to_thread(read_page, page_path(page), text, link_base(page))
+    return check
+
+
+def _index(revision: Revision, target: Target) -> links.SpaceIndex:
+    """Return the pages and files that links in a revision can lead to."""
+    pages = links.ids_by_path((page.id, page.path, page.git.path if page.git else None) for page in revision.walk())
+    files: dict[str, str] = {}
+    for file in revision.files:
+        for name in (file.id, file.git.path if file.git else None, file.name):
+            if name:
+                files.setdefault(name, file.id)
+    parts = urlsplit(target.space.urls.app or "")
+    origins = (f"{parts.scheme}://{parts.netloc}",) if parts.netloc else ()
+    ids = frozenset(page.id for page in revision.walk())
+    return links.SpaceIndex(pages, ids, files, target.space.id, origins)
+
+
+def _findings(check: ReferenceCheck, loaded: Sequence[_Loaded], options: ContentOptions) -> list[Finding]:
+    broken: dict[str, str] = {}
+    if options.follows_urls:
+        urls = dict.fromkeys(url for each in loaded for url in check.external_urls(each.checked))
+        broken = broken_urls(list(urls)[:MAX_URLS], Fetcher())
+    found = []
+    for each in loaded:
+        own = [*each.checked.findings, *check.findings(each.checked)]
+        own += check.external_findings(each.checked, broken) if broken else ()
+        if options.is_added_only and each.added is not None:
+            own = [one for one in own if each.added.touches(one.place)]
+        found += [replace(one, page=each.page.path or "") for one in own]
+    return found
+
+
+def _linted_page(loaded: _Loaded) -> LintedPage:
+    page = loaded.page
+    return LintedPage(page.path or page.id, page_path(page), parse(loaded.text), loaded.text, loaded.added)
+
+
+FILE = ".octavo.toml"
+DEFAULT = "default"
+"""Name of all rules that are checked by default."""
+NETWORK = "external-link"
+"""The rule that sends requests."""
+_MAX_PATHS = 500
+"""Maximum number of patterns of paths."""
+_COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
+
+
+def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | None = None) -> RuleChoice:
+    """Return the rules to check: those in `rules`, else those of the settings in `folder`, without the ignored ones.
+    Raises Failure if a name or the file is not valid."""
+    settings = _read(folder) if folder is not None else {}
+    where = f" in {FILE}"
+    if NETWORK in _names(settings, "rules"):
+        raise _failure(f"a folder cannot send requests. To check links to websites, run: octavo check --rule {NETWORK}")
+    chosen = _rules(rules) or _rules(_names(settings, "rules"), where) or DEFAULT_RULES
+    ignored_everywhere = _rules(ignored) | _rules(_names(settings, "ignore"), where)
+    return RuleChoice(chosen - ignored_everywhere, tuple(_paths(settings)))
+
+
+def _read(folder: Path) -> Mapping[str, Any]:
+    """Return the content of the file in a folder. Empty if there is none."""
+    files = Folder(folder.resolve(), folder.resolve())
+    if not files.has_file(Path(FILE)):
+        return {}
+    text = files.text(Path(FILE))
+    if text is None:
+        raise _failure(f"it {files.problems[0].message.removesuffix('.')}")
+    try:
+        settings = parse_toml(text)
+    except ValueError as error:
+        raise _failure(str(error)) from None
+    _refuse_unknown(settings, ("rules", "ignore", "paths"), "")
+    return settings
+
+
+def _refuse_unknown(section: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    for name in section:
+        if name in _COMMANDS:
+            raise _failure("a folder cannot name commands. Add linters to config.toml")
+        if name not in known:
+            meant = did_you_mean(name[:40], known)
+            raise _failure(f"{where}{name[:40]} is not a setting.{meant} The settings are {', '.join(known)}")
+
+
+def _paths(settings: Mapping[str, Any]) -> Iterator[tuple[str, frozenset[str]]]:
+    sections = settings.get("paths", {})
+    if not isinstance(sections, dict) or len(sections) > _MAX_PATHS:
+        raise _failure(f'paths must have at most {_MAX_PATHS} sections, such as [paths."drafts/**"]')
+    for pattern, section in sections.items():
+        if not isinstance(section, dict):
+            raise _failure('paths must have sections, such as [paths."drafts/**"]')
+        _refuse_unknown(section, ("ignore",), f"paths.{pattern[:40]!r}.")
+        yield pattern, _rules(_names(section, "ignore"), f" in {FILE}")
+
+
+def _names(section: Mapping[str, Any], name: str) -> list[str]:
+    names = section.get(name, [])
+    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+        raise _failure(f'{name} must be a list of rules, such as ["link", "image"]')
+    return names
+
+
+def _rules(names: Sequence[str], where: str = "") -> frozenset[str]:
+    """Return the rules with these names. Raises Failure if no rule has a name."""
+    for name in names:
+        if name not in (*RULES, DEFAULT):
+            meant = did_you_mean(name[:40], RULES) or " For a list, run: octavo help check"
+            raise Failure(f"Unknown rule {name[:40]!r}{where}.{meant}", USAGE)
+    chosen = frozenset(name for name in names if name != DEFAULT)
+    return chosen | DEFAULT_RULES if DEFAULT in names else chosen
+
+
+def _failure(reason: str) -> Failure:
+    return Failure(f"Could not read {FILE}: {reason}.", USAGE)
