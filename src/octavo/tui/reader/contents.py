@@ -50,6 +50,10 @@ class Contents:
         """Return the units to show, from top to bottom."""
         return ()
 
+    def take_units(self) -> Sequence[Any]:
+        """Return the units for new lines. Called once for each `Viewport.reset_lines`."""
+        return self.units()
+
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         """Return the layout of units in a pane of `width` cells."""
         raise NotImplementedError

@@ -137,8 +137,11 @@ class DiffContents(Contents):
     # Laying out
 
     def units(self) -> Sequence[DiffUnit]:
-        self.shown_diff = self.built_diff
         return self.shown_diff.units
+
+    def take_units(self) -> Sequence[DiffUnit]:
+        self.shown_diff = self.built_diff  # Here, because the lines and `shown_diff` must change together.
+        return self.units()
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         is_split, most = self.current_layout == "sides", max(24, width - 4)
@@ -151,7 +154,7 @@ class DiffContents(Contents):
             )
             return lambda unit: render_diff_unit_or_threads(context, unit, room)
 
-        key = (width, is_split, styles, id(folds), deferred, deferred.targets)
+        key = (width, is_split, styles, id(folds), folds.state, deferred, deferred.targets)
         return UnitLayout(key, estimate_height, renderer_with, 2, 0, deferred, self.size <= KEPT_WHOLE)
 
     @property

@@ -205,14 +205,23 @@ class DiffView(Reader):
             parts.append(f"“{self.find_bar.needle}” {self.find_bar.search_status}")
         return " · ".join(parts)
 
-    def show(self, compared: PageComparison, *, title: str = "", key: str = "") -> None:
+    def show(
+        self,
+        compared: PageComparison,
+        *,
+        title: str = "",
+        key: str = "",
+        threads: Mapping[str, Sequence[ThreadSummary]] | None = None,
+    ) -> None:
         """Show a comparison. If `key` is unchanged, the position and expanded lines are kept. Other pages open at their
-        last position."""
+        last position. `threads` are those of `set_threads`. Without them, the same page keeps its threads."""
         contents = self.contents
         before = contents.compared if key == contents.key else None
         same = before is not None
         self.state.clear()
         if before is not None and compared.has_same_texts(before) and title == contents.title:
+            if threads is not None:
+                self.set_threads(threads)
             return
         contents.compared, contents.title = compared, title
         if not same:
@@ -226,6 +235,8 @@ class DiffView(Reader):
             self.find_bar.clear()
             self.navigation.builder.drop_units()
             self.navigation.open_page()
+        if threads is not None:
+            contents.threads = threads
         if same and contents.shows_source:
             self.navigation.show_source()
         else:

@@ -136,6 +136,9 @@ class PageContents(Contents):
     def __init__(self, viewport: Viewport, threads: PageThreads) -> None:
         self.viewport, self.threads = viewport, threads
         self.document: Document | None = None
+        self.markdown: str | None = None
+        """Markdown of the page as the server sent it. None until the whole page is parsed. The source of the document is
+        sanitized, so it may be different."""
         self.key = ""
         """Key of the page that is shown."""
         self.head: PageHead = ("", "")
@@ -182,7 +185,7 @@ class PageContents(Contents):
             return lambda unit: render_unit(context, unit, line_width)
 
         return UnitLayout(
-            key=(width, self._line_width_index, styles, id(folds), deferred, deferred.targets),
+            key=(width, self._line_width_index, styles, id(folds), folds.state, deferred, deferred.targets),
             estimate_height=lambda unit: estimate_height(unit, line_width),
             renderer_with=renderer_with,
             margin=max(2, min((width - line_width) // 2, width - line_width - MARK_WIDTH)),

@@ -32,7 +32,8 @@ _FREED_AT_ONCE = 4
 
 
 class PageLoaded(Message):
-    """The whole page is shown."""
+    """The whole page is parsed and shown. Its heights may still be estimated. Not posted again if a refresh brings the
+    same page."""
 
 
 class ParsedPage(NamedTuple):
@@ -117,11 +118,25 @@ class PageLoader:
         page = ParsedPage(document, list(split_into_units(blocks_with_title(document.blocks, head, is_complete=True))))
         self._show_whole(page, head, key, Folds())
 
+    def _show_same(self, document: Document, head: PageHead) -> None:
+        """Show the page again after a refresh brought the same Markdown."""
+        self.cancel()
+        if head != self.contents.head or self.pane.state.has_failed:
+            markdown = self.contents.markdown
+            self.show(document, head, self.contents.key)
+            self.contents.markdown = markdown
+        else:
+            self.navigation.follow_pending_jump()
+            self.navigation.restore_if_parsed()
+
     def load(self, markdown: str, head: PageHead, key: str) -> None:
         """Show the first screen of a page, then the whole page. A page with the same `key` stays visible until the
         whole page is parsed."""
-        is_shown = key == self.contents.key and self.contents.document is not None
-        before = self._current
+        document = self.contents.document if key == self.contents.key else None
+        if document is not None and markdown == self.contents.markdown:
+            self._show_same(document, head)
+            return
+        is_shown, before = document is not None, self._current
         if is_shown and before is not None and (before.head, before.key, before.markdown) == (head, key, markdown):
             return
         self.cancel()
@@ -142,6 +157,7 @@ class PageLoader:
         if load.whole_page is not None:
             self._work = None
             self._show_whole(load.whole_page, head, key, load.folds)
+            self.contents.markdown = markdown
             return
         self._current = load
         if not is_shown:
@@ -178,7 +194,7 @@ class PageLoader:
             pane.selection.cancel_copy()
             self.free_page()
         contents.document, contents.head, contents.is_fully_parsed = document, head, is_complete
-        contents.page_units = page.units
+        contents.page_units, contents.markdown = page.units, document.source if is_complete else None
         contents.discard_source_units()
         if not same:
             contents.key, contents.shows_source = key, False
@@ -271,6 +287,7 @@ class PageLoader:
                 pane.reset_lines(laid=page.laid)
             pane.viewport.update_scroll_bar()
             pane.find_bar.content_changed()
+        contents.markdown = load.markdown
         if wants_end:
             pane.cursor.go_to_edge(1)
         self._finish(page.document)

@@ -203,21 +203,22 @@ class PageNavigation:
 
     def restore(self, saved: ReadingPosition) -> None:
         """Restore a reading position, or wait until that part of the page is parsed."""
-        if saved.folds is not None:
-            self.pane.viewport.folds = deepcopy(saved.folds)
-        units, top = self.pane.viewport.virtual_lines.units, saved.top
+        viewport = self.pane.viewport
+        has_other_folds = saved.folds is not None and saved.folds.state != viewport.folds.state
+        if saved.folds is not None and has_other_folds:
+            viewport.folds = deepcopy(saved.folds)
+            self.pane.reset_lines()
+        units, top = viewport.virtual_lines.units, saved.top
         if (
             self.contents.is_fully_parsed
             or not top
             or any(path_to_block(each.slice or each.block, top) for each in units)
         ):
             self._restore_now(saved)
-        else:
-            self.pane.reset_lines()
         self._unfinished_restore = None if self.contents.is_fully_parsed else (saved, self.position())
 
     def _restore_now(self, saved: ReadingPosition) -> None:
-        self.pane.reset_lines(anchor=saved)
+        self.pane.viewport.go_to_position(saved)
         if saved.block:
             found = (span for span in self.cursor.visible_spans() if span.block.key == saved.block)
             if (span := next(found, None)) is not None:

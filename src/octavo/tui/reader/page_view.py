@@ -330,11 +330,7 @@ class PageView(Reader):
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
         """Parse and show a page: the beginning of a long page first. Post `PageLoaded` when it is complete."""
-        document = self.document
-        if document is not None and key == self.key and markdown == document.source and self.contents.is_fully_parsed:
-            self.show(document, title=title, description=description, key=key)
-        else:
-            self.loader.load(markdown, (safe_line(title), safe_text(description or "")), key)
+        self.loader.load(markdown, (safe_line(title), safe_text(description or "")), key)
 
     def set_threads(
         self,

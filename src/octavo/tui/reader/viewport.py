@@ -179,12 +179,22 @@ class Viewport:
         self.paint_version += 1
         if self.was_painted:
             self.background.lay_out_short()
-        if position is not None and len(self.virtual_lines):
-            unit = self.contents.find_unit(min(position.unit, len(self.virtual_lines) - 1), position.top)
-            self.top = top_of_position(self.virtual_lines, position, unit, self.layout_width)
+        if position is not None:
+            self._set_top(position)
         self.layout_changed()
         self.continue_work()
         self.widget.refresh()
+
+    def _set_top(self, position: ReadingPosition) -> None:
+        if len(self.virtual_lines):
+            unit = self.contents.find_unit(min(position.unit, len(self.virtual_lines) - 1), position.top)
+            self.top = top_of_position(self.virtual_lines, position, unit, self.layout_width)
+
+    def go_to_position(self, position: ReadingPosition) -> None:
+        """Scroll to a reading position. Lines that are laid out are kept."""
+        self._set_top(position)
+        self.layout_changed()
+        self.repaint()
 
     def lines_changed(self) -> None:
         """Clear caches that depend on the lines."""
@@ -325,7 +335,6 @@ class BackgroundLayout:
         self.viewport = viewport
         self._layout: UnitLayout | None = None
         """Layout of the units that are shown."""
-        self._prepared: UnitLayout | None = None
         self._work: polite_thread.Work | None = None
         self._virtual_lines: VirtualLines[Any] | None = None
         """Lines that the background thread works on."""
@@ -339,29 +348,24 @@ class BackgroundLayout:
 
     def prepare(self, folds: Folds, size: int) -> UnitLayout | None:
         """Return the layout of a page of `size` characters, for use in the background thread. None if the pane has no
-        width yet.
-
-        The next call of `new_lines` uses the same layout if the pane has not changed."""
-        self._prepared = None
-        if self.viewport.pane_width > 0:
-            layout = self.viewport.contents.layout_for(self.viewport.pane_width, folds)
-            self._prepared = layout._replace(keeps_lines=size <= KEPT_WHOLE)
-        return self._prepared
+        width yet."""
+        if self.viewport.pane_width <= 0:
+            return None
+        layout = self.viewport.contents.layout_for(self.viewport.pane_width, folds)
+        return layout._replace(keeps_lines=size <= KEPT_WHOLE)
 
     def new_lines(self, laid: LaidUnits | None) -> VirtualLines[Any]:
         """Return the contents as lines, with estimated heights at first. `laid` has the units that the background thread laid out."""
-        contents, prepared, self._prepared = self.viewport.contents, self._prepared, None
+        contents = self.viewport.contents
         layout = contents.layout_for(self.viewport.layout_width, self.viewport.folds)
-        if prepared is not None and prepared.key == layout.key:
-            layout = prepared
-        if laid is not None and laid.layout is not layout:
-            laid = None  # The width or the theme has changed since.
+        if laid is not None and laid.layout.key != layout.key:
+            laid = None  # The width, the theme, the folds or the targets of links have changed since.
         contents.margin, contents.line_width, self._layout = layout.margin, layout.line_width, layout
         render, self._missing = layout.renderer_with(layout.deferred), {}
         if layout.deferred is not None:
             self._missing = {**laid.missing} if laid is not None else {}
             render = self._recording(render, layout.deferred, self._missing)
-        return VirtualLines(contents.units(), layout.estimate_height, render, laid, keeps_all=layout.keeps_lines)
+        return VirtualLines(contents.take_units(), layout.estimate_height, render, laid, keeps_all=layout.keeps_lines)
 
     def lay_out_short(self) -> None:
         """Lay out a short page completely."""
@@ -403,11 +407,12 @@ class BackgroundLayout:
 
     def take(self, laid: LaidUnits, more: Sequence[Any] = ()) -> None:
         """Use the units that the background thread laid out, and append the units `more`."""
-        if laid.layout is self._layout:
+        if self._layout is not None and laid.layout.key == self._layout.key:
             self._missing |= {unit: missing for unit, missing in laid.missing.items() if unit not in self._missing}
         else:
-            laid = laid._replace(heights={}, lines={})  # The width or the theme has changed since.
+            laid = laid._replace(heights={}, lines={})  # `new_lines` was called since, with another layout.
         self.viewport.virtual_lines.extend(more, laid)
+        self._forget_outdated()
         self.viewport.update_scroll_bar()
         if more:
             self.viewport.repaint()
@@ -440,20 +445,20 @@ class BackgroundLayout:
             if cache.has_requests:
                 viewport.widget.run_worker(self._load(cache), group="late")
 
+    def _forget_outdated(self) -> None:
+        """Forget the lines of units without deferred content that has been loaded since."""
+        outdated = {unit for unit, missing in self._missing.items() if any(cache.knows(key) for cache, key in missing)}
+        for index, unit in enumerate(self.viewport.virtual_lines.units) if outdated else ():
+            if id(unit) in outdated:
+                self._missing.pop(id(unit))
+                self.viewport.virtual_lines.forget(index)
+
     async def _load(self, cache: AsyncCache[Any, Any]) -> None:
         """Load requested content, and lay out the units that lacked it."""
         viewport = self.viewport
         while await cache.load_requested():
             virtual_lines, total = viewport.virtual_lines, viewport.virtual_lines.total
-            affected = {
-                unit
-                for unit, missing in self._missing.items()
-                if any(source is cache and cache.knows(key) for source, key in missing)
-            }
-            for index, unit in enumerate(virtual_lines.units) if affected else ():
-                if id(unit) in affected:
-                    self._missing.pop(id(unit))
-                    virtual_lines.forget(index)
+            self._forget_outdated()
             for index in {row[0] for row in viewport.visible_rows if row[0] < len(virtual_lines)}:
                 virtual_lines.lines(index)
             if virtual_lines.total != total:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -14,6 +15,7 @@ from octavo.documents.change_kinds import ChangeKind, ChangeKinds
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import (
     AddedBlock,
+    AttributeChange,
     ChangedBlock,
     CodeChange,
     Diff,
@@ -67,6 +69,12 @@ class PageComparison:
     def is_old(self, block: Block) -> bool:
         """Return whether a block belongs to the old version."""
         return id(block) in self.old_block_ids
+
+    def with_settings(self, metadata: tuple[AttributeChange, ...]) -> PageComparison:
+        """Return the same comparison with other changes of the page settings. Fast: no block is read."""
+        other = copy(self)
+        object.__setattr__(other, "diff", replace(self.diff, metadata=metadata))
+        return other
 
     @property
     def kind_counts(self) -> Counter[ChangeKind]:

@@ -41,6 +41,11 @@ class Folds:
     hidden: dict[str, int] = field(default_factory=dict)
     """Number of cells of each wide block that did not fit when the block was rendered last."""
 
+    @property
+    def state(self) -> tuple[dict[str, bool], dict[str, int], dict[str, int]]:
+        """A copy of what the user chose. Rendering gives the same lines while it is equal."""
+        return self.opened.copy(), self.tabs.copy(), self.panned.copy()
+
     def pan_offset(self, key: str, hidden: int, start: int = 0) -> int:
         """Return how far a block is scrolled, when `hidden` of its cells do not fit. `start` is the offset until the
         user scrolls."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
 
 from textual import on
@@ -419,8 +418,8 @@ class MergedPreviewScreen(View):
         title, text, main, settings = self._preview
         compared: PageComparison = await asyncio.to_thread(compare, safe_text(main or ""), safe_text(text))
         safe = tuple(AttributeChange(each.name, _line(each.old), _line(each.new)) for each in settings)
-        diff = replace(compared.diff, metadata=(*safe, *compared.diff.metadata))
-        self.view.show(replace(compared, diff=diff), title=title, key="outcome")
+        compared = compared.with_settings((*safe, *compared.diff.metadata))
+        self.view.show(compared, title=title, key="outcome")
         reason = self._why_not_send()
         note = f"compared with {self._base_name}"
         if main is None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from textual.content import Content
@@ -35,7 +34,7 @@ from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.images import ImageReference
 from octavo.tui.render.link_targets import LinkContext, LinkTargets, app_origins
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.render.threads import DRAFT
+from octavo.tui.render.threads import DRAFT, ThreadSummary
 from octavo.tui.review.changed_pages import SIGN_STYLES, describe_change
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.diff_cache import ComparedSides
@@ -142,14 +141,14 @@ class PageDiff:
 
     def _show_compared(self, change: ChangedPage, compared: PageComparison) -> None:
         if change.settings:
-            diff = replace(compared.diff, metadata=(*change.settings, *compared.diff.metadata))
-            compared = replace(compared, diff=diff)
+            compared = compared.with_settings((*change.settings, *compared.diff.metadata))
         self._documents = (compared.old, compared.new)
         # The key has no revision, so the position stays the same when the page is edited.
         sides = self._comparison.sides
         name = sides.old_name if sides is not None else ""
-        self.pane.show(compared, title=change.title, key=f"{change.key} {name}")
-        self.draw_threads()
+        self.pane.show(compared, title=change.title, key=f"{change.key} {name}", threads=self._thread_rows())
+        self._update_thread_commands()
+        self.go_to_pending_thread()
         self._comparison.diffs.prefetch(self._pages.likely_next())
 
     # Links
@@ -199,22 +198,31 @@ class PageDiff:
 
     def draw_threads(self) -> None:
         """Draw the threads between the lines of the diff."""
+        if self._documents is not None:
+            self.pane.set_threads(self._thread_rows())
+        self._update_thread_commands()
+        self.go_to_pending_thread()
+
+    def _thread_rows(self) -> Mapping[str, Sequence[ThreadSummary]]:
+        """Return the threads, drafts and findings of the page, by block key. Empty while the diff is loading."""
+        lines: dict[str, list[ThreadSummary]] = {}
         if (anchors := self._thread_anchors) is not None:
             lines = self._threads.summaries(anchors.threads(self.page_threads), anchors.word_change)
             if (page := self.visible_page) is not None:
                 self.word_changes.update(page[0], anchors)
             for key, drafts in by_block(self._unsent_of_page()).items():
                 block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
-                lines[block_key] = [*lines.get(block_key, ()), *self._threads.draft_summaries(drafts)]
+                lines[block_key] = [*lines.get(block_key, []), *self._threads.draft_summaries(drafts)]
             for key, rows in self._findings.summaries().items():
                 block_key = key if key and anchors.documents[1].find(key) else ""
                 lines[block_key] = [*rows, *lines.get(block_key, ())]
-            self.pane.set_threads(lines)
+        return lines
+
+    def _update_thread_commands(self) -> None:
         has_open = any(each.is_open_thread for each in self._threads.comments)
         if self.pane.contents.threads_elsewhere != has_open:
             self.pane.contents.threads_elsewhere = has_open
             self._view.refresh_bindings()
-        self.go_to_pending_thread()
 
     def go_to_thread_beyond(self, step: int) -> None:
         """Go to the next page with an open thread, or to the previous page if `step` is -1."""

@@ -1,0 +1,160 @@
+"""A page or diff is split, laid out and built once, not again for each event that concerns it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from octavo.tui.reader import diff_contents, page_loading, viewport
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.page_loading import PageLoad, PageLoaded, PageLoader
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render import diff_sequence
+from octavo.tui.render.comparison import compare
+from octavo.tui.render.threads import ThreadSummary
+from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
+from tests.tui.reader.panes import PaneApp, screen
+
+PAGE = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(400))
+
+
+class LateLoader(PageLoader):
+    """A loader whose first screen is ready only after `is_released` is set."""
+
+    is_released = False
+    load_in_thread: PageLoad
+
+    def steps(self, load: PageLoad) -> Iterator[None]:
+        self.load_in_thread = load
+        while not self.is_released:
+            yield
+        yield from super().steps(load)
+
+    def block_until_parsed(self) -> None:
+        """Wait for the thread without the event loop, which would show the rest of the page."""
+        while self.load_in_thread.whole_page is None:
+            time.sleep(0.001)
+
+
+@pytest.fixture
+def laid_again(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the number of units of each layout that the thread does after a page was parsed and laid out."""
+    counts: list[int] = []
+
+    def count(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]) -> Generator[None, None, LaidUnits]:
+        counts.append(len(units))
+        return lay_out_units(layout, units, which)
+
+    monkeypatch.setattr(viewport, "lay_out_units", count)
+    return counts
+
+
+async def test_page_with_a_late_first_screen_is_laid_out_once(laid_again: list[int]) -> None:
+    app = PaneApp(PageView())
+    loader = app.pane.loader = LateLoader(app.pane, app.pane.contents, app.pane.navigation)
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.pause()
+        app.pane.show_markdown(PAGE, key="p")
+        loader.is_released = True
+        while loader.is_loading:
+            await pilot.pause()
+        assert app.pane.viewport.virtual_lines.estimated_count == 0
+        assert laid_again == []
+
+
+async def test_page_at_a_restored_position_is_laid_out_once(laid_again: list[int]) -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_markdown(PAGE, key="p")
+        while app.pane.loader.is_loading:
+            await pilot.pause()
+        app.pane.navigation.go_to_anchor("section-300")
+        saved, before = app.pane.navigation.current_position, screen(app.pane)
+        app.pane.show_markdown("Other.", key="q")
+        app.pane.show_markdown(PAGE, key="p")
+        app.pane.navigation.restore(saved)
+        while app.pane.loader.is_loading:
+            await pilot.pause()
+        await pilot.pause()
+        assert screen(app.pane) == before
+        assert laid_again == []
+
+
+async def test_tab_chosen_while_loading_drops_older_heights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_loading, "THREAD_WAIT", 60.0)
+    monkeypatch.setattr(page_loading, "FIRST_BLOCKS", 210)
+    tabs = (
+        '{% tabs %}\n{% tab title="A" %}\nOne.\n{% endtab %}\n\n'
+        '{% tab title="B" %}\nTwo.\n\nThree.\n\nFour.\n{% endtab %}\n{% endtabs %}'
+    )
+    first = "\n\n".join(f"Paragraph {number}." for number in range(200))  # too long for the event loop
+    app = PaneApp(PageView())
+    loader = app.pane.loader = LateLoader(app.pane, app.pane.contents, app.pane.navigation)
+    loader.is_released = True
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.pause()
+        app.pane.show_markdown(f"{first}\n\n{tabs}\n\n{PAGE}", key="p")
+        tab = next(block for block in app.pane.contents.walk() if block.kind == "tabs").children[1]
+        loader.block_until_parsed()
+        app.pane.viewport.folds.choose_tab(tab)
+        app.pane.reset_lines()
+        while loader.is_loading or app.pane.viewport.virtual_lines.estimated_count:
+            await pilot.pause()
+        lines = app.pane.viewport.virtual_lines
+        heights = [lines.top(index + 1) - lines.top(index) for index in range(len(lines) - 1)]
+        assert heights == [len(lines.lines(index)) for index in range(len(lines) - 1)]
+        assert "Four." in "".join(line.text for line in lines.lines(200))
+
+
+@pytest.mark.parametrize("markdown", [PAGE, f"{PAGE}\n\n\u200b```\n\nText.\n"], ids=["plain", "zero-width space"])
+async def test_refresh_with_the_same_page_does_nothing(markdown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_markdown(markdown, title="Long", key="p")
+        while app.pane.loader.is_loading:
+            await pilot.pause()
+        await pilot.pause()
+        document = app.pane.document
+        splits: list[object] = []
+        monkeypatch.setattr(page_loading, "split_into_units", splits.append)
+        app.pane.show_markdown(markdown, title="Long", key="p")
+        await pilot.pause()
+        assert not app.pane.loader.is_loading
+        assert app.pane.document is document
+        assert splits == []
+        assert [type(each) for each in app.said] == [PageLoaded]
+
+
+async def test_refresh_with_another_title_shows_the_title() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        for title in ("Before", "After"):
+            app.pane.show_markdown("Some text.", title=title, key="p")
+            await pilot.pause()
+            assert title in screen(app.pane)
+
+
+async def test_diff_shown_with_threads_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    builds: list[object] = []
+    build = diff_sequence.build_diff
+
+    def count(*given: Any, **options: Any) -> Any:
+        builds.append(given)
+        return build(*given, **options)
+
+    monkeypatch.setattr(diff_contents, "build_diff", count)
+    app = PaneApp(DiffView())
+    compared = compare("One word.", "Two words.")
+    threads = {"": [ThreadSummary("Zoe M.", "3 d", "On the page.")]}
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(compared, key="p", threads=threads)
+        app.pane.set_threads(threads)
+        await pilot.pause()
+        assert "Zoe M." in screen(app.pane)
+        assert len(builds) == 1
+        app.pane.show(compared, key="p", threads={})
+        await pilot.pause()
+        assert "Zoe M." not in screen(app.pane)
