@@ -29,7 +29,6 @@ from octavo.tui.resources.resource_browser import BrowserScreen, open_selected_r
 from octavo.tui.review.page_blame import BlameScreen
 from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
-from octavo.tui.terminal.textual_internals import keymap_of
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.command_palette import SYNONYMS, PaletteValue
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands, active_commands, context_of, key_name
@@ -91,7 +90,7 @@ def _app_commands(app: Shell, known: set[str]) -> Iterator[Choice[PaletteValue]]
 
 def _keys(app: Shell) -> dict[str, str]:
     """Return the first key of each command for display, by command id. Empty if a command has no key."""
-    keymap = keymap_of(app)
+    keymap = app.keys_of_user
     owners: tuple[type[HasCommands], ...] = (type(app), *(owner for owner, _, _ in _COMMAND_OWNERS))
     commands = {id: command for owner in owners for id, (_, command) in owner._commands_by_id.items()}
     keys = {id: (keymap.get(id) or command.keys).split(",")[0] for id, command in commands.items()}

@@ -24,7 +24,7 @@ from textual.signal import Signal
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
-from octavo.tui.terminal.textual_internals import before_removal, message_pumps, use_workers
+from octavo.tui.terminal.textual_internals import before_removal, message_pumps, use_workers, watchers_of
 
 PAUSE = 1.5
 """Seconds without a key after which a collection does not delay the user."""
@@ -213,7 +213,7 @@ class Teardown:
         for signal in self._signals:
             for node in removed:
                 signal.unsubscribe(node)
-        for watchers in self._app.__dict__.get("__watchers", {}).values():
+        for watchers in watchers_of(self._app):
             watchers[:] = [(node, watcher) for node, watcher in watchers if node not in removed]
         self.garbage.add(removed)
 

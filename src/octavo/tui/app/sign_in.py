@@ -17,9 +17,9 @@ from octavo.api.errors import ApiError
 from octavo.settings import in_words
 from octavo.tui.core.session import Session, SignInResult
 from octavo.tui.core.shell import Shell, shell_of
-from octavo.tui.terminal.textual_internals import is_being_removed, prepare_screen
+from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
-from octavo.tui.widgets.dialog import TextButton
+from octavo.tui.widgets.dialog import TextButton, prepare_screen
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.text_inputs import PathInput, SecretInput, SecretLengthLabel
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from octavo.data.state_db import StateDb
 from octavo.tui.core.session import Session
-from octavo.tui.terminal.textual_internals import keymap_of
 from octavo.tui.widgets.commands import HostApp, key_name
 
 _FACT = "tour"
@@ -73,7 +72,7 @@ class Tour:
         return f"{self._key('app.tour', 'f6')} leave tour"
 
     def _key(self, id: str, default: str) -> str:
-        keys = keymap_of(self._app).get(id)
+        keys = self._app.keys_of_user.get(id)
         return key_name(keys.split(",")[0].strip()) if keys else default
 
     def complete_step(self, id: str) -> None:

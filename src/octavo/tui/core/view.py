@@ -18,8 +18,8 @@ from octavo.data.live import Live, Snapshot
 from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.frame import StatusBar, TopBar, TourStrip
 from octavo.tui.core.shell import Shell, shell_of
-from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.widgets.commands import HasCommands
+from octavo.tui.widgets.dialog import prepare_screen
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
@@ -85,7 +85,7 @@ class View(HasCommands, Screen[None]):
         return None if pane is None or is_covered(self, pane) else pane
 
     async def on_event(self, event: Event) -> None:
-        if internals.prepare_screen(self, event):
+        if prepare_screen(self, event):
             await super().on_event(event)
 
     def compose(self) -> ComposeResult:

@@ -14,9 +14,10 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Key
 
 from octavo.tui.terminal.polite_thread import expect_frame, frame_written
-from octavo.tui.terminal.textual_internals import ParseError, XTermParser, app_of, key_events, resume_only_stopped
+from octavo.tui.terminal.textual_internals import ParseError, XTermParser, key_events, resume_only_stopped
 
 if TYPE_CHECKING:
+    from textual.app import App
     from textual.message import Message
 
     from octavo.first_picture import FirstPicture
@@ -128,8 +129,9 @@ class TerminalDriver(LinuxDriver):
     ESCAPE_DELAY = 0.1
     """Seconds after an escape character until it counts as the escape key, if no other character follows."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(self, app: App[Any], **options: Any) -> None:
+        super().__init__(app, **options)
+        self.app = app
         self._pipe: tuple[int, int] | None = None
         """Read and write end of the pipe that wakes the thread. None while no keys are read."""
         self._has_picture = False
@@ -138,7 +140,7 @@ class TerminalDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         self._pipe = os.pipe()
-        picture: FirstPicture | None = getattr(app_of(self), "picture", None)
+        picture: FirstPicture | None = getattr(self.app, "picture", None)
         self._has_picture, settings = picture.hand_over() if picture else (False, None)
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no annotations here.
         if settings is not None:
@@ -153,7 +155,7 @@ class TerminalDriver(LinuxDriver):
 
     @property
     def _reorders_right_to_left(self) -> bool:
-        settings = getattr(app_of(self), "settings", None)
+        settings = getattr(self.app, "settings", None)
         return settings is not None and bool(settings.reorders_right_to_left)
 
     def write(self, data: str) -> None:

@@ -1,107 +1,37 @@
 """All uses and replacements of private parts of Textual, each with its reason. Tried with Textual 8.2.8.
 
-No other module uses or overrides a private name of Textual; a test checks that. A part of Textual is replaced only if the
-installed Textual has the part that the replacement was written for, see `PARTS`.
+No other module uses or overrides a private name of Textual, except `textual_parts.py`; a test checks that. That module
+also checks each part before its replacement.
 """
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from collections.abc import Callable, Iterable
-from contextvars import copy_context
-from functools import partial, wraps
-from inspect import CORO_CREATED, getattr_static, getcoroutinestate, iscoroutine
-from types import CodeType
-from typing import TYPE_CHECKING, Any, cast
-from zlib import crc32
+from typing import Any
 
 from rich.console import RenderableType
 from textual._compositor import Compositor
-from textual._context import active_message_pump
 from textual._parser import ParseError as ParseError
 from textual._xterm_parser import XTermParser as XTermParser
 from textual.app import App
 from textual.await_remove import AwaitRemove
 from textual.binding import BindingsMap
-from textual.cache import LRUCache
-from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import Compose, Event, Key, Mount, Resize
+from textual.events import Event, Key, Mount
 from textual.geometry import Region, Size
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
-from textual.timer import Timer, TimerCallback
 from textual.widget import Widget
-from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
-if TYPE_CHECKING:
-    from textual.widgets import Input
-
-
-def _names_in(code: CodeType) -> set[str]:
-    """Return all names in a function and its inner functions. They are the same in every version of Python."""
-    names = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
-    return names.union(*(_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)))
-
-
-def fingerprint(kind: type, name: str) -> int:
-    """Return a hash of the names in the code of a method or property. 0 if the class has no such part."""
-    part = getattr_static(kind, name, None)
-    function = getattr(part, "fget", None) or getattr(part, "__func__", part)
-    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
-    names = sorted(name for name in _names_in(code) if name.isidentifier() and name != "__class__") if code else []
-    return crc32(" ".join(names).encode()) if names else 0
-
-
-PARTS: dict[tuple[type, str], int] = {
-    (Compositor, "visible_widgets"): 0x4AFE78A0,
-    (Compositor, "reflow"): 0x4C993E47,
-    (Widget, "on_event"): 0xC90C9A86,
-    (Widget, "refresh"): 0x8965538B,
-    (App, "_fatal_error"): 0xB2320153,
-    (App, "_prune"): 0x516B9499,
-    (Screen, "_binding_chain"): 0x93FD9604,
-    (Stylesheet, "set_variables"): 0xB21E7C04,
-    (Stylesheet, "parse"): 0xBC88A289,
-    (Stylesheet, "reparse"): 0x57B6371B,
-    (Timer, "_start"): 0x51A8F712,
-    (Worker, "cancel"): 0xC3902025,
-    (LinuxDriver, "_sigcont_application"): 0xDEA96D5C,
-}
-"""The fingerprint of each part of Textual that is replaced here."""
-OTHER_PARTS = {part for part, known in PARTS.items() if fingerprint(*part) != known}
-"""The parts that are different in the installed Textual. They are not replaced."""
-
-
-def _replaces(kind: type, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator for the replacement of a method or property. The replacement gets the original first."""
-
-    def replace(replacement: Callable[..., Any]) -> Callable[..., Any]:
-        if (kind, name) not in OTHER_PARTS:
-            part = getattr_static(kind, name)
-            original = getattr(part, "fget", part)
-
-            @wraps(original)
-            def call(*args: Any, **options: Any) -> Any:
-                return replacement(original, *args, **options)
-
-            setattr(kind, name, property(call) if isinstance(part, property) else call)
-        return replacement
-
-    return replace
-
+from octavo.tui.terminal.textual_parts import OTHER_PARTS, replaces
+from octavo.tui.terminal.textual_parts import is_being_removed as is_being_removed
 
 # Widgets
-
-
-def is_being_removed(node: DOMNode) -> bool:
-    """Return whether a node is being removed or was removed. Its children and its key bindings may be gone already."""
-    return node._pruning or node._closing  # Textual sets only `_closing` for scroll bars.
 
 
 def is_whole(widget: Widget) -> bool:
@@ -113,14 +43,14 @@ def is_whole(widget: Widget) -> bool:
     return widget.is_mounted and not is_being_removed(widget)
 
 
-@_replaces(Widget, "on_event")
+@replaces(Widget, "on_event")
 async def _skip_late_mount(original: Callable[..., Any], widget: Widget, event: Event) -> None:
     """Do not send `Mount` to a widget that is being removed, or while the app exits: the widget has no children."""
     if not (isinstance(event, Mount) and (is_being_removed(widget) or is_ending(widget.app))):
         await original(widget, event)
 
 
-@_replaces(Widget, "refresh")
+@replaces(Widget, "refresh")
 def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Region, **options: bool) -> Widget:
     """Forget the size of a widget at each `refresh(layout=True)`.
 
@@ -136,7 +66,7 @@ def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Regi
     return original(widget, *regions, **options)
 
 
-@_replaces(Compositor, "visible_widgets")
+@replaces(Compositor, "visible_widgets")
 def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> dict[Widget, tuple[Region, Region]]:
     """Do not paint removed widgets. Textual paints them until the next layout, and they have no screen any more."""
     visible: dict[Widget, tuple[Region, Region]] = original(compositor)
@@ -149,7 +79,7 @@ _LAST_MAP = "_octavo_last_map"
 """The attribute of a compositor with the map of its last layout."""
 
 
-@_replaces(Compositor, "reflow")
+@replaces(Compositor, "reflow")
 def _compare_with_last_layout(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
     """Compare a layout with the previous layout to find the widgets that become visible.
 
@@ -182,74 +112,12 @@ def use_as_lines(wrapped: Any) -> None:
     wrapped._offset_to_line_info = wrapped
 
 
-def has_suggestion(line: Input) -> bool:
-    """Return True if an input shows a suggestion after its text."""
-    return bool(line._suggestion)
-
-
-# Timers and workers
-
-
-def _unless_removed(node: DOMNode, callback: TimerCallback) -> TimerCallback:
-    return lambda: None if is_being_removed(node) else callback()
-
-
-@_replaces(Timer, "_start")
-def _start_for_target(_: Callable[..., Any], timer: Timer) -> None:
-    """Start a timer that calls nothing if its target is being removed, and that runs in the context of its target.
-
-    A busy widget handles a timer late, maybe after its children are removed. Textual runs a timer in the context in which
-    it was created: the timer of a notification that a dialog shows would keep the closed dialog in memory.
-    """
-    context, target, callback = copy_context(), timer._target(), timer._callback
-    if target is not None:
-        context.run(active_message_pump.set, cast("MessagePump", target))
-    if isinstance(target, DOMNode) and callback is not None:
-        if isinstance(callback, partial) and callback.func == target.call_next:  # the form that `set_timer` uses
-            timer._callback = partial(callback.func, *(_unless_removed(target, each) for each in callback.args))
-        else:
-            timer._callback = _unless_removed(target, callback)
-    timer._task = asyncio.get_running_loop().create_task(timer._run_timer(), name=timer.name, context=context)
-
-
-@_replaces(Worker, "cancel")
-def _close_unstarted_work(original: Callable[..., None], worker: Worker[Any]) -> None:
-    """Cancel a worker and close its coroutine if it has not started. Otherwise Python warns that it was never awaited."""
-    original(worker)
-    if iscoroutine(work := worker._work) and getcoroutinestate(work) == CORO_CREATED:
-        work.close()
+# Apps
 
 
 def use_workers(app: App[Any], workers: WorkerManager) -> None:
     """Replace the worker manager of an app that has no workers yet."""
     app._workers = workers
-
-
-# Apps
-
-
-class CachedStylesheet(Stylesheet):
-    """A stylesheet that parses each CSS source once for each theme.
-
-    Textual parses all sources again for each screen that has a source of its own, which takes 25 to 90 ms.
-    """
-
-    def __init__(self, *, variables: dict[str, str]) -> None:
-        super().__init__(variables=variables)
-        self._parse_cache = LRUCache(1000)  # Textual keeps 64 sources, and Octavo has more.
-
-    def set_variables(self, variables: dict[str, str]) -> None:
-        if variables != self._variables:
-            super().set_variables(variables)
-
-    def reparse(self) -> None:
-        self.parse()
-
-
-def new_stylesheet(variables: dict[str, str]) -> Stylesheet:
-    """Return an empty `CachedStylesheet`, or a stylesheet of Textual if the installed Textual has another one."""
-    is_known = OTHER_PARTS.isdisjoint((Stylesheet, name) for name in ("set_variables", "parse", "reparse"))
-    return CachedStylesheet(variables=variables) if is_known else Stylesheet(variables=variables)
 
 
 def replace_crash_screen(
@@ -291,34 +159,21 @@ def message_pumps(app: App[Any]) -> Iterable[MessagePump]:
     return app._registry
 
 
+def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
+    """Return the lists of watchers of the app's reactive attributes, each with the node that watches."""
+    watchers: dict[str, list[tuple[DOMNode, object]]] = app.__dict__.get("__watchers", {})
+    return watchers.values()
+
+
 def is_ending(app: App[Any]) -> bool:
     """Return whether `app.exit` was called. Its widgets are being removed then."""
     return app._exit
 
 
-def keymap_of(app: App[Any]) -> dict[str, str]:
-    """Return the keys that you assigned to commands in the settings, by command id."""
-    return dict(app._keymap)
-
-
 # Screens
 
 
-def prepare_screen(screen: Screen[Any], event: Event) -> bool:
-    """Prepare a screen for `event`, and return whether the screen should handle it.
-
-    Before the screen has widgets, it gets the breakpoint classes of the terminal's size: Textual sets them after the first
-    layout, which shows panes in another width for a moment. A resize to a size that the terminal no longer has is not
-    handled: two sizes that wait at the same time would alternate for ever.
-    """
-    app = screen.app
-    if isinstance(event, Compose):
-        classes = screen._get_breakpoint_classes(app.size.width, app.HORIZONTAL_BREAKPOINTS or [])
-        screen.add_class(*classes, *screen._get_breakpoint_classes(app.size.height, app.VERTICAL_BREAKPOINTS or []))
-    return not isinstance(event, Resize) or event.size == app.size
-
-
-@_replaces(Screen, "_binding_chain")
+@replaces(Screen, "_binding_chain")
 def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) -> list[tuple[DOMNode, BindingsMap]]:
     """Add the key bindings of the screen's `fallback_pane`, if it has one, after those of the screen.
 
@@ -370,8 +225,3 @@ def write_to_terminal(app: App[Any], text: str) -> None:
     if app._driver is not None:
         app._driver.write(text)
         app._driver.flush()
-
-
-def app_of(driver: LinuxDriver) -> App[Any]:
-    """Return the app of a driver."""
-    return driver._app

@@ -35,7 +35,7 @@ from textual.signal import Signal
 from textual.widget import Widget
 
 from octavo.concurrency import Tasks
-from octavo.tui.terminal.textual_internals import crash, is_ending, is_whole, keymap_of
+from octavo.tui.terminal.textual_internals import crash, is_ending, is_whole
 from octavo.tui.widgets.notices import SEVERITIES, NoticeBoard, Tone
 
 LISTS, NAVIGATION = "LISTS", "NAVIGATION"
@@ -241,6 +241,12 @@ class HostApp(HasCommands, App[R]):
         self.signals: list[Signal[Any]] = [self.app_suspend_signal]
         """Signals that exist longer than their subscribers."""
         self.tasks = Tasks("A background task", self.report_error)
+        self.keys_of_user: Mapping[str, str] = {}
+        """The keys that you assigned to commands in the settings, by command id."""
+
+    def set_keymap(self, keymap: Mapping[str, str]) -> None:
+        super().set_keymap(keymap)
+        self.keys_of_user = keymap
 
     @property
     def is_ending(self) -> bool:
@@ -331,7 +337,7 @@ def offered_commands(app: App[Any]) -> list[tuple[str, str]]:
     """Return the key and the title of each command of the app that can help after a failed load."""
     commands = app._commands_by_id.items() if isinstance(app, HasCommands) else ()
     offered = [(id, each) for id, (group, each) in commands if each.offered_on_failure(app, group.find(app))]
-    keymap = keymap_of(app)
+    keymap = app.keys_of_user if isinstance(app, HostApp) else {}
     keys = [keymap.get(id) or each.keys or _NO_KEY for id, each in offered]
     return [(key_name(key.split(",")[0]), each.title.lower()) for key, (_, each) in zip(keys, offered, strict=True)]
 

@@ -10,15 +10,15 @@ from textual import on
 from textual.app import ComposeResult, RenderResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import Click, Event
+from textual.events import Click, Compose, Event, Resize
 from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import reactive
 from textual.renderables.background_screen import BackgroundScreen
-from textual.screen import ModalScreen, ScreenResultType
+from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import mark_for_repaint, prepare_screen
+from octavo.tui.terminal.textual_internals import mark_for_repaint
 from octavo.tui.widgets.commands import Command, Commands, HasCommands, HostApp
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import Notices
@@ -41,6 +41,20 @@ class DialogFrame(Vertical):
             self.foot, old_foot = foot_text.plain, self.foot
             if self.is_attached and self.foot != old_foot:
                 self.screen.refresh_bindings()  # the key bar omits the keys that the border names
+
+
+def prepare_screen(screen: Screen[Any], event: Event) -> bool:
+    """Prepare a screen for `event`, and return whether the screen should handle it.
+
+    Before the screen has widgets, it gets the breakpoint classes of the terminal's size: Textual sets them after the first
+    layout, which shows panes in another width for a moment. A resize to a size that the terminal no longer has is not
+    handled: two sizes that wait at the same time would alternate for ever.
+    """
+    app = screen.app
+    if isinstance(event, Compose):
+        for cells, breakpoints in zip(app.size, (app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS), strict=True):
+            screen.add_class(*[name for start, name in sorted(breakpoints or ()) if start <= cells][-1:])
+    return not isinstance(event, Resize) or event.size == app.size
 
 
 class Dialog(HasCommands, ModalScreen[ScreenResultType]):

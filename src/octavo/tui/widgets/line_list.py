@@ -20,6 +20,7 @@ from textual.widget import Widget
 
 from octavo.api.folding import fold
 from octavo.lazy_import import lazy
+from octavo.tui.terminal.textual_parts import disable_caches
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.empty_states import (
     LoadingMessage,
@@ -31,7 +32,7 @@ from octavo.tui.widgets.empty_states import (
     partial_line,
     wrap_lines,
 )
-from octavo.tui.widgets.scrolling import ScrollWidget, disable_caches
+from octavo.tui.widgets.scrolling import ScrollWidget
 from octavo.tui.widgets.short_texts import fit, plural, spread
 
 if TYPE_CHECKING:

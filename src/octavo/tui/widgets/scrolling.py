@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rich.color import Color
 from rich.segment import Segment
-from textual.cache import FIFOCache
 from textual.filter import LineFilter
 from textual.geometry import Region, Size
 from textual.reactive import Reactive
@@ -16,38 +14,7 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
 from octavo.tui.terminal.textual_internals import update_scroll_bars, vertical_scroll_bar
-
-
-class _NoCache(FIFOCache[Any, Any]):
-    def __setitem__(self, key: object, value: object) -> None:
-        """Ignore the entry, so that nothing is cached."""
-
-
-_NO_CACHE = _NoCache(0)
-_FILTER_CACHE = "_filter_cache"
-_CACHES = (
-    "_divide_cache",
-    "_crop_cache",
-    "_style_cache",
-    "_line_length_cache",
-    "_crop_extend_cache",
-    "_offsets_cache",
-)
-
-
-def disable_caches(strips: Iterable[Strip], *, filtered: bool = True) -> list[Strip]:
-    """Disable the caches of `strips` and return them. Without `filtered`, the cache of filtered strips stays enabled.
-
-    A strip has seven caches, which take more memory than its cells. A strip cropped to its full width caches itself,
-    which only the garbage collector can release: dozens of strips with every frame.
-    """
-    strips = list(strips)
-    for strip in strips:
-        for name in _CACHES:
-            setattr(strip, name, _NO_CACHE)
-        if filtered:
-            setattr(strip, _FILTER_CACHE, _NO_CACHE)
-    return strips
+from octavo.tui.terminal.textual_parts import disable_caches
 
 
 class ScrollWidget(ScrollView):

@@ -22,7 +22,6 @@ from textual.widgets.text_area import DocumentNavigator, EditResult, Location
 
 from octavo.api.folding import fold
 from octavo.api.safety import safe_address, safe_line, safe_text
-from octavo.tui.terminal.textual_internals import has_suggestion
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.long_text import LongText, WrappedRows
 from octavo.tui.widgets.scrolling import ScrollWidget
@@ -174,10 +173,12 @@ class PathInput(LineInput):
         self.select_on_focus = not value.endswith("/")  # The user continues a path that ends with a folder.
 
     def on_key(self, event: Key) -> None:
-        if event.key == "tab" and has_suggestion(self) and self.cursor_position == len(self.value):
-            event.stop()
-            event.prevent_default()
-            self.action_cursor_right()
+        if event.key == "tab" and self.cursor_position == len(self.value):
+            typed = self.value
+            self.action_cursor_right()  # At the end of the text, this accepts the suggestion.
+            if self.value != typed:
+                event.stop()
+                event.prevent_default()
 
 
 class PathSuggester(Suggester):
