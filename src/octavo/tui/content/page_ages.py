@@ -41,18 +41,18 @@ class PageAges:
             self.show_page()
         else:
             self._screen.workers.cancel_group(self._screen, "ages")
-            self._panes.view.contents.ages.hide()
+            self._panes.page_view.contents.ages.hide()
 
     def show_page(self) -> None:
         """Load the ages of the open page, if the gutter is switched on and the page has changed."""
-        document = self._panes.view.document
+        document = self._panes.page_view.document
         if not self.is_shown or document is None or not self._panes.shows_open_page:
             return
         shown = (self._panes.key, document.source)
         if shown == self._loaded:
             return
         self._loaded = shown
-        self._panes.view.contents.ages.show()
+        self._panes.page_view.contents.ages.show()
         self._screen.run_worker(self._load(), exclusive=True, group="ages")
 
     async def _load(self) -> None:
@@ -69,7 +69,7 @@ class PageAges:
             self._panes.shell.say(f"Could not load the ages of the blocks: {error}", tone="care")
 
     def _show(self, blame: PageBlame, *, is_loading: bool) -> None:
-        document = self._panes.view.document
+        document = self._panes.page_view.document
         if document is None or not self._panes.shows_open_page:
             return
         dates: dict[str, datetime] = {}
@@ -82,7 +82,7 @@ class PageAges:
             # The other blocks are older than the oldest checked revision.
             older = f"{short_age(blame.known_since)}+"
             ages |= {block.key: older for block in blame.blocks if blame.origin(block.key) is None}
-        self._panes.view.contents.ages.show(ages)
+        self._panes.page_view.contents.ages.show(ages)
 
 
 def _add_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:

@@ -39,7 +39,7 @@ class AgeGutter:
         """Show the gutter with ages such as `6d`, by block key. Blocks without an age have an empty gutter."""
         was_hidden, self._ages = self._ages is None, ages
         if was_hidden:
-            self._viewport.lay_out_again()
+            self._viewport.reset_lines()
         else:
             self._viewport.repaint()
 
@@ -47,7 +47,7 @@ class AgeGutter:
         """Hide the gutter."""
         if self._ages is not None:
             self._ages = None
-            self._viewport.lay_out_again()
+            self._viewport.reset_lines()
 
     def with_age(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
         """Return the strip of a line with the age of the block that begins there. Lines of wide blocks that take the room
