@@ -39,6 +39,11 @@ def test_without_a_file_all_settings_are_defaults(tmp_path: Path) -> None:
     assert (found.undo_seconds, found.motion, found.ascii, found.editor, found.problems) == (5.0, True, False, (), ())
 
 
+def test_former_command_id_assigns_keys_to_the_renamed_command(tmp_path: Path) -> None:
+    found = read(tmp_path, '[keys]\n"diff.next_hit" = "d"\n"diff.prev_hit" = "D"\n"diff.prev_change" = "w"')
+    assert (found.keys, found.problems) == ({"diff.next_change": "d", "diff.prev_change": "w"}, ())
+
+
 def test_default_folders_follow_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))

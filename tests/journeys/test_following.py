@@ -34,7 +34,7 @@ async def test_going_back_restores_the_page_and_its_open_operation(stage: Stage)
         await run.see("Could not load the OpenAPI specification harbour: Not")
         await run.press("r")
         await run.see("▸ GET  /stations/{station}/levels  Measured l")
-        content.view.focus()
+        content.page_view.focus()
         await run.press("enter")
         await run.see("▾ GET", "IN THE PATH")
         await run.press("y")
@@ -42,10 +42,10 @@ async def test_going_back_restores_the_page_and_its_open_operation(stage: Stage)
         assert run.app.clipboard.startswith("curl 'https://api.saltmarsh.example/v2/stations/{station}/levels'")
         await run.press("G")
         await run.see("Stuck? Write to")
-        content.view.navigation.go_to_anchor("errors-of-this-endpoint")
+        content.page_view.navigation.go_to_anchor("errors-of-this-endpoint")
         await run.press("f")
         await run.see("type a letter")
-        hints = content.view.clickables.hints
+        hints = content.page_view.clickables.hints
         assert hints is not None
         letter = next(label for label, hot in hints.by_label.items() if hot.kind == "note")
         await run.press(*letter)
@@ -119,7 +119,7 @@ async def test_missing_heading_in_another_space_is_reported_but_no_missing_block
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         screen = opened_content(run)
-        screen.view.focus()
+        screen.page_view.focus()
         screen.open_space.open_page(id_of(screen, "get-started/quickstart"), anchor="433911c6eb0d")
         await run.see("› Quickstart")
         assert run.said == []
@@ -134,7 +134,7 @@ async def test_heading_is_searched_in_the_newest_version_before_an_error(stage: 
         await run.see("Harbour API › Welcome")
         screen = opened_content(run)
         welcome, quickstart = screen.open_space.page, id_of(screen, "get-started/quickstart")
-        screen.view.focus()
+        screen.page_view.focus()
         assert welcome is not None
         screen.open_space.open_page(quickstart)
         await run.see("› Quickstart")
@@ -165,9 +165,9 @@ async def test_footnote_and_copy_wait_until_a_long_page_is_loaded(stage: Stage) 
             while "Once." not in run.text:
                 await run.pilot.pause(0.005)
         follow_link(screen.open_space.shown_page, LinkFollowed("late", False, "note"))
-        screen.view.text_select_all()
+        screen.page_view.text_select_all()
         screen.action_copy_text()
-        assert not screen.view.contents.is_whole
+        assert not screen.page_view.contents.is_fully_parsed
         assert {STILL_LOADING, "Octavo will copy the selection when it is fully loaded."} <= set(run.said)
         await run.see("Footnote late", "The note at the end.")
         await run.hear("Could not copy: the text is too long for the terminal's clipboard.")

@@ -33,6 +33,7 @@ from octavo.tui.widgets.chooser import Choice
 from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_images_and_info import open_first_image
+from tests.journeys.test_suggesting import ref_of_seven, suggest
 
 HARBOUR = SpaceRef(space_id="harbour-api")
 
@@ -51,7 +52,7 @@ async def open_footnote(run: Run) -> None:
     screen.open_space.open_page(
         next(page.id for page in screen.open_space.pages.walk() if page.path == "look-up/reference/levels")
     )
-    await run.until(lambda: screen.view.contents.is_whole)
+    await run.until(lambda: screen.page_view.contents.is_fully_parsed)
     follow_link(screen.open_space.shown_page, LinkFollowed("gap", False, "note"))
     await run.see("Footnote gap")
 
@@ -88,6 +89,10 @@ async def merge_seven(run: Run) -> None:
     await run.later(seconds=1)
     await run.press("y")
     await run.hear("Merged #7.")
+
+
+async def suggest_to_seven(run: Run) -> None:
+    await suggest(run, await ref_of_seven(run), "All times in requests", "All times are in UTC.")
 
 
 async def save_conflicting_draft(run: Run) -> None:
@@ -146,6 +151,7 @@ STEPS_BY_SCREEN: dict[str, dict[str, Steps]] = {
         "MergeSeveralDialog": ("j", "x", "j", "x", "m"),
         "ChangeRequestScreen": ("escape", "escape", "/", *"refused", "enter", "enter"),
         "PendingCommentsScreen": ("enter", "c", "type:Say which.", "ctrl+t", "H"),
+        "SuggestionPreviewScreen": ("enter", suggest_to_seven, "r", "%"),
         "CheckedDialog to merge": ("enter", "m"),
         "CheckedDialog to undo": ("enter", merge_seven, "Z"),
         "TermScreen": ("/", *"classic", "enter", "enter", "#", "enter"),

@@ -20,11 +20,11 @@ async def open_first_image(run: Run, page: str) -> None:
     found = next(each for each in screen.open_space.pages.walk() if each.path == page)
     screen.open_space.open_page(found.id)
     await run.settle()
-    await run.until(lambda: screen.view.contents.is_whole)
-    assert screen.view.document is not None
-    figure = next(block for block in screen.view.document.walk() if block.kind == "figure")
-    screen.view.focus()
-    screen.view.navigation.go_to_block(figure.key)
+    await run.until(lambda: screen.page_view.contents.is_fully_parsed)
+    assert screen.page_view.document is not None
+    figure = next(block for block in screen.page_view.document.walk() if block.kind == "figure")
+    screen.page_view.focus()
+    screen.page_view.navigation.go_to_block(figure.key)
     await run.press("enter")
 
 

@@ -13,6 +13,7 @@ from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.review.conflict_choices import MergedPreviewScreen
 from octavo.tui.review.conflicts import ConflictsScreen
+from octavo.tui.review.suggestion_preview import SuggestionPreviewScreen
 from octavo.tui.review.update_from_main import IncomingChanges
 from octavo.tui.widgets.command_palette import SYNONYMS, PaletteScreen
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, ActiveCommand, HasCommands
@@ -99,7 +100,14 @@ SIMILAR_COMMANDS = {
     "space.keep_offline": ("app.offline",),
 }
 """Commands that do the same in another view."""
-WITHOUT_PALETTE = (ConflictsScreen, ThreeWayView, MergedPreviewScreen, IncomingChanges, SignInScreen)
+WITHOUT_PALETTE = (
+    ConflictsScreen,
+    ThreeWayView,
+    MergedPreviewScreen,
+    SuggestionPreviewScreen,
+    IncomingChanges,
+    SignInScreen,
+)
 """Screens for a single task, which the palette does not cover, like dialogs."""
 
 

@@ -266,7 +266,7 @@ async def test_outline_follows_the_page_until_it_is_focused(stage: Stage) -> Non
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
         assert screen.open_space.page is not None
-        screen.view.focus()
+        screen.page_view.focus()
         aside.show(parse("# Top\n\n## Shown\n\n#### Too deep\n\nwords"), None, screen.open_space.page)
         aside.follow("too-deep")
         assert aside.outline.key == "shown", (

@@ -276,23 +276,90 @@ async def test_suggestion_for_an_edited_block_offers_the_editor(stage: Stage) ->
         assert not run.gate.sent(content.Edit)
 
 
-async def test_all_suggestions_of_a_page_are_applied_together(stage: Stage) -> None:
-    async with stage.play(start="changes") as run:
-        at = await ref_of_seven(run)
-        _, before = await page_of_times(run, at)
-        words = [each.plain() for each in parse(before).walk() if each.kind == "paragraph"]
-        await suggest(run, at, words[0], "All times are in UTC.")
-        await suggest(run, at, words[-1], "The end.")
+async def suggest_ends(run: Run) -> tuple[ChangeRequestRef, str]:
+    """Suggest other texts for the first and the last paragraph. Return the change request and the text of the page."""
+    at = await ref_of_seven(run)
+    _, before = await page_of_times(run, at)
+    words = [each.plain() for each in parse(before).walk() if each.kind == "paragraph"]
+    await suggest(run, at, words[0], "All times are in UTC.")
+    await suggest(run, at, words[-1], "The end.")
+    return at, before
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+async def test_all_suggestions_of_a_page_are_applied_together(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        at, before = await suggest_ends(run)
         await open_change_request(run, "refused")
         await run.see("● 3 open")
         await run.press("%")
-        await run.see("Apply 2 suggestions to Time and time zones?", "All times are in UTC.", "The end.")
-        await run.press("y")
-        await run.hear("Applied 2 of 2 suggestions.")
+        await run.see("PREVIEW", "2 of 2 suggestions will be applied", "+ All times are in UTC.")
+        await run.press("t")
+        await run.see("┊ ● Tomás Okafor · will be applied", "┊ Shorter:")
+        await run.press("ctrl+s")
+        await run.hear("Applied 2 suggestions to Time and time zones. Resolving 2 threads…")
         _, after = await page_of_times(run, at)
         assert "All times are in UTC.\n" in after
         assert "The end." in after
         assert len(run.gate.sent(content.Edit)) == 1
+        await run.sent()
+        assert [op.resolved for op in run.gate.sent(comments.Update)] == [True, True]
         await run.press("u")
         await run.hear("Undid the suggested change.")
         assert (await page_of_times(run, at))[1] == before
+
+
+async def test_suggestion_left_out_of_the_preview_is_not_applied(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at, _ = await suggest_ends(run)
+        await open_change_request(run, "refused")
+        await run.see("● 3 open")
+        await run.press("%")
+        await run.see("2 of 2 suggestions will be applied")
+        await run.press("g", "x")
+        await run.hear("Press t to select a suggestion first.")
+        await run.press("t", "x")
+        await run.see("1 of 2 suggestions will be applied", "left out")
+        await run.gone("+ All times are in UTC.")
+        await run.press("ctrl+s")
+        await run.hear("Applied 1 suggestion to Time and time zones. Resolving 1 thread…")
+        _, after = await page_of_times(run, at)
+        assert "All times in requests" in after
+        assert "The end." in after
+        await run.sent()
+        assert len(run.gate.sent(comments.Update)) == 1
+
+
+async def test_page_edited_after_the_preview_is_not_changed(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at, _ = await suggest_ends(run)
+        await open_change_request(run, "refused")
+        await run.see("● 3 open")
+        await run.press("%")
+        await run.see("2 of 2 suggestions will be applied")
+        page, text = await page_of_times(run, at)
+        await write(run, at, page, now := text.replace("Why so strict", "Why"))
+        await run.press("ctrl+s")
+        await run.hear(
+            "Could not apply 2 suggestions: the page was edited after the preview. Press % to preview them again."
+        )
+        await run.sent()
+        assert (await page_of_times(run, at))[1] == now
+        assert not run.gate.sent(content.Edit)
+        assert not run.gate.sent(comments.Update)
+
+
+async def test_second_suggestion_for_a_block_cannot_be_applied(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await ref_of_seven(run)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await suggest(run, at, "All times in requests", "Only UTC.")
+        await open_change_request(run, "refused")
+        await run.see("● 3 open")
+        await run.press("%")
+        await run.see("1 of 2 suggestions will be applied", "cannot be applied")
+        await run.press("t", "x")
+        await run.see("1 of 2 suggestions will be applied", "left out", "will be applied")
+        await run.press("escape")
+        await run.gone("PREVIEW")
+        assert not run.gate.sent(content.Edit)

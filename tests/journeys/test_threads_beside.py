@@ -62,8 +62,8 @@ async def test_thread_dialog_is_beside_its_text_on_a_page(stage: Stage, size: tu
         await run.see("› Quickstart", HERE)
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
-        pane = screen.view
-        await run.until(lambda: pane.contents.is_whole, "render the whole page")
+        pane = screen.page_view
+        await run.until(lambda: pane.contents.is_fully_parsed, "render the whole page")
         await run.press("t")
         line_before = (await wait_until_stable(run, pane)).y
         await run.press("enter")

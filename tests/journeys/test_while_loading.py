@@ -61,7 +61,7 @@ async def test_link_to_a_heading_waits_until_its_page_is_loaded(stage: Stage) ->
         here.open_space.open_page(page.id, anchor="when-a-key-gets-out")
         run.gate.open()
         await run.see("› Authentication", "When a key gets out")
-        assert here.view.scroll_offset.y > 0
+        assert here.page_view.scroll_offset.y > 0
 
 
 @pytest.mark.before_release
@@ -75,10 +75,10 @@ async def test_page_left_while_loading_later_opens_at_its_top(stage: Stage) -> N
         here.shell.history.go(-1)
         run.gate.open()
         await run.see("› Quickstart")
-        assert here.view.scroll_offset.y > 0
+        assert here.page_view.scroll_offset.y > 0
         await run.press(">")
         await run.see("› Authentication")
-        assert here.view.scroll_offset.y == 0
+        assert here.page_view.scroll_offset.y == 0
 
 
 @pytest.mark.before_release

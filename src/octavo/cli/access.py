@@ -1,23 +1,19 @@
-"""The settings, the server and the account that options, environment and profiles select, and the session that the app opens
-first. Imports little: see `octavo.cli.app`."""
+"""The settings, the server and the account that options, environment and profiles select."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from octavo import settings as settings_module
 from octavo.cli.failures import NOT_SIGNED_IN, USAGE, Failure, why_read_only
 from octavo.cli.platform_folders import demo_folder, folder_of_pages
 from octavo.cli.standard_streams import tell
 from octavo.client import profiles, signing_in
 from octavo.client.credentials import StoreTimeout, StoreUnavailable
-from octavo.client.origin import DEFAULT
 from octavo.client.profiles import Access
 from octavo.data.event_log import LOG
 from octavo.settings import Settings, in_words, read
@@ -87,61 +83,3 @@ def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
     access, key = signed_in(settings, options)
     read_only = read_only or access.why_read_only
     return LazyClient(access.origin, lambda _: key, ca_file=settings.ca_file, read_only=read_only)
-
-
-@dataclass(frozen=True)
-class SessionChoice:
-    """The account or platform to open, and what the app shows about it."""
-
-    place: str
-    """Unique name of the session on this machine, for its first picture. Empty for the sign-in screen."""
-    origin: str = DEFAULT
-    """Server that gets the API key typed in the sign-in screen."""
-    access: Access | None = None
-    """Account on a server. None for the demo, a folder and the sign-in screen."""
-    greeting: str = ""
-    """First message of the sign-in screen."""
-    ref: str = ""
-    """REF or URL to open first. Empty for the usual first screen."""
-    folder: Path | None = None
-    """Folder of pages to open. None for a server and for the demo."""
-    is_demo: bool = False
-
-
-def choose_session(settings: Settings, options: argparse.Namespace) -> SessionChoice:
-    """Return the session that the command line opens. Raises Failure."""
-    ref, folder = options.target, options.pages_folder
-    if (named := folder_named(options.target)) is not None:
-        ref, folder = "", named
-    if options.command == "demo" or options.use_demo:
-        place = f"{'demo-large' if options.large else 'demo'} {options.role}".rstrip()
-        return SessionChoice(place, ref=ref, is_demo=True)
-    if folder is not None:
-        return SessionChoice(f"folder {os.path.realpath(folder)}", ref=ref, folder=Path(folder).expanduser())
-    # lazy: pydantic, not needed for the picture of the demo
-    from octavo.cli.access import resolve
-    from octavo.client.accounts import Accounts
-
-    try:
-        access = resolve(settings, options)
-    except (ValueError, OSError) as error:
-        raise Failure(settings_module.in_words(error)) from error
-    if access.source in ("env", "keyring", "file"):
-        return SessionChoice(Accounts(settings.state_folder).name_of(access), access.origin, access, ref=ref)
-    has_lost_key = access.source == "session" and access.profile is not None
-    greeting = (
-        f"The API key for {access.name} is not stored on this computer. Paste the API key again."
-        if has_lost_key
-        else access.problem
-    )
-    return SessionChoice("", access.origin, greeting=greeting)
-
-
-def folder_named(target: str) -> Path | None:
-    """Return the folder that the argument of `octavo open` names. None if it is a REF. A name that ends with a colon is a
-    space, and one that begins like a path is a folder, also if it does not exist."""
-    if not target or target.endswith(":") or "://" in target:
-        return None
-    folder = Path(target).expanduser()
-    is_path = target.startswith(("/", "./", "../", "~")) or target in (".", "..")
-    return folder if is_path or folder.is_dir() else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from octavo.cli.access import folder_named
 from octavo.cli.failures import USAGE, Failure
+from octavo.cli.session_choice import folder_named
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session

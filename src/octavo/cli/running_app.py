@@ -22,7 +22,7 @@ from octavo.tui.terminal import graphics
 from octavo.tui.terminal.crash_report import fault_reports
 
 if TYPE_CHECKING:
-    from octavo.cli.access import SessionChoice
+    from octavo.cli.session_choice import SessionChoice
     from octavo.first_picture import FirstPicture
     from octavo.tui.core.session import Session
 

@@ -256,16 +256,21 @@ def _problems_in(section: object) -> Iterator[tuple[str, str]]:
             yield name, f"must be one line of text, not {quoted(value)}"
 
 
+_FORMER_COMMAND_IDS = {"diff.next_hit": "diff.next_change", "diff.prev_hit": "diff.prev_change"}
+"""Current ids of renamed commands, by the id that older settings may have."""
+
+
 def _keys(value: Any, ignore: Ignore) -> Mapping[str, str]:
     if not isinstance(value, dict):
         raise InvalidValueError("must be a section named [keys] that assigns keys to commands")
     chosen: dict[str, str] = {}
     ids = command_ids() if value else []
-    for command_id, keys in value.items():
+    for given_id, keys in value.items():
+        command_id = _FORMER_COMMAND_IDS.get(str(given_id), str(given_id))
         why = _why_not(command_id, keys, ids)
         if why:
-            ignore(why, command_id)
-        else:
+            ignore(why, given_id)
+        elif command_id == given_id or command_id not in value:
             chosen[command_id] = keys
     return chosen
 

@@ -136,14 +136,14 @@ async def test_next_and_previous_change_are_selected_and_counted() -> None:
         show(app)
         assert app.pane.contents.change_count == 9
         await pilot.pause()
-        seen = [app.pane.navigation.change_number]
+        seen = [app.pane.navigation.position_text]
         for _ in range(8):
             await pilot.press("n")
-            seen.append(app.pane.navigation.change_number)
-        assert seen == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+            seen.append(app.pane.navigation.position_text)
+        assert seen == [f"change {number} of 9" for number in range(1, 10)]
         assert app.pane.facts == "change 9 of 9"
         await pilot.press("N")
-        assert app.pane.navigation.change_number == 8
+        assert app.pane.navigation.position_text == "change 8 of 9"
 
 
 async def test_page_opens_at_first_change_with_section_name() -> None:
@@ -169,7 +169,7 @@ async def test_page_opens_at_first_change_with_section_name() -> None:
         await pilot.pause()
         await pilot.resize_terminal(50, 17)
         await pilot.pause()
-        assert app.pane.navigation.change_number == 1
+        assert app.pane.navigation.position_text == "change 1 of 1"
 
 
 async def test_page_without_change_opens_at_first_open_thread() -> None:
@@ -315,7 +315,7 @@ async def test_page_reopens_at_last_position_also_after_restart() -> None:
         again.pane.navigation.positions["p"] = ReadingPosition("gone meanwhile", 3)
         show(again)
         await pilot.pause()
-        assert again.pane.navigation.change_number == 1
+        assert again.pane.navigation.position_text == "change 1 of 9"
 
 
 @pytest.mark.parametrize("keys", [(), ("vertical_line",)])

@@ -66,7 +66,7 @@ async def test_keys_reach_everything_that_opens() -> None:
             document = read(path)
             app.pane.show(document, key=path.stem)
             app.pane.viewport.folds.opened.update(open_folds(document).opened)
-            app.pane.lay_out_again()
+            app.pane.reset_lines()
             await pilot.pause()
             expected = {
                 (clickable.kind, clickable.target, clickable.clickable.index)

@@ -46,7 +46,7 @@ async def test_position_is_restored_before_page_is_parsed() -> None:
             "p", ReadingPosition(key_of("Paragraph 1800 says a little of what there is to say."), 5)
         )
         view.show_markdown(LONG, title="Long", key="p")
-        while not view.contents.is_whole:
+        while not view.contents.is_fully_parsed:
             await pilot.pause()
         await pilot.pause()
         assert bar_column(view) == ["Paragraph 1800 says a little of what there is to say."]
@@ -69,10 +69,10 @@ async def test_moving_before_restore_keeps_new_position(monkeypatch: pytest.Monk
             "q", ReadingPosition(key_of("Paragraph 1999 says a little of what there is to say."), 5)
         )
         view.show_markdown(LONG, title="Long", key="q")
-        assert not view.contents.is_whole
+        assert not view.contents.is_fully_parsed
         view.viewport.go_by(4)
         await finish_loading(app, pilot)
-        assert view.contents.is_whole
+        assert view.contents.is_fully_parsed
         assert view.scroll_offset.y == 4
 
 

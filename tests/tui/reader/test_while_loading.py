@@ -74,7 +74,7 @@ async def loading_page(
         async with app.run_test(size=size) as pilot:
             app.pane.show_markdown(markdown, title="Long", key="p")
             await pilot.pause()
-            assert not app.pane.contents.is_whole
+            assert not app.pane.contents.is_fully_parsed
             yield app, pilot
 
 
@@ -233,7 +233,7 @@ async def test_new_text_replaces_loading_page_when_parsed(blocks: int) -> None:
         before = screen(app.pane)
         app.pane.show_markdown(OTHER, title="Long", key="p")
         app.pane.loader.held = False
-        while not app.pane.contents.is_whole:
+        while not app.pane.contents.is_fully_parsed:
             assert screen(app.pane) == before
             await pilot.pause()
         await pilot.pause()

@@ -68,7 +68,7 @@ async def test_click_beside_the_thumb_scrolls_a_page() -> None:
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.pause()
         app.pane.show_markdown("\n\n".join(f"Paragraph {number} of the page." for number in range(60)))
-        while not (app.pane.contents.is_whole and app.pane.vertical_scrollbar.display):
+        while not (app.pane.contents.is_fully_parsed and app.pane.vertical_scrollbar.display):
             await pilot.pause()
         await pilot.pause(0.5)
         await pilot.click(app.pane.vertical_scrollbar, offset=(0, 19))

@@ -50,7 +50,7 @@ class SuggestionOutcome:
 
     results: tuple[tuple[SuggestedText, SuggestionResult], ...]
     before: Mapping[str, Raw]
-    """The text of each changed page before the edit, by page id."""
+    """The text of each page before the edit, by page id."""
     after: Mapping[str, Raw]
     later_ids: tuple[str, ...] = ()
     """Ids of the outbox entries that resolve the threads."""
@@ -82,12 +82,17 @@ def resolve_write(at: ChangeRequestRef, thread: Comment, context: str) -> NewWri
 
 
 async def apply_suggestions(
-    live: Live, at: ChangeRequestRef, suggestions: Sequence[SuggestedText], later_writes: Sequence[NewWrite] = ()
+    live: Live,
+    at: ChangeRequestRef,
+    suggestions: Sequence[SuggestedText],
+    later_writes: Sequence[NewWrite] = (),
+    *,
+    previewed: SuggestionOutcome | None = None,
 ) -> SendResult[SuggestionOutcome]:
     """Apply all suggestions in a single edit, and then add `later_writes` to the outbox.
 
     If the block of any suggestion does not have the text that the suggestion was made for, or if no suggestion changes
-    its page, the result is `changed` and nothing is sent.
+    its page, the result is `changed` and nothing is sent. The same if the pages are not as the user `previewed` them.
     """
     try:
         for _ in range(_MAX_ATTEMPTS):
@@ -95,9 +100,9 @@ async def apply_suggestions(
             if change_request.status not in ("draft", "open") or change_request.revision is None:
                 return SendResult("refused", f"the change request is now {change_request.status}.")
             outcome = await preview_suggestions(live, at, change_request.revision, suggestions)
-            if not outcome.applied or not outcome.fits:
+            if not outcome.applied or not outcome.fits or previewed not in (None, outcome):
                 return SendResult("changed", "", outcome)
-            sent = await edit(live, at, change_request.revision, _updates(outcome.after), later_writes)
+            sent = await edit(live, at, change_request.revision, _updates(outcome.before, outcome.after), later_writes)
             if sent.kind == "done":
                 remark = "" if sent.message == SAVED else sent.message
                 return SendResult("done", remark, replace(outcome, later_ids=sent.later_ids))
@@ -124,7 +129,7 @@ async def revert_suggestions(
                     "changed",
                     "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block.",
                 )
-        sent = await edit(live, at, change_request.revision, _updates(outcome.before))
+        sent = await edit(live, at, change_request.revision, _updates(outcome.after, outcome.before))
         if sent.kind == "done":
             await live.outbox.undo_entries(outcome.later_ids)
     except (ApiError, NotSaved) as error:
@@ -159,10 +164,7 @@ async def preview_suggestions(
         applied = await asyncio.to_thread(apply_suggestion, page, key, original, suggestion.text)
         after[suggestion.page] = Raw(applied.text)
         results.append((suggestion, applied.kind))
-    written = [page for page in after if after[page] != before[page]]
-    return SuggestionOutcome(
-        tuple(results), {page: before[page] for page in written}, {page: after[page] for page in written}
-    )
+    return SuggestionOutcome(tuple(results), before, after)
 
 
 async def _load_old_page(live: Live, at: ChangeRequestRef, suggestion: SuggestedText) -> Raw | None:
@@ -171,8 +173,9 @@ async def _load_old_page(live: Live, at: ChangeRequestRef, suggestion: Suggested
     return await page_source(live, _revision_ref(at, suggestion.revision), suggestion.page)
 
 
-def _updates(pages: Mapping[str, Raw]) -> tuple[UpdatePage, ...]:
-    return tuple(UpdatePage(page=page, document=DocumentBody(markdown=text.text)) for page, text in pages.items())
+def _updates(before: Mapping[str, Raw], after: Mapping[str, Raw]) -> tuple[UpdatePage, ...]:
+    changed = {page: text for page, text in after.items() if text != before[page]}
+    return tuple(UpdatePage(page=page, document=DocumentBody(markdown=text.text)) for page, text in changed.items())
 
 
 def _revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:

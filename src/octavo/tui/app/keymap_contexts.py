@@ -36,6 +36,7 @@ from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.review.review_requests import ReviewersScreen
 from octavo.tui.review.review_submission import PendingCommentsScreen
+from octavo.tui.review.suggestion_preview import SuggestionPreviewScreen
 from octavo.tui.review.term_screen import TermScreen
 from octavo.tui.review.update_from_main import IncomingChanges
 from octavo.tui.widgets.command_palette import HelpScreen
@@ -70,6 +71,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     ConflictsScreen,
     ThreeWayView,
     MergedPreviewScreen,
+    SuggestionPreviewScreen,
     IncomingChanges,
     ImageScreen,
     ReviewersScreen,

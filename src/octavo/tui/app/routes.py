@@ -108,7 +108,7 @@ def _to_page(shell: Shell, route: ToPage) -> None:
         if is_whole(content):
             content.spaces.open_wanted()
             if route.part:
-                content.view.focus()  # The next keys are for the block of the route.
+                content.page_view.focus()  # The next keys are for the block of the route.
 
     shell.background(show())
 

@@ -85,7 +85,7 @@ class PageDiscussion:
 
     @property
     def _why_no_block(self) -> str | None:
-        pane = self._view.key_fallback
+        pane = self._view.main_pane
         if pane is not None and is_covered(self._view, pane):
             return "The page is not on the screen. Press tab to go to the page."
         return self._pages.why_no_block()

@@ -114,8 +114,8 @@ class SpaceList:
         if self._removed_id and open_space.shell.workspace.space(self._removed_id) is None:
             if open_space.space is not None and open_space.space.id == self._removed_id:
                 open_space.close()
-                open_space.view.clear()
-                open_space.view.state.show_reason(
+                open_space.page_view.clear()
+                open_space.page_view.state.show_reason(
                     "The open space was deleted or moved.", "Press enter to open the selected space."
                 )
                 open_space.side_panel.clear()
@@ -200,7 +200,7 @@ def _why_no_neighbor(step: int, reason: str) -> Callable[[Shell, ContentScreen],
 
 def _zoom(app: Shell, view: ContentScreen) -> None:
     view.toggle_class("-zoomed")
-    view.view.focus()
+    view.page_view.focus()
     view.refresh_bindings()
 
 
@@ -266,7 +266,7 @@ class ContentScreen(View, CopiesWhenReady):
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.spaces.show())
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.update_offline_marks())
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_drafts())
-        self.view.block_commands.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
+        self.page_view.block_commands.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
         self.query_one(SpacesPane).find_target = lambda: self.spaces.target
         self.open_space.show_tree_of("spaces")
         self.spaces.start()
@@ -283,12 +283,12 @@ class ContentScreen(View, CopiesWhenReady):
             self.open_space.show_unsent()
 
     @property
-    def view(self) -> PageView:
-        return self.open_space.view
+    def page_view(self) -> PageView:
+        return self.open_space.page_view
 
     @property
-    def key_fallback(self) -> PageView:
-        return self.view
+    def main_pane(self) -> PageView:
+        return self.page_view
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
@@ -309,8 +309,8 @@ class ContentScreen(View, CopiesWhenReady):
         if threads.discussion != at or page != (threads.visible_page or ("",))[0]:
             return False
         if node:
-            self.view.focus()
-        return not node or self.view.navigation.go_to_block(node)
+            self.page_view.focus()
+        return not node or self.page_view.navigation.go_to_block(node)
 
     def save_position(self) -> None:
         self.open_space.history.save()
@@ -320,10 +320,10 @@ class ContentScreen(View, CopiesWhenReady):
         """True if only the page is shown: without dialogs, notices, typed keys or source text."""
         is_covered = (
             any(notices.display for notices in self.query(Notices))
-            or self.view.typing_keys
-            or self.view.contents.shows_source
+            or self.page_view.typing_keys
+            or self.page_view.contents.shows_source
         )
-        return self.current_visit is not None and self.view.key == self.open_space.key and not is_covered
+        return self.current_visit is not None and self.page_view.key == self.open_space.key and not is_covered
 
     # Targets of the keys
 
@@ -348,19 +348,19 @@ class ContentScreen(View, CopiesWhenReady):
     @on(LineList.Opened, "#pages")
     def _on_page_opened(self, message: LineList.Opened) -> None:
         self.open_space.open_page(str(message.key))
-        self.view.focus()
+        self.page_view.focus()
 
     @on(LineList.Opened, "#outline")
     def _on_heading_opened(self, message: LineList.Opened) -> None:
         self.open_space.side_panel.outline.set_filter("")
-        self.view.navigation.go_to_anchor(str(message.key))
-        self.view.focus()
+        self.page_view.navigation.go_to_anchor(str(message.key))
+        self.page_view.focus()
 
     @on(LineList.Opened, "#threads")
     def _on_thread_opened(self, message: LineList.Opened) -> None:
         if self.has_class("-tiny"):
             self.remove_class("-aside")  # The side panel covers the page here, and the thread opens on the page.
-            self.view.focus()
+            self.page_view.focus()
         self.page_discussion.open_thread(str(message.key))
 
     @on(LineList.Highlighted, "#pages")
@@ -421,11 +421,11 @@ class ContentScreen(View, CopiesWhenReady):
 
     def go_up(self) -> bool:
         if self.open_space.side_panel.has_focus_within:
-            return self.focus_if(self.view, condition=True)
+            return self.focus_if(self.page_view, condition=True)
         if self.focused is self.open_space.pages_tree:
             self.open_space.nav.show_tree("spaces", self.open_space.space, focus=True)
             return True
-        return self.focus_if(self.open_space.pages_tree, condition=self.focused is self.view)
+        return self.focus_if(self.open_space.pages_tree, condition=self.focused is self.page_view)
 
     def go_to_outline(self) -> None:
         """Focus the outline. If it has the focus, hide it."""
@@ -434,7 +434,7 @@ class ContentScreen(View, CopiesWhenReady):
         self.remove_class("-zoomed")
         if has_focus_in_panel or not is_outline_visible:
             self.toggle_class("-aside")
-        (self.view if has_focus_in_panel else self.open_space.side_panel.outline).focus()
+        (self.page_view if has_focus_in_panel else self.open_space.side_panel.outline).focus()
 
     @on(Reader.NextPageRequested)
     def _on_next_page_requested(self) -> None:

@@ -52,9 +52,9 @@ class SpaceThreads:
 
     def draw(self) -> None:
         """Show the threads of the open page on its blocks and in the side panel."""
-        page, view, side_panel = self._panes.page, self._panes.view, self._panes.side_panel
+        page, view, side_panel = self._panes.page, self._panes.page_view, self._panes.side_panel
         if page is not None and view.document is not None and self._panes.shows_open_page:
-            threads, whole = self.known_threads, view.contents.is_whole
+            threads, whole = self.known_threads, view.contents.is_fully_parsed
             self._anchors = self._anchors.for_document(view.document, whole=whole)
             threads_by_block = self._anchors.by_likely_block(threads)
             unsent = self._drafts_by_block(page.id, threads_by_block)
@@ -145,7 +145,7 @@ class SpaceThreads:
 
     @property
     def pane(self) -> PageView:
-        return self._panes.view
+        return self._panes.page_view
 
     def go_to_thread(self, thread: Comment) -> bool:
         if not self._panes.shows_open_page:
@@ -153,7 +153,7 @@ class SpaceThreads:
         key = next(
             (key for key, threads_by_block in self._anchors.by_likely_block((thread,)).items() if threads_by_block), ""
         )
-        return bool(key) and self._panes.view.navigation.go_to_block(key, None)
+        return bool(key) and self._panes.page_view.navigation.go_to_block(key, None)
 
     def outdated_note(self, thread: Comment) -> str:
         return self._anchors.outdated_note(thread) if self._panes.shows_open_page else ""
@@ -210,7 +210,9 @@ class OpenSpace(SpacePanes):
     @property
     def visited_page(self) -> VisitedPage | None:
         """The open page and the reading position. None if no page is open."""
-        position = self._wanted_position or (self.view.navigation.current_position if self.shows_open_page else None)
+        position = self._wanted_position or (
+            self.page_view.navigation.current_position if self.shows_open_page else None
+        )
         return VisitedPage(self.space.id, self.page.id, position) if self.space and self.page else None
 
     def _remember_page(self, to_page: str | None = None) -> None:
@@ -231,7 +233,7 @@ class OpenSpace(SpacePanes):
     def show_status(self) -> None:
         """Show the path of the selected row or the open page in the status line, and the current heading in the
         outline."""
-        self.side_panel.follow(self.view.navigation.current_anchor)
+        self.side_panel.follow(self.page_view.navigation.current_anchor)
         current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
         if (row := self.target.row) is not None:
             tree = self.nav.spaces if in_spaces else self.nav.pages
@@ -243,7 +245,7 @@ class OpenSpace(SpacePanes):
             path.insert(0, self.space.title or "Untitled")
         unsent = "unsent draft (press e to continue)" if current_id in self.target.editor_drafts else ""
         is_open = self.page is not None and current_id == self.page.id
-        facts = (unsent, (self._refresh_errors.get("page") or self.view.facts) if is_open else "")
+        facts = (unsent, (self._refresh_errors.get("page") or self.page_view.facts) if is_open else "")
         self._screen.show_location(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
 
     # Spaces
@@ -273,7 +275,7 @@ class OpenSpace(SpacePanes):
             if page_id is not None and (page := self.find_page(page_id)) is not None:
                 self.open_page(page.id, anchor=anchor, remember=remember)
                 self.pages_tree.select_hidden(page.id)
-                self.view.focus()
+                self.page_view.focus()
 
     def close(self) -> None:
         """Close the open space and stop loading it."""
@@ -399,10 +401,10 @@ class OpenSpace(SpacePanes):
         else:
             self._refresh_errors.pop("page", None)
             is_positioned = anchor or position is not None or from_top
-            self.view.navigation.restore_later(
+            self.page_view.navigation.restore_later(
                 self.key, None if is_positioned else self.history.positions.get(self.key)
             )
-            self.view.state.wait_for(page.title)
+            self.page_view.state.wait_for(page.title)
             self._screen.follow("page", op, self._show_page)
             if not self.shows_open_page:
                 self._screen.set_timer(PREVIOUS_PAGE_SECONDS, self._clear_previous_page)
@@ -410,10 +412,10 @@ class OpenSpace(SpacePanes):
 
     def _clear_previous_page(self) -> None:
         """Clear the view if the next page is still loading. The status line shows its title."""
-        if self.page is not None and self.view.document is not None and not self.shows_open_page:
-            self.view.clear()
+        if self.page is not None and self.page_view.document is not None and not self.shows_open_page:
+            self.page_view.clear()
             self.side_panel.clear()
-            self.view.state.wait_for(self.page.title)
+            self.page_view.state.wait_for(self.page.title)
             self.show_status()
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
@@ -423,14 +425,14 @@ class OpenSpace(SpacePanes):
         if snapshot.value is not None:
             self.page = snapshot.value
             set_link_targets(self.shown_page)
-            self.view.navigation.is_latest = not snapshot.loading
-            show_page(self.view, snapshot.value, self.key)
+            self.page_view.navigation.is_latest = not snapshot.loading
+            show_page(self.page_view, snapshot.value, self.key)
             self.threads.draw()
             self.go_to_anchor()
             self.shell.note_page_shown(self._screen)
         elif snapshot.error is not None:
             self._clear_previous_page()
-            self.view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
+            self.page_view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
         self.show_status()
 
     def go_to_anchor(self) -> None:
@@ -438,9 +440,9 @@ class OpenSpace(SpacePanes):
         if self.shows_open_page:  # The previous page does not have it.
             position, self._wanted_position, anchor, self._anchor = self._wanted_position, None, self._anchor, ""
             if position is not None:
-                self.view.navigation.restore(position)
-            if anchor and not self.view.navigation.go_to_anchor(anchor) and anchor.startswith("#"):
-                self.view.navigation.report_missing(anchor)
+                self.page_view.navigation.restore(position)
+            if anchor and not self.page_view.navigation.go_to_anchor(anchor) and anchor.startswith("#"):
+                self.page_view.navigation.report_missing(anchor)
 
     def open_neighbor(self, step: int, *, from_top: bool = False) -> None:
         """Open the page `step` pages after the open page in the tree."""

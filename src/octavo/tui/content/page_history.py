@@ -272,7 +272,7 @@ class PageHistoryScreen(View):
         if (tree := snapshot.value) is not None and tree is not self._tree:
             view, self._tree = self.query_one("#page", PageView), tree
             view.contents.deferred.targets = LinkTargets(LinkContext(tree, self.space.ref), self.page_id)
-            view.lay_out_again()
+            view.reset_lines()
 
     # The revisions
 

@@ -42,7 +42,7 @@ class SpacePanes:
         return self.nav.pages
 
     @property
-    def view(self) -> PageView:
+    def page_view(self) -> PageView:
         return self._screen.query_one("#page", PageView)
 
     @property
@@ -57,12 +57,12 @@ class SpacePanes:
     @property
     def shown_page(self) -> ShownPage:
         """The open page, with everything that its links need."""
-        return ShownPage(self.shell, self.view, self.space, self.pages, self.page)
+        return ShownPage(self.shell, self.page_view, self.space, self.pages, self.page)
 
     @property
     def shows_open_page(self) -> bool:
         """True if the page view shows the open page. While that is loading, the view shows the previous page."""
-        return self.view.document is not None and self.view.key == self.key
+        return self.page_view.document is not None and self.page_view.key == self.key
 
     @property
     def visible_page(self) -> tuple[str, str] | None:
@@ -73,8 +73,8 @@ class SpacePanes:
     @property
     def visible_block(self) -> Block | None:
         """The selected block of the open page. None if no block is selected, or while the page is loading."""
-        stop = self.view.cursor.current() if self.shows_open_page else None
-        return stop[3] if stop else None
+        span = self.page_view.cursor.current() if self.shows_open_page else None
+        return span.block if span else None
 
     @property
     def space_ref(self) -> SpaceRef | None:

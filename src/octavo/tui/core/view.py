@@ -79,8 +79,9 @@ class View(HasCommands, Screen[None]):
 
     @property
     def fallback_pane(self) -> Widget | None:
-        """The pane that receives keys which the focused list does not handle, or None."""
-        pane = self.key_fallback if isinstance(self.focused, LineList) else None
+        """The main pane, which receives keys that the focused list does not handle. None if no list has the focus, or if
+        the pane is not visible."""
+        pane = self.main_pane if isinstance(self.focused, LineList) else None
         return None if pane is None or is_covered(self, pane) else pane
 
     async def on_event(self, event: Event) -> None:
@@ -114,8 +115,8 @@ class View(HasCommands, Screen[None]):
         return self.shell.session.live
 
     @property
-    def key_fallback(self) -> Widget | None:
-        """The pane that receives keys which the focused list does not handle. None if there is no such pane."""
+    def main_pane(self) -> Widget | None:
+        """The pane with the content of this view, whose keys also work in its lists. None if there is no such pane."""
         return None
 
     def follow(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests
@@ -30,7 +30,6 @@ from octavo.tui.core.permissions import (
 from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.editing.page_edit import PageEdit
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -102,7 +101,7 @@ def apply_to_page(
         return SendResult("refused", "Could not apply the suggestion: its block was edited or deleted in the meantime.")
 
     next_step = "Resolving thread…" if resolves else "Press d to resolve the thread, or D to reply and resolve."
-    _send(
+    send_suggestions(
         app,
         at,
         send,
@@ -111,52 +110,8 @@ def apply_to_page(
     )
 
 
-def apply_all_suggestions(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:
-    """Ask for confirmation, then apply the suggestions in all threads of a page."""
-    suggested = [(thread, suggested_text) for thread in threads for suggested_text in suggested_texts(thread, thread)]
-
-    def line(thread: Comment, wording: SuggestedText) -> str:
-        text = " ".join(wording.text.split()) or "(deletes the block)"
-        return f"• {thread.posted_by.name}: {text if len(text) <= 70 else text[:69] + '…'}"
-
-    async def send() -> SendResult[SuggestionOutcome]:
-        result = await apply_suggestions(app.session.live, at, [wording for _, wording in suggested])
-        if result.result is None:
-            return SendResult(result.kind, f"Could not apply the suggestions: {result.message}")
-        summary = _summary(result.result)
-        return SendResult("done", summary, result.result) if result.kind == "done" else SendResult("refused", summary)
-
-    def on_decided(result: Confirmed | None) -> None:
-        if result is not None:
-            _send(app, at, send, f"apply {plural(len(suggested), 'suggestion')}", "")
-
-    app.push_screen(
-        ConfirmDialog(
-            f"Apply {plural(len(suggested), 'suggestion')} to {title}?",
-            verb="Apply",
-            intro="\n".join(line(*each) for each in suggested),
-            after="Suggestions for blocks that were edited in the meantime will be skipped. You can undo the changes by pressing u.",
-        ),
-        on_decided,
-    )
-
-
-def _summary(outcome: SuggestionOutcome) -> str:
-    """Return the message about the result of applying several suggestions."""
-    fates = [fate for _, fate in outcome.results]
-    sentences = [f"Applied {outcome.applied} of {plural(len(fates), 'suggestion')}."]
-    if unchanged := fates.count("same"):
-        sentences.append(f"{plural(unchanged, 'suggestion was', 'suggestions were')} already on the page.")
-    if skipped := fates.count("changed") + fates.count("gone"):
-        reason = "its block was" if skipped == 1 else "their blocks were"
-        sentences.append(
-            f"Skipped {plural(skipped, 'suggestion')}: {reason} edited or deleted. "
-            "To apply a skipped suggestion in your editor, open its thread and press a."
-        )
-    return " ".join(sentences)
-
-
-def _send(app: Shell, at: ChangeRequestRef, send: Sending, action: str, message: str) -> None:
+def send_suggestions(app: Shell, at: ChangeRequestRef, send: Sending, action: str, message: str) -> None:
+    """Apply suggestions with `send`, and show `message`. `u` undoes the edit and reopens the threads."""
     live = app.session.live
     app.writes.send(
         action,

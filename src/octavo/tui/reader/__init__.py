@@ -29,9 +29,9 @@ How a page of 1 MB gets on screen:
 1. `PageView.show_markdown` calls `PageLoader.load`. `PageLoad.steps` parses the Markdown block by block, in a thread that
    pauses while a key is handled (`terminal/polite_thread.py`). Pages below 6 KB are parsed without the thread.
 2. After 24 blocks, the first screen is ready: `PageLoader._show` gives its units to `PageContents` and calls
-   `Reader.lay_out_again`. The event loop waits at most 20 ms for this. After that, the old page stays visible for 60 ms,
+   `Reader.reset_lines`. The event loop waits at most 20 ms for this. After that, the old page stays visible for 60 ms,
    and `PageLoader._show_first_screen` shows the first screen when it is ready.
-3. `lay_out_again` makes `VirtualLines` of the units. At first, units have estimated heights and no lines.
+3. `reset_lines` makes `VirtualLines` of the units. At first, units have estimated heights and no lines.
 4. Textual calls `Reader.render_lines`. `LinePainter.paint` takes the rows from `top` on, which renders the units in view.
    It adds search matches, the cursor bar, thread marks and link hints to each row.
 5. The thread parses the rest and measures all units. `PageLoader._show_rest` appends the units below the first screen,

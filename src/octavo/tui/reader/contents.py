@@ -38,8 +38,8 @@ class Contents:
     """Blank cells at the left."""
     line_width = 0
     """Cells of a text line, if lines are narrower than the pane."""
-    is_whole = True
-    """True once all of the page is parsed."""
+    is_fully_parsed = True
+    """True once the whole page is parsed. Its heights may still be estimated."""
 
     @property
     def has_content(self) -> bool:
@@ -140,9 +140,8 @@ class Contents:
         # `letters=1`: pause after each unit, because laying out a unit may take long.
         return BlockTextFinder(((unit, shown_text(unit)) for unit in units), letters=1)
 
-    def expand_to(self, match: Match) -> bool:
-        """Expand blocks that hide a match. Return True if any was collapsed."""
-        return False
+    def expand_to(self, match: Match) -> None:
+        """Expand blocks that hide a match."""
 
     def is_hidden(self, match: Match, known: dict[tuple[int, int], bool]) -> bool:
         """Return True if a collapsed block hides a match. `known` is a cache for several calls."""

@@ -10,7 +10,7 @@ from textual.message import Message
 
 from octavo.documents import anchors
 from octavo.documents.blocks import Block
-from octavo.tui.reader.change_order import change_at, following_changes, position_text
+from octavo.tui.reader.change_order import following_changes, position_text
 from octavo.tui.reader.diff_contents import DiffBuilder, DiffContents
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import START, BlockSpan, LinePosition, ReadingPosition
@@ -50,21 +50,14 @@ class DiffNavigation:
         """Comparison that the visible units show."""
         self._thread_blocks: dict[str, str] = {}
         """Block key of each visible thread: the cursor selects that block when the thread disappears."""
-        self._is_opening = False
+        self._is_waiting_for_lines = False
+        """True if a page was opened and its position is restored once the page has lines."""
         self._opened_at: tuple[Block, LinePosition] | None = None
         """Selected block and top line after the page was opened."""
         self._is_opened_at_change = False
         """True if the page was opened at its first change, and not at a restored position."""
         self._thread_to_select = ""
         """Key of the thread to select once the page has lines."""
-
-    @property
-    def change_number(self) -> int:
-        """Number of the selected change, or of the last change above the cursor. 0 above the first change."""
-        selected = self.cursor.current()
-        units = self.contents.shown_diff.units
-        here = change_at(units, selected.unit_index if selected is not None else 0)
-        return units[here].change_number + 1 if here >= 0 else 0
 
     @property
     def position_text(self) -> str:
@@ -78,12 +71,12 @@ class DiffNavigation:
     def open_page(self) -> None:
         """Restore the last position on this page, otherwise select the first change or the first open thread. Waits for
         a layout if there are no lines yet."""
-        self._is_opening = True
+        self._is_waiting_for_lines = True
         if len(self.pane.viewport.virtual_lines):
             self._restore()
 
     def _restore(self) -> None:
-        self._is_opening, self._opened_at, self.cursor.selected = False, None, None
+        self._is_waiting_for_lines, self._opened_at, self.cursor.selected = False, None, None
         self.pane.viewport.go_to(START)
         thread, self._thread_to_select = self._thread_to_select, ""
         if thread and self.select_thread(thread):
@@ -93,7 +86,7 @@ class DiffNavigation:
         block = self._current_block(Block("", key=position.block)) if position is not None else None
         fold = self._fold_hiding(block) if block is not None else None
         if fold is not None:
-            self._is_opening = True
+            self._is_waiting_for_lines = True
             self._expand(fold)  # Building the units restores the position.
             return
         span = self._find_span(block) if block is not None else None
@@ -145,9 +138,9 @@ class DiffNavigation:
         )
 
     @property
-    def is_opening(self) -> bool:
-        """True from opening the page until the user moves."""
-        return self._is_opening or self._is_unmoved
+    def is_unmoved_since_opening(self) -> bool:
+        """True until the user moves on an opened page, also while the page has no lines yet."""
+        return self._is_waiting_for_lines or self._is_unmoved
 
     # Laying out
 
@@ -163,8 +156,8 @@ class DiffNavigation:
         if selected is not None and not is_same:
             # The new comparison has other blocks.
             selected = selected._replace(block=self._current_block(selected.block))
-        if self.is_opening:
-            self.pane.lay_out_again(laid=laid)
+        if self.is_unmoved_since_opening:
+            self.pane.reset_lines(laid=laid)
         else:
             self._lay_out_around(selected, thread_block, laid)
         self.pane.find_bar.content_changed()
@@ -175,7 +168,7 @@ class DiffNavigation:
         """Lay out again and keep the selected block at its row. If it was a thread that is gone, select the block
         `thread_block`."""
         row = self.pane.viewport.row_of(selected.start) if selected is not None else 0
-        self.pane.lay_out_again(laid=laid)
+        self.pane.reset_lines(laid=laid)
         if selected is None:
             return
         span = self._find_span(selected.block)
@@ -265,7 +258,7 @@ class DiffNavigation:
             and not self.contents.shows_source
             and key in self.contents.thread_keys
         ):
-            self._thread_to_select, self._is_opening = key, True
+            self._thread_to_select, self._is_waiting_for_lines = key, True
             return True
         span = self._find_span(Block("thread", key=key))
         if span is not None:
@@ -435,9 +428,9 @@ def _allows_comments(_: object, navigation: DiffNavigation) -> bool:
 CHANGES: Commands[DiffNavigation] = Commands(
     "diff",
     (
-        Command("next_hit", "n", "Next change", "Go to the next change or match",
+        Command("next_change", "n", "Next change", "Go to the next change or match",
                 run=lambda _, diff: diff.go_to_change(1), why_not=_why_no_change),
-        Command("prev_hit", "N", "Previous change", "Go to the previous change or match",
+        Command("prev_change", "N", "Previous change", "Go to the previous change or match",
                 run=lambda _, diff: diff.go_to_change(-1), why_not=_why_no_change, shown=False),
     ),
     find=lambda view: view.navigation,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CLEAR_AFTER = 0.3
 """Seconds until the previous page disappears while another page is loading."""
 _LAYOUT_NAMES: dict[DiffLayout, str] = {"changes": "", "sides": "split", "new": "new version", "old": "old version"}
-_MERGE_PREVIEW_KEYS = ("diff.next_hit", "diff.unfold")
+_MERGE_PREVIEW_KEYS = ("diff.next_change", "diff.unfold")
 """Ids of the first commands in the key bar for the preview of a merge result."""
 
 
@@ -142,13 +142,13 @@ class DiffView(Reader):
         "= to show more unchanged lines, or | to switch between the split and unified views. Press esc to go back."
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = (
-        "diff.next_hit",
+        "diff.next_change",
         "diff.next_thread",
         "diff.comment",
         "diff.layout",
         "diff.unfold",
     )
-    HIT_KEYS: ClassVar[tuple[str, ...]] = ("diff.next_hit", "diff.prev_hit")
+    HIT_KEYS: ClassVar[tuple[str, ...]] = ("diff.next_change", "diff.prev_change")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         _for_lines(CHANGES),
         DIFF_THREADS,
@@ -243,19 +243,20 @@ class DiffView(Reader):
         self.navigation.store_position()
         self.contents.compared, self.contents.key, self.contents.threads = None, "", {}
         self.navigation.builder.drop_units()
-        self.lay_out_again()
+        self.reset_lines()
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
         return _MERGE_PREVIEW_KEYS if self.contents.is_merge_preview and not self.find_bar.needle else super().KEYBAR
 
-    def lay_out_again(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+    def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        """Replace all lines. If another layout of the diff is needed, only begin to build its units."""
         if self.contents.built_layout != self.contents.current_layout and not self.contents.is_building:
             self.navigation.builder.build()  # The terminal became too narrow or wide enough for two sides.
             return
-        is_opening = self.navigation.is_opening
-        super().lay_out_again(anchor=anchor, laid=laid)
-        if is_opening:
+        is_unmoved = self.navigation.is_unmoved_since_opening
+        super().reset_lines(anchor=anchor, laid=laid)
+        if is_unmoved:
             self.navigation.open_page()
 
     def before_painting(self) -> None:

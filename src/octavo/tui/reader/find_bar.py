@@ -29,7 +29,11 @@ def _why_no_match(_: object, find_bar: FindBar) -> str | None:
         return None
     if not find_bar.needle:
         return "You have not searched yet. Press / to find text."
-    return f"No matches for “{find_bar.needle}” on this page." if find_bar.viewport.contents.is_whole else STILL_LOADING
+    return (
+        f"No matches for “{find_bar.needle}” on this page."
+        if find_bar.viewport.contents.is_fully_parsed
+        else STILL_LOADING
+    )
 
 
 class FindBar(PanePart):
@@ -77,9 +81,8 @@ class FindBar(PanePart):
         self._position_before = self.viewport.top
         self._find_bar_changed()
 
-    def find(self, needle: str) -> int:
-        """Highlight all matches of `needle` and go to the first from the current position on. Return the number of
-        matches found so far."""
+    def find(self, needle: str) -> None:
+        """Highlight all matches of `needle` and go to the first from the current position on."""
         self.needle = needle
         self._spans = {}
         self.matches, self._match, self._search = (), None, None
@@ -87,13 +90,12 @@ class FindBar(PanePart):
             self.needle = ""
             self._find_bar_changed()
             self.viewport.notify_moved()
-            return 0
+            return
         self._find_bar_changed()
         self._goes_to_first_match = True
         self._restart_search()
         self.viewport.repaint()
         self.viewport.notify_moved()
-        return len(self.matches)
 
     def _restart_search(self) -> None:
         if self._text_finder is None:

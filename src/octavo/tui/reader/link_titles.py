@@ -94,7 +94,7 @@ def set_link_targets(shown: ShownPage) -> None:
         return
     deferred.targets = LinkTargets(context, page.id, deferred.titles, space_of)
     if before is not None and before.page_id == page.id and before.context.tree != tree:
-        view.lay_out_again()  # Visible links still have the old titles.
+        view.reset_lines()  # Visible links still have the old titles.
 
 
 def show_new_specifications(shown: ShownPage) -> None:
@@ -102,7 +102,7 @@ def show_new_specifications(shown: ShownPage) -> None:
     deferred, version = shown.view.contents.deferred, shown.shell.session.live.specifications_parsed
     if deferred.specifications is not None and deferred.specifications_of and deferred.specifications_of[1] != version:
         set_link_targets(shown)
-        shown.view.lay_out_again()
+        shown.view.reset_lines()
 
 
 def reload_link_titles(shown: ShownPage) -> None:
@@ -110,7 +110,7 @@ def reload_link_titles(shown: ShownPage) -> None:
     deferred = shown.view.contents.deferred
     deferred.titles = deferred.specifications = deferred.thumbnails = deferred.targets = None
     set_link_targets(shown)
-    shown.view.lay_out_again()
+    shown.view.reset_lines()
 
 
 async def _specification(

@@ -53,7 +53,7 @@ class PageThreads:
     ) -> None:
         """Set the number of open threads and of drafts by block key. `blocks`: all blocks of the page. `is_loaded` is
         False while threads of the page are still loading."""
-        self.is_loading = not (is_loaded and self.viewport.contents.is_whole)
+        self.is_loading = not (is_loaded and self.viewport.contents.is_fully_parsed)
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
             for key, count in threads.items()
@@ -139,7 +139,7 @@ class PageContents(Contents):
         self.key = ""
         """Key of the page that is shown."""
         self.head: PageHead = ("", "")
-        self.is_whole = True
+        self.is_fully_parsed = True
         self.page_units: Sequence[PageUnit] = ()
         """Units of the parsed part of the page."""
         self.deferred = deferred_content()
@@ -261,7 +261,7 @@ class PageContents(Contents):
         self._margins = {}
 
     def empty_lines(self) -> list[Content]:
-        if not self.is_whole or self.viewport.is_outdated:
+        if not self.is_fully_parsed or self.viewport.is_outdated:
             return []
         title = [Content(f"  {self.head[0]}").stylize("bold")] if self.head[0] else []
         return [Content(""), *title, *empty_lines("This page is empty.", "Press J for the next page")]
@@ -313,11 +313,9 @@ class PageContents(Contents):
     def is_hidden(self, match: Match, known: dict[tuple[int, int], bool]) -> bool:
         return self.viewport.folds.hides(match.path, known)
 
-    def expand_to(self, match: Match) -> bool:
-        changed = self.viewport.folds.expand_path(match.path)
-        if changed:
+    def expand_to(self, match: Match) -> None:
+        if self.viewport.folds.expand_path(match.path):
             self.viewport.lay_out_unit(match.unit_index)
-        return changed
 
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:

@@ -177,7 +177,7 @@ class PageLoader:
             self.navigation.pending_jump = self.navigation.pending_jump if contents.document is None else None
             pane.selection.cancel_copy()
             self.free_page()
-        contents.document, contents.head, contents.is_whole = document, head, is_complete
+        contents.document, contents.head, contents.is_fully_parsed = document, head, is_complete
         contents.page_units = page.units
         contents.discard_source_units()
         if not same:
@@ -188,7 +188,7 @@ class PageLoader:
             pane.viewport.remove_lines()
             for cache in contents.deferred:
                 cache.clear_requests()
-        pane.lay_out_again(anchor=anchor, laid=page.laid)
+        pane.reset_lines(anchor=anchor, laid=page.laid)
         pane.find_bar.content_changed()
         self.threads.mark_document(document)
         if self.navigation.pending_jump is not None and not same:
@@ -248,7 +248,7 @@ class PageLoader:
         contents.document, contents.page_units = first.document, first.units
         contents.discard_source_units()
         self.threads.mark_document(first.document)
-        self.pane.lay_out_again()
+        self.pane.reset_lines()
         self.pane.viewport.notify_moved()
 
     def _show_rest(self, load: PageLoad) -> None:
@@ -262,13 +262,13 @@ class PageLoader:
             self._show(page, load.head, load.key, load.folds, is_complete=True)
         else:
             known = len(pane.viewport.virtual_lines)
-            contents.document, contents.page_units, contents.is_whole = page.document, page.units, True
+            contents.document, contents.page_units, contents.is_fully_parsed = page.document, page.units, True
             if contents.shows_source:
                 self.navigation.show_whole_source()
             elif known and page.laid is not None:
                 pane.viewport.background.take(page.laid, page.units[known:])
             else:
-                pane.lay_out_again(laid=page.laid)
+                pane.reset_lines(laid=page.laid)
             pane.viewport.update_scroll_bar()
             pane.find_bar.content_changed()
         if wants_end:

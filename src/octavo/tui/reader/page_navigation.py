@@ -112,13 +112,13 @@ class PageNavigation:
         self.position_to_restore = self._unfinished_restore = None
         here = self.position()
         heading = anchors.find_heading(wanted, document.headings)
-        if heading is not None and heading.anchor != wanted and not self.contents.is_whole:
+        if heading is not None and heading.anchor != wanted and not self.contents.is_fully_parsed:
             heading = None  # A heading with exactly this anchor may follow in the rest of the page.
         block = heading.block if heading is not None else None
         if block is not None and block is repeated_title(document.blocks, self.contents.head):
             self._go_to_top()
             found = True
-        elif block is not None and not self.contents.is_whole:
+        elif block is not None and not self.contents.is_fully_parsed:
             # The heading can scroll to the top only after more lines follow it.
             self.restore_later(self.contents.key, ReadingPosition(block.key, 1))
             self._position_when_asked = here
@@ -126,7 +126,9 @@ class PageNavigation:
             found = True
         else:
             found = self.go_to_block(block.key if block is not None else wanted)
-        self.pending_jump = None if found or (self.contents.is_whole and self.is_latest) else PendingJump(wanted, here)
+        self.pending_jump = (
+            None if found or (self.contents.is_fully_parsed and self.is_latest) else PendingJump(wanted, here)
+        )
         return found
 
     def _go_to_top(self) -> None:
@@ -170,7 +172,7 @@ class PageNavigation:
         """Disabled reason of the thread commands. None if they are enabled."""
         if self.threads.marks:
             return None
-        if not self.contents.is_whole:
+        if not self.contents.is_fully_parsed:
             return STILL_LOADING
         return _THREADS_LOADING if self.threads.is_loading else "No block on this page has an open thread."
 
@@ -204,14 +206,18 @@ class PageNavigation:
         if saved.folds is not None:
             self.pane.viewport.folds = deepcopy(saved.folds)
         units, top = self.pane.viewport.virtual_lines.units, saved.top
-        if self.contents.is_whole or not top or any(path_to_block(each.slice or each.block, top) for each in units):
+        if (
+            self.contents.is_fully_parsed
+            or not top
+            or any(path_to_block(each.slice or each.block, top) for each in units)
+        ):
             self._restore_now(saved)
         else:
-            self.pane.lay_out_again()
-        self._unfinished_restore = None if self.contents.is_whole else (saved, self.position())
+            self.pane.reset_lines()
+        self._unfinished_restore = None if self.contents.is_fully_parsed else (saved, self.position())
 
     def _restore_now(self, saved: ReadingPosition) -> None:
-        self.pane.lay_out_again(anchor=saved)
+        self.pane.reset_lines(anchor=saved)
         if saved.block:
             found = (span for span in self.cursor.visible_spans() if span.block.key == saved.block)
             if (span := next(found, None)) is not None:
@@ -268,10 +274,13 @@ class PageNavigation:
             return
         cursor = self.cursor.selected
         if not self.go_to_block(position.block, scroll_to=None):
-            self.position_to_restore = None if self.contents.is_whole else (page, position)
+            self.position_to_restore = None if self.contents.is_fully_parsed else (page, position)
         elif (span := self.cursor.current()) is not None:
             lines, rows = self.pane.viewport.virtual_lines, self.pane.viewport.rows
-            if not self.contents.is_whole and count_lines(lines, LinePosition(span.unit_index, span.last), rows) < rows:
+            if (
+                not self.contents.is_fully_parsed
+                and count_lines(lines, LinePosition(span.unit_index, span.last), rows) < rows
+            ):
                 self.position_to_restore, self.cursor.selected = (page, position), cursor
                 return  # The block cannot scroll to its old row before more lines follow it.
             self.pane.viewport.show_in_row(span.start, min(max(position.below, span.first - span.last), rows - 1))
@@ -281,7 +290,7 @@ class PageNavigation:
     def with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
         """Call `show` with a footnote once it is parsed, or with None if the page has no such footnote. Do nothing if
         the user has moved meanwhile."""
-        if (note := self.contents.footnote(label)) is not None or self.contents.is_whole:
+        if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:
             show(note)
         else:  # Footnotes are at the end of a page.
             self.pending_jump = PendingJump(label, self.position(), show=show)
@@ -318,7 +327,7 @@ class PageNavigation:
         self.contents.discard_source_units()
         self.cursor.selected = None
         at, _ = self._unit_at_source_line(line)
-        self.pane.lay_out_again(anchor=ReadingPosition(unit=at))
+        self.pane.reset_lines(anchor=ReadingPosition(unit=at))
         self.pane.find_bar.content_changed()
         if at_top:
             self.pane.viewport.go_to(START)
@@ -348,7 +357,7 @@ class PageNavigation:
         self.contents.discard_source_units()
         line = self._source_line()
         at, first = self._unit_at_source_line(line)
-        self.pane.lay_out_again(
+        self.pane.reset_lines(
             anchor=ReadingPosition(unit=at, unit_offset=line - first, width=self.pane.viewport.layout_width)
         )
 

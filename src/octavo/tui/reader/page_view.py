@@ -104,7 +104,7 @@ class PageLinks:
             explain(self.pane, f"This page has no tab “{name}”.")
             return
         self._choose_tab(found)
-        self.pane.lay_out_again()
+        self.pane.reset_lines()
 
     def find_include(self, target: links.Target) -> Block | None:
         """Return the include block of reusable content on the page. None if there is none."""
@@ -188,7 +188,7 @@ def _why_no_width(_: object, page: PageView) -> str | None:
 
 
 def _why_no_scroll(_: object, page: PageView) -> str | None:
-    return STILL_LOADING if not page.contents.is_whole and page.viewport.is_at_end else None
+    return STILL_LOADING if not page.contents.is_fully_parsed and page.viewport.is_at_end else None
 
 
 WIDTH: Commands[PageView] = Commands(
@@ -331,7 +331,7 @@ class PageView(Reader):
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
         """Parse and show a page: the beginning of a long page first. Post `PageLoaded` when it is complete."""
         document = self.document
-        if document is not None and key == self.key and markdown == document.source and self.contents.is_whole:
+        if document is not None and key == self.key and markdown == document.source and self.contents.is_fully_parsed:
             self.show(document, title=title, description=description, key=key)
         else:
             self.loader.load(markdown, (safe_line(title), safe_text(description or "")), key)
@@ -351,7 +351,7 @@ class PageView(Reader):
     def switch_line_width(self) -> None:
         """Switch to the next text width."""
         self.contents.next_line_width()
-        self.lay_out_again()
+        self.reset_lines()
 
     def clear(self) -> None:
         """Show an empty view."""
@@ -362,15 +362,15 @@ class PageView(Reader):
         self.contents.document, self.contents.key, self.contents.page_units = None, "", ()
         self.threads.clear()
         self.navigation.pending_jump = None
-        self.lay_out_again()
+        self.reset_lines()
 
     def on_unmount(self) -> None:
         self.loader.cancel()
 
     # Called by the base class
 
-    def lay_out_again(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        super().lay_out_again(anchor=anchor, laid=laid)
+    def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        super().reset_lines(anchor=anchor, laid=laid)
         self.navigation.restore_if_parsed()
 
     def before_painting(self) -> None:

@@ -153,31 +153,30 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
 
     # Laying out
 
-    def lay_out_again(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        """Lay out all units again, and keep the scroll position: at the block of `anchor`, otherwise at the current
-        top. `laid` has the units that the background thread laid out."""
-        self.viewport.lay_out_again(anchor=anchor, laid=laid)
+    def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        """Replace all lines, see `Viewport.reset_lines`."""
+        self.viewport.reset_lines(anchor=anchor, laid=laid)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         if self.viewport.update_styles():
-            self.lay_out_again()
+            self.reset_lines()
 
     def on_resize(self, event: Resize) -> None:
         viewport, width = self.viewport, self.viewport.pane_width
         if viewport.is_outdated and width > 0:
-            self.lay_out_again()
+            self.reset_lines()
         if width <= 0 or width == viewport.layout_width:
             viewport.layout_changed()
         elif not viewport.layout_width or not len(viewport.virtual_lines):
-            self.lay_out_again()
+            self.reset_lines()
         elif self._resize_timer is None:
             self._resize_timer = self.set_timer(0.04, self._finish_resize)
 
     def _finish_resize(self) -> None:
         self._resize_timer = None
         if self.viewport.pane_width != self.viewport.layout_width:
-            self.lay_out_again()
+            self.reset_lines()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)

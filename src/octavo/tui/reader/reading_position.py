@@ -112,7 +112,7 @@ class LinePosition(NamedTuple):
 
 
 class BlockSpan(NamedTuple):
-    """A selectable block and its lines."""
+    """A selectable block and its lines. For a change of a diff, the lines are those of the whole unit."""
 
     unit_index: int
     first: int

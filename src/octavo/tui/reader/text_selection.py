@@ -123,7 +123,7 @@ class TextSelection(PanePart):
         ):
             collector = self._collector = SelectionCollector(selection, self.viewport.virtual_lines)
         done = collector.collect(contents.margin_of, seconds)
-        return done and (contents.is_whole or not collector.needs_more)
+        return done and (contents.is_fully_parsed or not collector.needs_more)
 
     def cancel_copy(self) -> None:
         """Cancel a copy that is not complete when the user leaves the page."""
@@ -134,7 +134,7 @@ class TextSelection(PanePart):
     @property
     def has_work(self) -> bool:
         """True while selected text of a complete page is collected for a copy."""
-        return self._collector is not None and self.viewport.contents.is_whole
+        return self._collector is not None and self.viewport.contents.is_fully_parsed
 
     def work(self, seconds: float) -> None:
         """Collect selected text for a number of seconds, and copy it once it is complete."""

@@ -281,7 +281,7 @@ class ThreeWayView(Reader):
         if not same:
             self.cursor.selected, self.contents.is_expanded = None, False
             self.viewport.remove_lines()
-        self.lay_out_again()
+        self.reset_lines()
         if not same:
             self.go_to_unresolved()
         self.find_bar.content_changed()
@@ -303,7 +303,7 @@ class ThreeWayView(Reader):
         self.state.clear()
         self.contents.clear()
         self.key = ""
-        self.lay_out_again()
+        self.reset_lines()
 
     def go_to_unresolved(self) -> bool:
         """Go to the next conflict that has neither a resolution nor a suggestion. If there is none, stay, or go to the
@@ -338,7 +338,7 @@ class ThreeWayView(Reader):
         """Expand or collapse the text between the conflicts."""
         selected = self.selected_conflict
         self.contents.is_expanded = not self.contents.is_expanded
-        self.lay_out_again()
+        self.reset_lines()
         if selected is not None:
             self._go_to(selected)
         self.find_bar.content_changed()

@@ -93,7 +93,11 @@ def explain(widget: Widget, sentence: str) -> None:
 
 
 class Viewport:
-    """Lines of the contents of a pane: their layout, and the position to which the pane is scrolled."""
+    """Lines of the contents of a pane: their layout, and the position to which the pane is scrolled.
+
+    `top` scrolls the text. Textual's `scroll_y` is set from it for the scroll bar only. If the user drags the bar,
+    `Reader.watch_scroll_y` sets `top`.
+    """
 
     def __init__(self, widget: ScrollWidget, *, ascii: bool, mono: bool) -> None:
         self.widget = widget
@@ -160,16 +164,17 @@ class Viewport:
             self.covered_rows = rows
             self.update_scroll_bar()
 
-    def lay_out_again(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        """Lay out all units again, and keep the scroll position: at the block of `anchor`, otherwise at the current
-        top. `laid` has the units that the background thread laid out."""
+    def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        """Replace all lines by units with estimated heights, and keep the scroll position: at the block of `anchor`,
+        otherwise at the current top. Units are rendered when they come into view, or by the background thread: `laid` has
+        the units that it has laid out already."""
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
             return
         position = anchor or reading_position_of(self.virtual_lines, self.top, self.layout_width)
         self.layout_width = self.pane_width
-        self.virtual_lines = self.background.lines(laid)
+        self.virtual_lines = self.background.new_lines(laid)
         self.lines_changed()
         self.paint_version += 1
         if self.was_painted:
@@ -311,7 +316,10 @@ class Viewport:
 
 
 class BackgroundLayout:
-    """Lays out units before they are visible, and again when deferred content such as link titles arrives."""
+    """Lays out units before they are visible, and again when deferred content such as link titles arrives.
+
+    The thread is `terminal/polite_thread.py`: the driver pauses it while a key is handled.
+    """
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
@@ -333,15 +341,15 @@ class BackgroundLayout:
         """Return the layout of a page of `size` characters, for use in the background thread. None if the pane has no
         width yet.
 
-        The next call of `lines` uses the same layout if the pane has not changed."""
+        The next call of `new_lines` uses the same layout if the pane has not changed."""
         self._prepared = None
         if self.viewport.pane_width > 0:
             layout = self.viewport.contents.layout_for(self.viewport.pane_width, folds)
             self._prepared = layout._replace(keeps_lines=size <= KEPT_WHOLE)
         return self._prepared
 
-    def lines(self, laid: LaidUnits | None) -> VirtualLines[Any]:
-        """Return the lines of the pane's contents. `laid` has the units that the background thread laid out."""
+    def new_lines(self, laid: LaidUnits | None) -> VirtualLines[Any]:
+        """Return the contents as lines, with estimated heights at first. `laid` has the units that the background thread laid out."""
         contents, prepared, self._prepared = self.viewport.contents, self._prepared, None
         layout = contents.layout_for(self.viewport.layout_width, self.viewport.folds)
         if prepared is not None and prepared.key == layout.key:
@@ -367,7 +375,7 @@ class BackgroundLayout:
         if self.is_busy or not virtual_lines.estimated_count or layout is None:
             return
         self.lay_out_short()
-        if not virtual_lines.estimated_count or not self.viewport.contents.is_whole:
+        if not virtual_lines.estimated_count or not self.viewport.contents.is_fully_parsed:
             self.viewport.update_scroll_bar()
             return  # The thread lays out the whole page after parsing it.
         self.stop()

@@ -69,7 +69,7 @@ def build_diff(
     not affect what the page says. A line replaces hidden changes."""
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffUnits()
-    builder = _DiffBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
+    builder = _UnitMaker(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
     return builder.build(diff)
 
 
@@ -80,7 +80,7 @@ def build_side(
     the end."""
     was, now = compared.old, compared.new
     shown, other = (now, was) if side == "new" else (was, now)
-    return _DiffBuilder(ContextSize(), threads, title, compared.kinds).build_side(
+    return _UnitMaker(ContextSize(), threads, title, compared.kinds).build_side(
         compared.diff, shown, other, _rewrite_note(compared.diff.size, side)
     )
 
@@ -137,7 +137,7 @@ def _count_posted(lines: Sequence[ThreadSummary]) -> int:
     return sum(each.is_posted for each in lines)
 
 
-class _DiffBuilder:
+class _UnitMaker:
     """Builder of the units of one diff."""
 
     def __init__(

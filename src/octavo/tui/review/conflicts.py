@@ -140,7 +140,7 @@ class ConflictsScreen(View):
         return self.query_one(ThreeWayView)
 
     @property
-    def key_fallback(self) -> Widget:
+    def main_pane(self) -> Widget:
         return self.view
 
     def on_mount(self) -> None:

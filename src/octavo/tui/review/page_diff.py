@@ -302,10 +302,10 @@ class PageDiff:
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
         """Unsent drafts for the selected thread or block. If a draft is selected, only that draft."""
-        drafts, stop = self._unsent_of_page(), self._stop
-        if stop is None:
+        drafts, span = self._unsent_of_page(), self._selected_span
+        if span is None:
             return ()
-        block = stop[3]
+        block = span.block
         if block.kind == "thread":
             return [each for each in drafts if block.key in (each.thread, f"{DRAFT}{each.draft_key}")]
         keys, threads = {each.key for each in block.walk()}, {each.id for each in self.threads_on(block)}
@@ -341,25 +341,25 @@ class PageDiff:
 
     @property
     def visible_block(self) -> Block | None:
-        stop = self._stop
-        if stop is None or self._documents is None or stop[3].kind == "fold":
+        span = self._selected_span
+        if span is None or self._documents is None or span.block.kind == "fold":
             return None
-        if (draft_block := self._row_block(stop[3])) is None:
-            return stop[3]
+        if (draft_block := self._row_block(span.block)) is None:
+            return span.block
         blocks = (side.find(draft_block) for side in reversed(self._documents) if draft_block)
         return next((block for block in blocks if block is not None), None)
 
     @property
     def is_old_version(self) -> bool:
-        if self._documents is None or (stop := self._stop) is None:
+        if self._documents is None or (span := self._selected_span) is None:
             return False
-        if (draft_block := self._row_block(stop[3])) is not None:
+        if (draft_block := self._row_block(span.block)) is not None:
             old, new = self._documents
             return bool(draft_block) and new.find(draft_block) is None and old.find(draft_block) is not None
         return self.pane.block_commands.side == "old"
 
     @property
-    def _stop(self) -> BlockSpan | None:
+    def _selected_span(self) -> BlockSpan | None:
         return self.pane.cursor.current() if self._documents is not None else None
 
     def _row_block(self, block: Block) -> str | None:

@@ -63,7 +63,7 @@ DRAW_DELAY = 0.15
 
 def _is_whole_selected(view: ChangeRequestScreen) -> bool:
     """Return True if a comment is for the whole change request: no page is shown, or the list has the focus."""
-    return view.focused is not view.view or view.page_diff.visible_page is None
+    return view.focused is not view.diff_view or view.page_diff.visible_page is None
 
 
 def _comment_on_page(app: Shell, view: ChangeRequestScreen) -> None:
@@ -88,7 +88,7 @@ COMMENT_COMMANDS: Commands[Any] = (
 
 def _thread_to_delete(view: ChangeRequestScreen) -> Comment | None:
     """Return the selected thread if the diff has the focus."""
-    return view.page_discussion.selected_thread_line() if view.focused is view.view else None
+    return view.page_discussion.selected_thread_line() if view.focused is view.diff_view else None
 
 
 def _delete(app: Shell, view: ChangeRequestScreen) -> None:
@@ -120,7 +120,7 @@ DELETE_COMMANDS: Commands[Any] = (
 
 def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
     """Return the unsent drafts for the selected block if the diff has the focus, else for the page."""
-    if view.focused is view.view:
+    if view.focused is view.diff_view:
         return view.page_diff.drafts_in_selection
     return view.changed_tree.unsent_of(view.changed_tree.key)
 
@@ -143,7 +143,7 @@ def _why_no_blame(app: Shell, view: ChangeRequestScreen) -> str | None:
 def _open_blame(app: Shell, view: ChangeRequestScreen) -> None:
     selected, number = view.changed_tree.selected, view.comparison.change_request.number
     if selected is not None and selected.page is not None:
-        block = view.page_diff.visible_block if view.focused is view.view else None
+        block = view.page_diff.visible_block if view.focused is view.diff_view else None
         open_blame(app, BlameTarget(view.at, selected.page.id, selected.title, block, f"#{number}"))
 
 
@@ -244,12 +244,12 @@ class ChangeRequestScreen(View):
             yield ChangingText("", id="words")
 
     @property
-    def view(self) -> DiffView:
+    def diff_view(self) -> DiffView:
         return self.page_diff.pane
 
     @property
-    def key_fallback(self) -> DiffView:
-        return self.view
+    def main_pane(self) -> DiffView:
+        return self.diff_view
 
     def on_mount(self) -> None:
         self.changed_tree.widget.state.wait_for("the changes")
@@ -262,8 +262,8 @@ class ChangeRequestScreen(View):
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.request_head.show_pending(draw_threads))
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
         self.changed_tree.load_marks()
-        self.view.navigation.positions = self.changed_tree.marks.positions
-        self.view.block_commands.why_no_comment_here = self.page_discussion.why_no_comment
+        self.diff_view.navigation.positions = self.changed_tree.marks.positions
+        self.diff_view.block_commands.why_no_comment_here = self.page_discussion.why_no_comment
         self.request_head.draw()
         self.changed_tree.widget.focus()
         self.comparison.start()
@@ -359,7 +359,7 @@ class ChangeRequestScreen(View):
 
     @on(LineList.Opened, "#changes")
     def _on_page_opened(self) -> None:
-        self.view.focus()
+        self.diff_view.focus()
 
     @on(LinkFollowed)
     def _on_link_followed(self, message: LinkFollowed) -> None:
@@ -397,7 +397,7 @@ class ChangeRequestScreen(View):
         return True
 
     def go_up(self) -> bool:
-        return self.focus_if(self.changed_tree.widget, condition=self.focused is self.view)
+        return self.focus_if(self.changed_tree.widget, condition=self.focused is self.diff_view)
 
     # Targets of the commands
 
@@ -420,7 +420,7 @@ class ChangeRequestScreen(View):
     def _show_edited(self, pages: tuple[str, ...]) -> None:
         self.refresh_data()
         if pages and self.changed_tree.select_entry(pages[0]):
-            self.view.focus()
+            self.diff_view.focus()
 
     def _show_pending_comment(self, entry: OutboxEntry) -> None:
         self.changed_tree.select_entry(entry.facts.page or WHOLE)
@@ -430,7 +430,7 @@ class ChangeRequestScreen(View):
     def selected_change(self) -> SelectedChange | None:
         """Selected change, with the selected block if the diff has the focus."""
         change = self.changed_tree.selected
-        block = self.page_diff.visible_block if self.focused is self.view else None
+        block = self.page_diff.visible_block if self.focused is self.diff_view else None
         return SelectedChange(self.comparison, change, block) if change is not None else None
 
     @property

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 from octavo.api.comments import Comment, Reply
 from octavo.documents.suggestions import find_suggestions
+from octavo.lazy_import import lazy
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.thread_commands import ThreadTarget
 from octavo.tui.core.permissions import why_not_in_change_request
-from octavo.tui.editing.suggestion_commands import apply_all_suggestions, apply_to_page, why_not_apply
+from octavo.tui.editing.suggestion_commands import apply_to_page, why_not_apply
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
     from octavo.tui.review.page_diff import PageDiff
+
+_preview_screen = lazy("octavo.tui.review.suggestion_preview:SuggestionPreviewScreen")
 
 _CHOOSE = "This thread has several suggestions. Press enter to open the thread, then select one."
 
@@ -58,10 +61,12 @@ class SuggestionReview:
             return "No open thread on this page has a suggested change."
         return why_not_in_change_request(app, self._diff.change_request, self._diff.space_ref, "edit", "draft", "open")
 
-    def apply_all(self, app: Shell) -> None:
-        """Apply all suggestions for the page."""
+    def preview_all(self, app: Shell) -> None:
+        """Show the page with all suggestions applied. They are applied from there."""
         if (page := self._diff.visible_page) is not None:
-            apply_all_suggestions(app, self._diff.discussion, page[1], self._open_threads())
+            change_request, title = self._diff.change_request, page[1]
+            location = f"Changes › #{change_request.number} {change_request.title} › Suggestions for {title}"
+            app.push_screen(_preview_screen(self._diff.discussion, title, location, self._open_threads()))
 
 
 SUGGESTION_COMMANDS: Commands[SuggestionReview] = Commands(
@@ -69,8 +74,8 @@ SUGGESTION_COMMANDS: Commands[SuggestionReview] = Commands(
     (
         Command("apply_here", "ampersand", "Apply and resolve", "Apply this thread’s suggestion and resolve the thread", key_display="&", shown=False,
                 writes=True, run=lambda app, review: review.apply(app), why_not=lambda app, review: review.why_not_apply(app)),
-        Command("apply_all", "percent_sign", "Apply suggestions", "Apply all suggestions on this page", key_display="%", shown=False,
-                writes=True, run=lambda app, review: review.apply_all(app), why_not=lambda app, review: review.why_not_apply_all(app)),
+        Command("apply_all", "percent_sign", "Apply suggestions", "Preview all suggestions on this page, then apply", key_display="%", shown=False,
+                writes=True, run=lambda app, review: review.preview_all(app), why_not=lambda app, review: review.why_not_apply_all(app)),
     ),
     context="pages and diffs",
     find=lambda view: view.suggestion_review,

@@ -370,7 +370,7 @@ class IncomingChanges(View):
         return self.query_one(DiffView)
 
     @property
-    def key_fallback(self) -> Widget:
+    def main_pane(self) -> Widget:
         return self.view
 
     def on_mount(self) -> None:

@@ -276,7 +276,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         if keys and (not self.query_text or (remaining is not None and user_key in old_keys)):
             # The selected item was removed. If it returns later, the cursor must not jump back to it.
             self.returning_key = self.key
-        self.lay_out_again()
+        self.reset_lines()
         if keys and had_items:
             line = self.first_lines[self.cursor]
             top = 0 if at_top and line < self._visible_height else line - height_above
@@ -285,7 +285,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         self._announce_selection()
 
     def on_resize(self, event: Resize) -> None:
-        self.lay_out_again()
+        self.reset_lines()
         self._scroll_to_cursor()
 
     def on_focus(self, event: Focus) -> None:
@@ -446,7 +446,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
             self.painter.discard_item(self.keys.index(key))
         self.refresh()
 
-    def lay_out_again(self) -> None:
+    def reset_lines(self) -> None:
         """Lay out the same items again, because the lines around them or the width changed."""
         self.painter.discard()
         self.footer = self.state.footer() if self.keys else []
@@ -465,7 +465,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         return max(1, self.size.height - self.header_height - len(self.footer))
 
     def watch_show_vertical_scrollbar(self) -> None:
-        self.lay_out_again()  # The lines become one cell narrower or wider, without a resize event.
+        self.reset_lines()  # The lines become one cell narrower or wider, without a resize event.
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -516,7 +516,7 @@ class ListState:
         """Show that `subject` (such as "the comments of Mobile SDK") is loading, unless items are already shown."""
         if self._failure is not None:
             self._failure = None
-            self._list.lay_out_again()
+            self._list.reset_lines()
         if not self._list.counts.loaded and self._waiting is None:
             self._waiting = LoadingMessage(self._list, subject, cancel)
             self._list.redraw()
@@ -525,13 +525,13 @@ class ListState:
         """Show an error instead of the items, or below items that are already loaded."""
         self.clear_messages()
         self._failure = (message, cause)
-        self._list.lay_out_again()
+        self._list.reset_lines()
 
     def show_age(self, note: str) -> None:
         """Show a muted line below the items that says how old they are."""
         self.clear_messages()
         self._age_note = note
-        self._list.lay_out_again()
+        self._list.reset_lines()
 
     def show_unreadable(self, unreadable: int) -> None:
         """Show an error if the list is empty because all its `unreadable` items could not be parsed."""

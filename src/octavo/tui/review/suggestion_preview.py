@@ -1,0 +1,226 @@
+"""The preview of a page with several suggestions applied. Exactly the shown text is saved."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from textual import on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from octavo.api import change_requests
+from octavo.api.comments import Comment
+from octavo.api.errors import ApiError
+from octavo.api.places import ChangeRequestRef
+from octavo.api.safety import safe_text
+from octavo.data.writes.direct import SendResult
+from octavo.data.writes.suggestion_writes import (
+    SuggestionOutcome,
+    apply_suggestions,
+    preview_suggestions,
+    resolve_write,
+    suggested_texts,
+)
+from octavo.documents.suggestions import find_suggestions
+from octavo.documents.thread_anchors import TwoVersionAnchors
+from octavo.tui.comments.thread_actions import thread_label
+from octavo.tui.core.permissions import why_not_in_discussion
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.view import View
+from octavo.tui.editing.suggestion_commands import send_suggestions
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.viewport import PaneMoved
+from octavo.tui.render.comparison import PageComparison, compare
+from octavo.tui.render.threads import ThreadSummary
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.short_texts import plural
+
+PREVIEW_COMMANDS: Commands[SuggestionPreviewScreen] = Commands(
+    "suggestions",
+    (
+        Command("close", "escape", "Back", "Go back without applying", run=lambda app, _: app.pop_screen()),
+        Command("apply", "ctrl+s", "Apply", "Apply the suggestions and resolve their threads", writes=True,
+                run=lambda app, screen: screen.apply(app), why_not=lambda _, screen: screen.why_not_apply()),
+        Command("include", "x", "Include", "Include or leave out the selected suggestion",
+                run=lambda _, screen: screen.toggle(), why_not=lambda _, screen: screen.why_not_toggle()),
+        Command("next", "t", "Next suggestion", "Go to the next suggestion", run=lambda _, screen: screen.go_to_suggestion(1)),
+        Command("previous", "T", "Previous suggestion", "Go to the previous suggestion", run=lambda _, screen: screen.go_to_suggestion(-1), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class SuggestionPreviewScreen(View):
+    """A page of a change request compared with the page after some suggestions are applied, with their threads."""
+
+    MODE = "changes"
+    CONTEXT = "preview of suggestions"
+    HELP = (
+        "This is a preview of the page with all suggestions applied. "
+        "Press t to go to the next suggestion, x to include it or leave it out, or ctrl+s to apply the included suggestions. "
+        "Press esc to go back without applying."
+    )
+    CSS_PATH = "suggestion_preview.tcss"
+    KEYBAR: ClassVar[tuple[str, ...]] = (
+        "suggestions.close",
+        "suggestions.apply",
+        "suggestions.include",
+        "suggestions.next",
+    )
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PREVIEW_COMMANDS,)
+
+    def __init__(self, at: ChangeRequestRef, title: str, location: str, threads: Sequence[Comment]) -> None:
+        """`title` is the title of the page. `location` is shown in the status line. `threads` suggest the changes."""
+        super().__init__()
+        self._at, self._title, self._location = at, title, location
+        self._threads = {thread.id: thread for thread in threads if len(suggested_texts(thread, thread)) == 1}
+        self._included = set(self._threads)
+        self._unfit: set[str] = set()
+        """Ids of the threads whose suggestions cannot be applied."""
+        self._outcome: SuggestionOutcome | None = None
+        """The shown result. None while it is loading."""
+
+    def body(self) -> Iterable[Widget]:
+        yield Static("", id="banner")
+        yield DiffView(merge_preview=True, ascii=self.shell.settings.ascii, id="outcome")
+
+    @property
+    def view(self) -> DiffView:
+        return self.query_one(DiffView)
+
+    def on_mount(self) -> None:
+        self.view.focus()
+        self.view.state.wait_for(self._title)
+        self._start()
+
+    def _start(self) -> None:
+        self._outcome = None
+        self._show_banner()
+        self.run_worker(self._load(), exclusive=True)
+
+    def _chosen(self) -> list[Comment]:
+        """Return the threads whose suggestions are applied, in the order of the list."""
+        return [thread for key, thread in self._threads.items() if key in self._included - self._unfit]
+
+    async def _load(self) -> None:
+        live = self.shell.session.live
+        try:
+            revision = (await live.fetch(change_requests.Get(at=self._at))).revision or ""
+            while True:
+                chosen = self._chosen()
+                texts = [text for thread in chosen for text in suggested_texts(thread, thread)]
+                outcome = await preview_suggestions(live, self._at, revision, texts)
+                results = zip(chosen, outcome.results, strict=True)
+                unfit = {thread.id for thread, (_, result) in results if result != "applied"}
+                if not unfit:
+                    break
+                self._unfit |= unfit
+        except ApiError as error:
+            self.view.state.fail(f"Could not load {self._title}", str(error))
+            return
+        before, after = (next(iter(pages.values())).text if pages else "" for pages in (outcome.before, outcome.after))
+        compared = await asyncio.to_thread(compare, safe_text(before), safe_text(after))
+        self._outcome = outcome
+        self._show(compared)
+
+    def _show(self, compared: PageComparison) -> None:
+        self.view.show(compared, title=self._title, key="outcome")
+        blocks = TwoVersionAnchors((compared.old, compared.new)).threads(self._threads.values())
+        self.view.set_threads({key: [self._summary(each) for each in threads] for key, threads in blocks.items()})
+        self._show_banner()
+        self._show_position()
+
+    def _summary(self, thread: Comment) -> ThreadSummary:
+        """Return the row of a thread. An applied suggestion is in the diff, so its row has only the other text."""
+        is_unfit, is_included = thread.id in self._unfit, thread.id in self._included
+        (suggestion,) = find_suggestions(thread.body.text)
+        lines, (first, after) = thread.body.text.split("\n"), suggestion.lines
+        is_applied = is_included and not is_unfit
+        return ThreadSummary(
+            thread.posted_by.name,
+            "cannot be applied" if is_unfit else "will be applied" if is_included else "left out",
+            "\n".join([*lines[:first], *lines[after:]]).strip() if is_applied else thread.body.text,
+            key=thread.id,
+            word_change="changed" if is_unfit else "",
+        )
+
+    def _show_banner(self) -> None:
+        chosen, count = len(self._chosen()), plural(len(self._threads), "suggestion")
+        reason = self.why_not_apply()
+        next_step = (
+            Content.styled("press ctrl+s to apply", "$success")
+            if reason is None
+            else Content.styled(reason, "$warning")
+        )
+        banner = Content.assemble((" PREVIEW ", "bold $primary"), f" {chosen} of {count} will be applied · ", next_step)
+        self.query_one("#banner", Static).update(banner)
+        self.refresh_bindings()
+
+    @on(PaneMoved)
+    def _show_position(self) -> None:
+        self.show_location(self._location, self.view.facts)
+        self.refresh_bindings()
+
+    @property
+    def _selected(self) -> str:
+        """Id of the selected thread, or of the first thread below the selected block. Empty if there is none."""
+        selected, units = self.view.cursor.current(), self.view.contents.shown_diff.units
+        if selected is None:
+            return ""
+        if selected.block.key in self._threads:
+            return selected.block.key
+        below = units[selected.unit_index + 1 : selected.unit_index + 2]
+        return next((thread.key for unit in below for thread, _ in unit.threads), "")
+
+    def go_to_suggestion(self, step: int) -> None:
+        """Go to the next suggestion, or to the previous with -1."""
+        if not self.view.navigation.go_to_thread(step):
+            self.shell.explain("There are no more suggestions in this direction.")
+
+    def why_not_toggle(self) -> str | None:
+        """Return the reason why the selected suggestion cannot be included or left out. None if it can be."""
+        if self._selected in self._unfit:
+            return "This suggestion cannot be applied: its block was edited, or another suggestion changes the block."
+        return None if self._selected else "Press t to select a suggestion first."
+
+    def toggle(self) -> None:
+        """Include or leave out the selected suggestion."""
+        self._included ^= {self._selected}
+        self._unfit.clear()  # A suggestion for the same block may fit now.
+        self._start()
+
+    def why_not_apply(self) -> str | None:
+        """Return the reason why the suggestions cannot be applied. None if they can be."""
+        if self._outcome is None:
+            return "The preview is still loading."
+        if not self._chosen():
+            return "No suggestion can be applied." if self._unfit else "Press x to include a suggestion first."
+        reasons = (why_not_in_discussion(self.shell, self._at, "resolve", thread) for thread in self._chosen())
+        return next(filter(None, reasons), None)
+
+    def apply(self, app: Shell) -> None:
+        """Apply the included suggestions and resolve their threads, if the page is still the shown page."""
+        outcome, chosen, at, live = self._outcome, self._chosen(), self._at, app.session.live
+        if outcome is None:
+            return
+        resolves = [resolve_write(at, thread, thread_label(thread)) for thread in chosen]
+        count = plural(len(chosen), "suggestion")
+
+        async def send() -> SendResult[SuggestionOutcome]:
+            texts = [text for text, _ in outcome.results]
+            result = await apply_suggestions(live, at, texts, resolves, previewed=outcome)
+            if result.kind == "changed":
+                reason = "the page was edited after the preview. Press % to preview them again."
+                return SendResult("refused", f"Could not apply {count}: {reason}")
+            return (
+                result
+                if result.kind == "done"
+                else SendResult(result.kind, f"Could not apply {count}: {result.message}")
+            )
+
+        threads = plural(len(chosen), "thread")
+        app.pop_screen()
+        send_suggestions(app, at, send, f"apply {count}", f"Applied {count} to {self._title}. Resolving {threads}…")
