@@ -134,7 +134,7 @@ class TestCallers:
             await asyncio.sleep(rng.choice([0, 0.001, 0.002, 0.003]))
             if rng.random() < 0.3:
                 server.versions[name] += 1
-                syncer.invalidate(lambda other: other == op(name))
+                syncer.mark_affected_stale(lambda other: other == op(name))
             least = server.versions[name]
             try:
                 async with asyncio.timeout(patience):
@@ -270,9 +270,9 @@ class TestPlanners:
         server.gate.clear()
         plan = SpacePlanner("root")
         syncer.run(plan, "start")
-        await syncer.wait_idle("planner", Rank.NOW)
+        await syncer.wait_planned("planner")
         syncer.run(plan, "moved")
-        await syncer.wait_idle("planner", Rank.NOW)
+        await syncer.wait_planned("planner")
         server.gate.set()
         await syncer.wait_idle("planner")
         assert server.requests == ["root"]
@@ -374,7 +374,7 @@ class TestPlanners:
         plan = SpacePlanner("a")
         syncer.run(plan, "start")
         await run_ready_tasks(12)
-        syncer.invalidate(lambda other: other == op("a"))
+        syncer.mark_affected_stale(lambda other: other == op("a"))
         server.gate.set()
         await syncer.wait_idle("planner")
         assert server.requests == ["a", "a"]

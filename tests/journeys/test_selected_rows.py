@@ -173,11 +173,11 @@ async def test_undo_of_a_comment_opens_its_page(stage: Stage) -> None:
 async def test_key_without_selection_support_says_so(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")
-        await run.press("x", "a")
-        await run.hear("1 change request is selected, but only the m and ~ keys apply to a selection.")
+        await run.press("x", "A")
+        await run.hear("1 change request is selected, but only the a, L, V, m and ~ keys apply to a selection.")
         reasons = {each.id: each.reason for each in active_commands(run.app.screen)}
-        for id in ("thing.yank", "change.archive", "change.merge"):
-            assert "only the m and ~ keys apply to a selection" in (reasons[id] or ""), (
+        for id in ("thing.yank", "change.subject", "change.merge"):
+            assert "only the a, L, V, m and ~ keys apply to a selection" in (reasons[id] or ""), (
                 f"{id} must not run, because it applies to one item"
             )
         assert reasons["change.ready"] is None

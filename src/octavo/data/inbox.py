@@ -2,7 +2,7 @@
 
     inbox = inbox_of(InboxFacts(me=mia, spaces=..., change_requests=..., reviews=...))
     for row in inbox.rows: ...                 # reason, title, place, time
-    inbox.unknown.words                        # "not loaded yet: reviews of 12 change requests"
+    inbox.unknown.summary                      # "not loaded yet: reviews of 12 change requests"
 
 The API has no notifications, so Octavo computes each row from other responses. `UnknownCounts` counts the responses
 that are not loaded and may lead to more rows. A thread or change request has at most one row. The user's own actions

@@ -294,7 +294,7 @@ class InboxLoader:
         sending = [entry for entry in entries if entry.state in ("held", "queued", "sending") and not entry.needs_user]
         plan.busy_places = frozenset(each.at for each in sending)
         syncer.run(plan, kind)
-        await syncer.wait_idle(OWNER, Rank.NOW)
+        await syncer.wait_planned(OWNER)
         plan.is_from_disk = False
         if not self._builder.can_build:
             self._builder.can_build = True

@@ -5,7 +5,7 @@
     await marks.snooze(row, until=tomorrow)    # hides the row until then. With None, until its next change
     await marks.mark_read(row)
     await marks.undo()                         # undoes the last change of marks
-    marks.sort(rows).here                      # the rows that still need the user
+    marks.group(rows).active                   # the rows that still need the user
 
 A mark stores the stamp that its row had, so that a changed row appears again. Marks have their own table in state.db,
 because there are many, several instances write them, and old marks are deleted.

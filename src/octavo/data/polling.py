@@ -1,11 +1,11 @@
-"""Refreshes the responses on screen in the background with few requests. Rounds are rarer while the user is idle. There
-are none while the terminal is hidden.
+"""Runs the background rounds: fetches the lists, the responses on screen and then the inbox, with few requests. Rounds are
+rarer while the user is idle. There are none while the terminal is hidden.
 
     poller = Poller(live, visible=..., after_round=...)
     if poller.is_due:
         changes = await poller.run()
 
-A round fetches the lists of the organization. Another response is fetched only if its stamp has changed
+A round fetches the watched lists of the organization. Another response is fetched only if its stamp has changed
 (`stamps.py`). These lists do not show every change: for example, they do not count replies. So a round also fetches a
 few other responses again, the oldest first. It fetches more visible than hidden responses.
 """

@@ -1,6 +1,6 @@
 """The full-text search index of cached responses on this machine. Its file may be deleted at any time.
 
-    index.learn(op, response)                  # in the background, in batches
+    index.add(op, response)                    # in the background, in batches
     hits = await index.search("tide table", spaces=("docs",))
 
 Each profile has its own file. A damaged or older file is replaced by a new file, which is filled from the response
@@ -201,7 +201,7 @@ class SearchIndex:
         max_documents: int = MAX_DOCUMENTS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Use the file of `namespace` in `folder`. `kept(number, limit)` returns cached responses after a number. A new
+        """Use the file of `namespace` in `folder`. `read_cached(number, limit)` returns cached responses after a number. A new
         index is filled with them."""
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._path = folder / f"index-v{VERSION}-{name}.db" if folder is not None else None

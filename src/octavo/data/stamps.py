@@ -1,4 +1,4 @@
-"""Computes stamps: short texts that change when a response changes, like ETags. Pure.
+"""Computes stamps: short texts that change when a response changes. Pure.
 
 Stamps come from the items of lists, so one list shows which of many responses have changed. A response is fetched again
 when its stamp differs from the stamp stored with it. If you change a function here, all responses of its kind are
@@ -20,7 +20,8 @@ from octavo.api.spaces import Space
 from octavo.data.queries import open_threads_of, requested_of, reviews_of
 
 NO_STAMP = "?"
-"""Stamp of a response whose changes appear in no list. Such a response is fetched in each round."""
+"""Stamp of a response whose changes appear in no list. A want for it also needs a `max_age`, because an unchanged stamp
+is not due."""
 IMMUTABLE = "for ever"
 """Stamp of a response that never changes."""
 

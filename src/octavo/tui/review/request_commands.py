@@ -19,6 +19,7 @@ from octavo.tui.editing.target_request import remember_target
 from octavo.tui.review import merge_revert, review_requests, review_submission, status_changes
 from octavo.tui.review.merge_dialog import MergeSeveralDialog, QueuedMerge, merge_dialog
 from octavo.tui.review.request_target import RequestTarget, for_one_request, has_status, requires
+from octavo.tui.review.several_requests import acts_on_several, approve_several, archive_several, for_selection
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 
@@ -48,6 +49,20 @@ def _merge(app: Shell, target: RequestTarget) -> None:
         app.push_screen(MergeSeveralDialog(app, queue))
     else:
         app.push_screen(merge_dialog(app, target.at, target.change_request))
+
+
+def _approve(app: Shell, target: RequestTarget) -> None:
+    if acts_on_several(target):
+        approve_several(app, target)
+    else:
+        review_submission.open_review_dialog(app, target, "approved")
+
+
+def _archive(app: Shell, target: RequestTarget) -> None:
+    if acts_on_several(target):
+        archive_several(app, target)
+    else:
+        status_changes.open_archive_dialog(app, target.at, target.change_request)
 
 
 _why_no_single_merge = requires("merge", *UNDECIDED)
@@ -153,13 +168,13 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
         Command("undo_merge", "Z", "Revert merge", "Create a change request that reverts the merge",
                 writes=True, applies=has_status("merged"), run=merge_revert.open_revert_dialog, why_not=for_one_request(merge_revert.why_no_revert)),
         Command("reviewers", "V", "Request review", "Request reviews, or withdraw review requests", shown=False,
-                writes=True, run=review_requests.choose_reviewers, why_not=requires("edit", *UNDECIDED)),
+                writes=True, run=review_requests.choose_reviewers, why_not=review_requests.why_no_reviewers),
         Command("ready", "tilde", "Mark as ready", "Mark as ready for review, or convert to draft", shown=False, key_display="~",
                 writes=True, run=lambda app, target: status_changes.toggle_drafts(app, target.change_requests),
                 why_not=lambda app, target: status_changes.why_not_toggle_drafts(app, target.change_requests), title_now=_ready_label),
         Command("approve", "a", "Approve", "Approve this revision, with an optional comment",
                 writes=True, applies=review_submission.is_review_offered,
-                run=lambda app, target: review_submission.open_review_dialog(app, target, "approved"), why_not=for_one_request(review_submission.why_no_review)),
+                run=_approve, why_not=for_selection(review_submission.why_no_review)),
         Command("ask", "A", "Request changes", "Request changes, with a comment", shown=False,
                 writes=True, run=lambda app, target: review_submission.open_review_dialog(app, target, "changes-requested"),
                 why_not=for_one_request(review_submission.why_no_review)),
@@ -174,8 +189,7 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
         Command("merge", "m", "Merge", "Run the checks, then merge into main",
                 writes=True, applies=has_status(*UNDECIDED), run=_merge, why_not=_why_no_merge),
         Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,
-                writes=True, run=lambda app, target: status_changes.open_archive_dialog(app, target.at, target.change_request),
-                why_not=requires("edit", *UNDECIDED, "archived")),
+                writes=True, run=_archive, why_not=for_selection(requires("edit", *UNDECIDED, "archived"))),
         Command("subject", "E", "Edit details", "Edit the subject and description", shown=False,
                 writes=True, run=_edit_details, why_not=requires("edit")),
         Command("comment", "C", "General comment", "Comment on the change request as a whole", shown=False,

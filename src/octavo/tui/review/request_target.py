@@ -102,5 +102,5 @@ def why_not_single(target: RequestTarget) -> str | None:
     count = len(target.selected)
     if count > 1 or (count == 1 and target.selected[0].id != target.change_request.id):
         selected = plural(count, "change request is", "change requests are")
-        return f"{selected} selected, but only the m and ~ keys apply to a selection. Press esc to clear the selection."
+        return f"{selected} selected, but only the a, L, V, m and ~ keys apply to a selection. Press esc to clear the selection."
     return None

@@ -13,7 +13,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.folding import fold
 from octavo.api.labels import label
-from octavo.api.places import ChangeRequestRef, OrganizationRef
+from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.spaces import Space
 from octavo.api.users import User
@@ -21,12 +21,15 @@ from octavo.data.live import Live
 from octavo.data.queries import requested_of
 from octavo.data.writes.change_request_writes import request_reviews
 from octavo.data.writes.direct import send_unchecked
+from octavo.tui.core.permissions import UNDECIDED, why_no_space
 from octavo.tui.review import status_changes
-from octavo.tui.review.request_target import RequestTarget
+from octavo.tui.review.request_target import RequestTarget, requires
+from octavo.tui.review.several_requests import acts_on_several, for_selection, request_several
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.row_list import Row
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -85,8 +88,22 @@ _RECENT = "recent reviewers"
 _MAX_RECENT = 8
 
 
+_why_no_single = requires("edit", *UNDECIDED)
+
+
+def why_no_reviewers(app: Shell, target: RequestTarget) -> str | None:
+    """Return the reason why you cannot request reviews. None if you can."""
+    if acts_on_several(target) and len({each.space for each in target.selected}) > 1:
+        return "The selected change requests are in several spaces. Select change requests of one space."
+    return for_selection(_why_no_single)(app, target)
+
+
 def choose_reviewers(app: Shell, target: RequestTarget) -> None:
-    """Let the user choose reviewers. Request their reviews and withdraw the other requests."""
+    """Let the user choose reviewers. Request their reviews and withdraw the other requests. If several change requests
+    are selected, no requests are withdrawn."""
+    if acts_on_several(target):
+        target.view.run_worker(_choose_for_several(app, target), exclusive=True, group="reviewers")
+        return
     target.view.run_worker(_choose_reviewers(app, target), exclusive=True, group="reviewers")
 
 
@@ -117,6 +134,30 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
                 _request(app, target, added, [names[each] for each in added])
 
     app.push_screen(ReviewersScreen(f"Request reviews of {target.name}", choices, frozenset(requests)), on_answer)
+
+
+async def _choose_for_several(app: Shell, target: RequestTarget) -> None:
+    first = target.selected[0]
+    if first.space is None:
+        app.explain(why_no_space(first))
+        return
+    at = first.ref(SpaceRef(space_id=first.space))
+    try:
+        people = await _load_members(app.session.live, at, app.workspace.space(first.space))
+    except ApiError as error:
+        app.say(f"Could not load the people who can review: {error}", tone="failed")
+        return
+    if app.screen is not target.view:
+        return  # The user left the view while the list loaded.
+    recent = tuple(app.session.state.get_fact(_RECENT, ()))
+    choices = reviewer_choices(people, {}, (), first.model_copy(update={"created_by": None}), recent)
+
+    def on_answer(chosen: frozenset[str] | None) -> None:
+        if chosen:
+            request_several(app, target, [(each.value, each.title) for each in choices if each.value in chosen])
+
+    count = plural(len(target.selected), "change request")
+    app.push_screen(ReviewersScreen(f"Request reviews of {count}", choices, frozenset()), on_answer)
 
 
 def _request(app: Shell, target: RequestTarget, people: list[str], names: list[str]) -> None:

@@ -1,0 +1,71 @@
+"""One command on several selected change requests: what happens to each is listed before, and failures are named."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import change_requests, reviews
+from tests.journeys.stage import Stage
+
+SIZES = pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+
+
+@SIZES
+async def test_approval_of_several_lists_what_stands_in_the_way_of_each(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        await run.see("Changes ·")
+        await run.press("*", "a")
+        await run.see("Approve 5 change requests?", "will be approved")
+        await run.press("down", "down")
+        await run.see("2 change requests will not change.")
+        assert size[0] == 80 or "created by you" in run.text
+        await run.press("y")
+        await run.hear("Approved 5 change requests.")
+        assert len(run.gate.sent(reviews.Submit)) == 5
+        await run.press("*", "a")
+        await run.see("already approved by you", "None of the selected change requests can change.")
+
+
+async def test_archived_change_requests_are_reopened_by_u(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Changes ·")
+        await run.press("x", "x", "L")
+        await run.see("Archive 2 change requests?", "will be archived", "You can reopen them there.")
+        assert not run.gate.sent(change_requests.Update)
+        await run.press("y")
+        await run.hear("Archived 2 change requests.")
+        await run.see("Open 5")
+        await run.press("u")
+        await run.hear("Undone for 2 change requests.")
+        await run.see("Open 7")
+
+
+async def test_failures_are_named_for_each_change_request(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Changes ·")
+        await run.press("x", "x", "x", "L")
+        await run.see("Archive 3 change requests?")
+        run.platform.refuse_next(change_requests.Update, 403, "Locked by the owner.", times=1)
+        await run.press("y")
+        await run.hear("Archived 2 of 3 change requests.", "Locked by the owner.")
+
+
+async def test_reviews_of_several_are_requested_from_the_same_people(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Changes ·")
+        await run.press("*", "V")
+        await run.hear("The selected change requests are in several spaces. Select change requests of one space.")
+        await run.press("escape", "/", *"harbour", "space", *"api", "enter", "*", "V")
+        await run.see("Request reviews of 4 change requests")
+        await run.press(*"noor", "enter", "ctrl+s")
+        await run.see("will request Noor Haddad")
+        assert not run.gate.sent(reviews.Request)
+        await run.press("y")
+        await run.hear("Requested reviews of ")
+
+
+async def test_command_for_one_change_request_names_the_keys_for_several(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Changes ·")
+        await run.press("x", "x", "E")
+        await run.hear("2 change requests are selected, but only the a, L, V, m and ~ keys apply to a selection.")
