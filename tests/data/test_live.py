@@ -18,7 +18,7 @@ from octavo.api.wire import encode
 from octavo.data.live import Live, Snapshot
 from octavo.data.response_cache import ResponseCache, StoredResponse
 from octavo.data.sync_queue import Rank, Want
-from tests.data.conftest import ManualOutbox
+from tests.data.conftest import ManualOutbox, run_wants
 from tests.data.screen import SnapshotWatcher
 from tests.data.sends import RequestGate
 from tests.server.asking import Ask, Clock
@@ -234,7 +234,7 @@ async def test_response_with_the_stamp_of_the_lists_counts_as_current(
     await live.fetch(op)
     live.cache.put_version(url, "3 threads")
     clock.forward(hours=1)
-    live.syncer.set_wants("inbox", [Want(op, url, "inbox", Rank.NEEDED, "3 threads", is_unverified=is_unverified)])
+    run_wants(live.syncer, "inbox", [Want(op, url, "inbox", Rank.NEEDED, "3 threads", is_unverified=is_unverified)])
     await live.wait_idle()
     gate.requests.clear()
     live.watch(op, lambda snapshot: None, refetch=False)
