@@ -23,7 +23,7 @@ from octavo.data.inbox_responses import InboxResponses
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.polling import Poller
-from octavo.data.queries import change_requests_of
+from octavo.data.queries import change_requests_of, replies_of
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import MAX_BACKGROUND, MAX_FAILURES
@@ -31,6 +31,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.documents.suggestions import mention_suffix
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
+from tests.data.screen import SnapshotWatcher
 from tests.data.sends import RequestGate
 from tests.server.asking import ACME, Ask, Clock, space_with
 
@@ -240,6 +241,20 @@ async def test_thread_of_another_user_with_a_reply_of_yours_is_found(
     await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("Which?")), "zoe")
     view = await follow(inbox)
     assert view.reasons() == ["new replies"]
+
+
+async def test_replies_that_the_inbox_has_fetched_are_shown_at_once(
+    inbox: InboxLoader, live: Live, ask: Ask, gate: RequestGate, here: SpaceRef
+) -> None:
+    thread = await ask(comments.Create(at=here, body=markdown("Why 24 hours?")), "mia")
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("For the nights.")), "tom")
+    await follow(inbox)
+    take_requests(gate)
+    screen = SnapshotWatcher()
+    live.watch(replies_of(here, thread.id), screen, refetch=False)
+    await live.wait_idle()
+    assert screen.texts == ["For the nights."]
+    assert take_requests(gate).total() == 0
 
 
 async def test_next_start_shows_cached_rows_with_few_requests(

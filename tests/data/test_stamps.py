@@ -66,7 +66,7 @@ INBOX = {
     "/v1/spaces/s/change-requests/d/requested-reviewers?limit=1000": "draft  ",
     "/v1/spaces/s/comments?limit=1000&status=open&format=markdown": "3",
     "/v1/spaces/b/comments?limit=1000&status=open&format=markdown": "1",
-    "/v1/spaces/s/comments/t1/replies?limit=1000&format=markdown": "2",
+    "/v1/spaces/s/comments/t1/replies?limit=1000&format=markdown": "2 2026-05-04T12:00:00+00:00",
     "/v1/spaces/s/comments/t2/replies?limit=1000&format=markdown": "1 2026-05-04T13:30:05.250000+00:00",
 }
 OFFLINE = {
@@ -88,9 +88,9 @@ OFFLINE = {
     "/v1/spaces/b/links?limit=200": "  1 0 0",
     "/v1/spaces/s/content/page/p1?format=markdown&dereferenced=reusable-contents": "2026-05-04T12:00:00+00:00",
     "/v1/spaces/s/content/page/p2?format=markdown&dereferenced=reusable-contents": "r9",
-    "/v1/spaces/s/comments/t1/replies?limit=200&format=markdown": "2 2026-05-04T12:00:00+00:00",
-    "/v1/spaces/s/comments/t2/replies?limit=200&format=markdown": "1 ",
-    "/v1/spaces/s/comments/t3/replies?limit=200&format=markdown": "0 ",
+    "/v1/spaces/s/comments/t1/replies?limit=1000&format=markdown": "2 2026-05-04T12:00:00+00:00",
+    "/v1/spaces/s/comments/t2/replies?limit=1000&format=markdown": "1 2026-05-04T13:30:05.250000+00:00",
+    "/v1/spaces/s/comments/t3/replies?limit=1000&format=markdown": "0",
     "/v1/spaces/s/change-requests/c": "open 2026-05-04T13:30:05.250000+00:00 r12 2",
     "/v1/spaces/s/change-requests/c/changes?limit=100": "r12",
     "/v1/spaces/s/change-requests/c/changes?limit=1000": "r12",

@@ -15,7 +15,7 @@ from octavo.api.safety import safe_line
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.output import Field
 from octavo.cli.refs import Ref, References, Target, all_items, parse_ref
-from octavo.data.queries import UNDECIDED, change_requests_of, open_threads_of
+from octavo.data.queries import UNDECIDED, change_requests_of, open_threads_of, replies_of
 from octavo.documents.suggestions import find_suggestions
 
 if TYPE_CHECKING:
@@ -167,8 +167,7 @@ async def load_replies(references: References, found: FoundThread) -> tuple[Repl
     """Return the replies of a thread, oldest first. Raises ApiError."""
     if not found.comment.replies:
         return ()
-    op = comments.ListReplies(at=found.at, comment_id=found.comment.id, format="markdown", limit=1000)
-    return tuple(await all_items(references.live, op, fresh=True))
+    return tuple(await all_items(references.live, replies_of(found.at, found.comment.id), fresh=True))
 
 
 async def load_threads(references: References, target: Target) -> list[FoundThread]:

@@ -57,3 +57,8 @@ def requested_of(at: ChangeRequestRef) -> reviews.ListRequested:
 def open_threads_of(at: Discussion) -> comments.List:
     """Return the operation that lists the open threads of a space or change request."""
     return comments.List(at=at, status="open", format="markdown", limit=PAGE_LIMIT)
+
+
+def replies_of(at: Discussion, thread: str) -> comments.ListReplies:
+    """Return the operation that lists the replies of a thread. `thread` is the id of its first comment."""
+    return comments.ListReplies(at=at, comment_id=thread, format="markdown", limit=PAGE_LIMIT)
