@@ -176,3 +176,23 @@ async def test_sixty_pages_with_threads_send_no_request_per_thread(stage: Stage)
         assert not run.gate.sent(comments.Get)
         assert len(run.gate.sent(content.GetPage)) <= 2 * 60
         assert others <= 5
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_list_of_comments_says_what_happened_to_the_words(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        page = await prepare(run)
+        for number in range(3):
+            await page.comment(FIRST, f"Which zone? {number}")
+        await page.comment(SECOND, "Why refused?")
+        await page.replace(local="summer", second="")
+        await run.press("4")
+        await run.see("Open")
+        await run.press("/", *"zone?", "enter")
+        await run.see("words changed since this")
+        await run.press("escape", "/", *"why refused", "enter")
+        await run.see("words are gone")
+        if size == (120, 36):
+            await run.see("Words are gone.")
+        times = [op for op in run.gate.sent(content.GetPage) if op.page_id == page.page and op.at == page.at]
+        assert len(times) == 1, "the page is loaded once for all its threads"
