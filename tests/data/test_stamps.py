@@ -165,13 +165,15 @@ def test_response_in_no_list_has_no_stamp() -> None:
 def test_inbox_and_offline_spaces_give_the_same_stamp_to_the_same_response() -> None:
     """Both share stored versions: with different stamps, each would fetch again what the other has fetched."""
     assert {url for url in INBOX if url in OFFLINE} == {
-        f"/v1/spaces/s/change-requests/{path}"
+        f"/v1/spaces/s/{path}"
         for path in (
-            "c/reviews?limit=1000&format=markdown",
-            "c/requested-reviewers?limit=1000",
-            "c/comments?limit=1000&status=open&format=markdown",
-            "d/reviews?limit=1000&format=markdown",
-            "d/requested-reviewers?limit=1000",
+            "change-requests/c/reviews?limit=1000&format=markdown",
+            "change-requests/c/requested-reviewers?limit=1000",
+            "change-requests/c/comments?limit=1000&status=open&format=markdown",
+            "change-requests/d/reviews?limit=1000&format=markdown",
+            "change-requests/d/requested-reviewers?limit=1000",
+            "comments/t1/replies?limit=1000&format=markdown",
+            "comments/t2/replies?limit=1000&format=markdown",
         )
     }
     assert {url: INBOX[url] for url in INBOX if url in OFFLINE} == {
