@@ -82,3 +82,17 @@ async def test_blame_says_what_it_waits_for_and_why_it_failed(stage: Stage) -> N
         await run.hear("The origin of every block is known.")
         await run.press("enter")
         await run.hear("This block was not written in a change request.")
+
+
+@SIZES
+async def test_age_gutter_shows_the_age_of_each_block(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="content", size=size) as run:
+        await open_retries(run)
+        await run.press(":", *"block ages", "enter")
+        await run.see("17w ▌ A delivery counts as failed")
+        await run.press("G")
+        await run.see("6d   Turn retries off", "6d ▌ For level.recorded")
+        await run.press("1", "2", "J")
+        await run.see("17w ")
+        await run.press(":", *"hide block", "enter")
+        await run.gone("17w ")
