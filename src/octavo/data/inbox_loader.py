@@ -168,11 +168,6 @@ class InboxLoader:
         if self._observers:
             self._builder.schedule(self._pause if self.is_loading else 0.0)
 
-    async def wait_for_rows(self) -> None:
-        """Build the rows from everything that is loaded, and wait for the build. Sends nothing."""
-        self.rebuild()
-        await self._builder.wait_idle()
-
     @property
     def is_loading(self) -> bool:
         """Return whether a round is running."""

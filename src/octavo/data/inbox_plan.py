@@ -33,7 +33,7 @@ from octavo.api.wire import encode
 from octavo.data import stamps
 from octavo.data.inbox import is_mine, is_undecided, ref_of
 from octavo.data.inbox_responses import InboxResponses
-from octavo.data.queries import PAGE_LIMIT, open_threads_of, requested_of, reviews_of
+from octavo.data.queries import PAGE_LIMIT, open_threads_of, replies_of, requested_of, reviews_of
 from octavo.data.sync_queue import Rank, Version, Want, is_due, recheck
 from octavo.data.syncer import RoundKind
 from octavo.data.writes.machine import OutboxEntry
@@ -373,7 +373,7 @@ def _want(
 def _list_operation(kind: type[Listing[Any]], at: Discussion, thread: str) -> tuple[Listing[Any], str]:
     op: Listing[Any]
     if kind is comments.ListReplies:
-        op = comments.ListReplies(at=at, comment_id=thread, format="markdown", limit=PAGE_LIMIT)
+        op = replies_of(at, thread)
     elif isinstance(at, ChangeRequestRef) and kind is not comments.List:
         op = reviews_of(at) if kind is reviews.List else requested_of(at)
     else:

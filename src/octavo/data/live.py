@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import aclosing
 from copy import copy
 from datetime import datetime, timedelta
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from octavo.data.search_index import SearchIndex
     from octavo.data.writes.write_kind import DurableWrite
 
-__all__ = ["Live", "Send", "Snapshot"]
+__all__ = ["Live", "Snapshot"]
 
 T = TypeVar("T")
 
@@ -288,21 +288,11 @@ class Live:
             self._note_canceled(response, is_shown=False)
             self._notify_watchers(response)
 
-    async def fetch_pages(
-        self,
-        op: Listing[Any],
-        min_items: int,
-        *,
-        rank: Rank = Rank.NOW,
-        wait: Callable[[], Awaitable[None]] | None = None,
-    ) -> None:
-        """Fetch pages of a list until it ends, has `min_items` items or `MAX_PAGES` pages, or a page fails. Awaits
-        `wait` before each page."""
+    async def fetch_pages(self, op: Listing[Any], min_items: int, *, rank: Rank = Rank.NOW) -> None:
+        """Fetch pages of a list until it ends, has `min_items` items or `MAX_PAGES` pages, or a page fails."""
         response = self._response(op)
         await self._wait_until_loaded(response)  # another caller may be fetching a page
         while self._snapshot(response).needs_more(min_items):
-            if wait is not None:
-                await wait()
             await self.fetch_next_page(op, rank=rank)
             await self._wait_until_loaded(response)
 

@@ -24,7 +24,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimite
 from octavo.api.operation import ListPage, Operation
 from octavo.api.places import Discussion, SpaceRef
 from octavo.data.live import Live
-from octavo.data.stamps import ListedPlaces, is_of_content, page_stamp, thread_stamp
+from octavo.data.stamps import ListedPlaces, is_of_content, page_stamp, replies_stamp
 from octavo.data.sync_queue import Rank, Version, Want, is_due, recheck
 from octavo.data.syncer import RoundKind
 
@@ -241,7 +241,7 @@ class ViewPlanner:
             if isinstance(each, comments.List) and each.at == op.at
         ]
         threads = [each for listed in lists if listed is not None for each in listed.items if each.id == op.comment_id]
-        return thread_stamp(threads[0]) if threads else ""
+        return replies_stamp(threads[0]) if threads else ""
 
 
 @dataclass(frozen=True)

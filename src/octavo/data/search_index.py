@@ -129,7 +129,6 @@ class Hit:
     """The text around the match, in one line."""
     marks: tuple[Range, ...]
     """Ranges of the matches in `snippet`."""
-    title_marks: tuple[Range, ...] = ()
     path: tuple[str, ...] = ()
     """The headings above the match, outermost first."""
     anchor: str = ""
@@ -665,7 +664,6 @@ def _search(
                 title,
                 snippet,
                 marks,
-                terms.ranges(title),
                 tuple(path.split(_SEPARATOR)) if path else (),
                 anchor,
                 nth,

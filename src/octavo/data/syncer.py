@@ -174,13 +174,6 @@ class Syncer(Generic[R]):
             self.queue.add(want, self._now())
             self._schedule_pump()
 
-    def set_wants(self, owner: str, wants: Iterable[Want]) -> None:
-        """Replace all wants of `owner`. Cancel the requests that no owner wants any more."""
-        self._cancel_round(owner)
-        new = {want.url: want for want in wants}
-        self._states[owner] = state = _OwnerState(roots=frozenset(new), wants=new)
-        self._set_state(owner, state)
-
     def drop(self, owner: str) -> None:
         """Remove all wants of `owner`. Cancel the requests that no other owner wants."""
         self._cancel_round(owner)

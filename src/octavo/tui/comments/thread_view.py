@@ -14,12 +14,13 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from octavo.api import comments, content
+from octavo.api import content
 from octavo.api.comments import Comment, Reply
 from octavo.api.content import Page
 from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
+from octavo.data.queries import replies_of
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import to_emoji
 from octavo.documents.source_reader import parse
@@ -202,8 +203,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
             self._subscriptions.follow("replies", None)
             self._replies = Snapshot()
         else:
-            op = comments.ListReplies(at=at, comment_id=comment.id, format="markdown", limit=200)
-            self._subscriptions.follow("replies", op, self._show_replies)
+            self._subscriptions.follow("replies", replies_of(at, comment.id), self._show_replies)
         page = comment.target.page
         if page is not None and isinstance(at, ChangeRequestRef) and find_suggestions(comment.body.text):
             now = content.GetPage(at=at, page_id=page.id, format="markdown")
