@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -15,6 +16,8 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
+from octavo.data.sync_queue import Want
+from octavo.data.syncer import RoundKind, Syncer
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.sends import RequestGate
@@ -29,10 +32,35 @@ class ManualOutbox(Outbox):
     def start(self) -> None:
         pass
 
+    async def step(self) -> float:
+        """Take the next step that is due. Return the seconds until the following step."""
+        entry, wait = await self._worker._next_due_entry()
+        if entry is not None:
+            await self._worker._take_step(entry)
+        return wait
+
     async def send_due(self) -> None:
         """Take all steps that are due."""
         while await self.step() == 0:
             pass
+
+
+class FixedPlanner:
+    """A planner whose wants follow from no response."""
+
+    def __init__(self, owner: str, wants: Iterable[Want]) -> None:
+        self.owner, self._wants = owner, tuple(wants)
+
+    def wants(self, round_kind: RoundKind) -> Iterable[Want]:
+        return self._wants
+
+    def on_response(self, want: Want, value: Any) -> Iterable[Want]:
+        return ()
+
+
+def run_wants(syncer: Syncer[Any], owner: str, wants: Iterable[Want]) -> None:
+    """Begin a round with these wants of an owner."""
+    syncer.run(FixedPlanner(owner, wants), "start")
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from octavo.data.access import Person, RoleScope, access_sentence, highest_role, role_sources
+from octavo.data.access import Person, RoleScope, access_sentence, role_sources
 
 JUN = Person("jun", "Jun", "read", frozenset({"docs"}))
 ADMIN = Person("ada", "Ada", "admin")
@@ -9,7 +9,8 @@ HERE = "Saltmarsh"
 
 
 def explain(person: Person, *chain: RoleScope) -> str:
-    return access_sentence(person, chain, HERE, highest_role(role_sources(person, chain, HERE)))
+    sources = role_sources(person, chain, HERE)
+    return access_sentence(person, chain, HERE, sources[0].role if sources else None)
 
 
 def test_role_given_directly_is_named() -> None:

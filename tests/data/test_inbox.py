@@ -470,15 +470,17 @@ def test_only_rows_of_changed_spaces_are_rebuilt() -> None:
     about = inbox_facts(spaces=spaces, threads=roots, replies=replies)
     made = ReasonCache()
     first = inbox_of(about, made)
-    assert (len(first.rows), made.searched) == (2, 2)
+    assert len(first.rows) == 2
+    found = dict(made.places)
     assert inbox_of(replace(about, replies={at: dict(each) for at, each in replies.items()}), made) == first
-    assert made.searched == 2
+    assert all(made.places[at] is found[at] for at in (HERE, other))
     more = replace(about, replies={**replies, other: {"of t": (reply(TOM), reply(ADA, name="a2"))}})
     assert inbox_of(more, made) == inbox_of(more)
-    assert made.searched == 3
+    assert [made.places[at] is found[at] for at in (HERE, other)] == [True, False]
+    found = dict(made.places)
     answered = replace(more, entries=(entry(new_reply("of s")),))
     assert inbox_of(answered, made) == inbox_of(answered)
-    assert made.searched == 4
+    assert [made.places[at] is found[at] for at in (HERE, other)] == [False, True]
     renamed = replace(answered, spaces={**spaces, "t": spaces["t"].model_copy(update={"title": "Guide"})})
     assert inbox_of(renamed, made) == inbox_of(renamed)
     assert inbox_of(replace(renamed, me=TOM), made) == inbox_of(replace(renamed, me=TOM))

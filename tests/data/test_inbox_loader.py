@@ -23,7 +23,7 @@ from octavo.data.inbox_responses import InboxResponses
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.polling import Poller
-from octavo.data.queries import change_requests_of
+from octavo.data.queries import change_requests_of, replies_of
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import MAX_BACKGROUND, MAX_FAILURES
@@ -31,6 +31,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.documents.suggestions import mention_suffix
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
+from tests.data.screen import SnapshotWatcher
 from tests.data.sends import RequestGate
 from tests.server.asking import ACME, Ask, Clock, space_with
 
@@ -76,6 +77,13 @@ async def follow(inbox: InboxLoader) -> InboxWatcher:
     inbox.subscribe(view)
     await inbox.refresh()
     return view
+
+
+async def wait_for_rows(inbox: InboxLoader) -> None:
+    inbox.rebuild()
+    async with asyncio.timeout(20):
+        while not inbox.is_idle:  # noqa: ASYNC110  # no event marks the end of a build
+            await asyncio.sleep(0.001)
 
 
 async def refresh_and_compare(inbox: InboxLoader, view: InboxWatcher) -> None:
@@ -235,6 +243,20 @@ async def test_thread_of_another_user_with_a_reply_of_yours_is_found(
     assert view.reasons() == ["new replies"]
 
 
+async def test_replies_that_the_inbox_has_fetched_are_shown_at_once(
+    inbox: InboxLoader, live: Live, ask: Ask, gate: RequestGate, here: SpaceRef
+) -> None:
+    thread = await ask(comments.Create(at=here, body=markdown("Why 24 hours?")), "mia")
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("For the nights.")), "tom")
+    await follow(inbox)
+    take_requests(gate)
+    screen = SnapshotWatcher()
+    live.watch(replies_of(here, thread.id), screen, refetch=False)
+    await live.wait_idle()
+    assert screen.texts == ["For the nights."]
+    assert take_requests(gate).total() == 0
+
+
 async def test_next_start_shows_cached_rows_with_few_requests(
     inbox: InboxLoader,
     live: Live,
@@ -289,12 +311,12 @@ async def test_row_with_a_write_in_flight_is_hidden_and_stays_hidden(
     assert view.reasons() == ["new replies"]
     answer = comments.CreateReply(at=here, comment_id=thread.id, body=markdown("I see."))
     await outbox.add_all([NewWrite(answer, "reply")])
-    await inbox.wait_for_rows()
+    await wait_for_rows(inbox)
     assert view.reasons() == []
     clock.forward(seconds=10)
     await outbox.send_due()
     assert not outbox.entries
-    await inbox.wait_for_rows()
+    await wait_for_rows(inbox)
     assert view.reasons() == []
     await refresh_and_compare(inbox, view)
     assert view.reasons() == []
@@ -369,7 +391,7 @@ async def test_drafts_and_pending_comments_are_rows_at_once(
     view = await follow(inbox)
     await outbox.add_pending_comment(NewWrite(comments.Create(at=at, body=markdown("Too long.")), "comment"))
     await drafts.save(f"comment {here.space_id} intro ", "Half a")
-    await inbox.wait_for_rows()
+    await wait_for_rows(inbox)
     assert [(row.reason, row.reason_text) for row in view.now.rows] == [
         ("unsent draft", "1 pending comment: submit your review to send it"),
         ("unsent draft", "unsent draft: a comment"),
@@ -484,7 +506,7 @@ async def test_remaining_replies_are_loaded_after_the_round(
     assert left.summary.endswith(f": replies in {left.replies} threads")
     assert 0 < left.replies <= 5
     await live.syncer.wait_idle(OWNER)
-    await inbox.wait_for_rows()
+    await wait_for_rows(inbox)
     assert (view.now.unknown.summary, len(view.now.rows)) == ("", 7)
     assert take_requests(gate)["comments.ListReplies"] == 7, "each once"
 
@@ -528,7 +550,7 @@ async def test_inbox_reuses_responses_of_an_offline_space(
     await live.refresh(change_requests_of(ACME.organization_id, "open"))
     while inbox.is_loading:  # noqa: ASYNC110  # no event marks the end of a turn
         await asyncio.sleep(0)
-    await inbox.wait_for_rows()
+    await wait_for_rows(inbox)
     assert view.reasons() == ["approved"]
     assert take_requests(gate)["reviews.List"] == 0
     await offline.close()
@@ -552,6 +574,6 @@ async def test_inbox_is_loading_until_its_first_rows_are_built(
     assert inbox.snapshot().is_loading
     assert inbox.snapshot().rows == ()
     may_build.set()
-    await inbox.wait_for_rows()
+    await wait_for_rows(inbox)
     assert [row.target for row in view.now.rows] == [asked_of_mia]
     assert not view.now.is_loading

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from octavo.api.places import OrganizationRef, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data.live import Live, Snapshot
+from octavo.data.live_response import MAX_PAGES
+from octavo.data.queries import all_items
 from octavo.data.response_cache import ResponseCache, StoredResponse
 from octavo.data.sync_queue import Rank, Want
-from tests.data.conftest import ManualOutbox
+from tests.data.conftest import ManualOutbox, run_wants
 from tests.data.screen import SnapshotWatcher
 from tests.data.sends import RequestGate
 from tests.server.asking import Ask, Clock
@@ -234,7 +237,7 @@ async def test_response_with_the_stamp_of_the_lists_counts_as_current(
     await live.fetch(op)
     live.cache.put_version(url, "3 threads")
     clock.forward(hours=1)
-    live.syncer.set_wants("inbox", [Want(op, url, "inbox", Rank.NEEDED, "3 threads", is_unverified=is_unverified)])
+    run_wants(live.syncer, "inbox", [Want(op, url, "inbox", Rank.NEEDED, "3 threads", is_unverified=is_unverified)])
     await live.wait_idle()
     gate.requests.clear()
     live.watch(op, lambda snapshot: None, refetch=False)
@@ -542,6 +545,20 @@ class TestPages:
         await live.wait_idle()
         assert isinstance(screen.now.error, PaginationError)
         assert "sent no new items" in str(screen.now.error)
+
+    @pytest.mark.parametrize("is_fresh", [True, False])
+    async def test_all_items_of_a_list_with_short_pages_are_returned(
+        self, cache: ResponseCache, outbox: ManualOutbox, is_fresh: bool
+    ) -> None:
+        op = spaces.List(at=OrganizationRef(organization_id="acme"))
+        ids = [f"s{number}" for number in range(MAX_PAGES + 5)]
+        pages: dict[str | None, ListPage[Space]] = {
+            own: ListPage(items=(Space(id=own),), next=Next(page=after)) for own, after in pairwise(ids)
+        }
+        pages |= {ids[-1]: ListPage(items=(Space(id=ids[-1]),)), None: pages[ids[0]]}
+        live = Live(PagedServer(pages), cache, outbox)
+        for _ in range(2):
+            assert [each.id for each in await all_items(live, op, is_fresh=is_fresh)] == ids
 
 
 class PagedServer:

@@ -66,7 +66,7 @@ INBOX = {
     "/v1/spaces/s/change-requests/d/requested-reviewers?limit=1000": "draft  ",
     "/v1/spaces/s/comments?limit=1000&status=open&format=markdown": "3",
     "/v1/spaces/b/comments?limit=1000&status=open&format=markdown": "1",
-    "/v1/spaces/s/comments/t1/replies?limit=1000&format=markdown": "2",
+    "/v1/spaces/s/comments/t1/replies?limit=1000&format=markdown": "2 2026-05-04T12:00:00+00:00",
     "/v1/spaces/s/comments/t2/replies?limit=1000&format=markdown": "1 2026-05-04T13:30:05.250000+00:00",
 }
 OFFLINE = {
@@ -88,9 +88,9 @@ OFFLINE = {
     "/v1/spaces/b/links?limit=200": "  1 0 0",
     "/v1/spaces/s/content/page/p1?format=markdown&dereferenced=reusable-contents": "2026-05-04T12:00:00+00:00",
     "/v1/spaces/s/content/page/p2?format=markdown&dereferenced=reusable-contents": "r9",
-    "/v1/spaces/s/comments/t1/replies?limit=200&format=markdown": "2 2026-05-04T12:00:00+00:00",
-    "/v1/spaces/s/comments/t2/replies?limit=200&format=markdown": "1 ",
-    "/v1/spaces/s/comments/t3/replies?limit=200&format=markdown": "0 ",
+    "/v1/spaces/s/comments/t1/replies?limit=1000&format=markdown": "2 2026-05-04T12:00:00+00:00",
+    "/v1/spaces/s/comments/t2/replies?limit=1000&format=markdown": "1 2026-05-04T13:30:05.250000+00:00",
+    "/v1/spaces/s/comments/t3/replies?limit=1000&format=markdown": "0",
     "/v1/spaces/s/change-requests/c": "open 2026-05-04T13:30:05.250000+00:00 r12 2",
     "/v1/spaces/s/change-requests/c/changes?limit=100": "r12",
     "/v1/spaces/s/change-requests/c/changes?limit=1000": "r12",
@@ -165,13 +165,15 @@ def test_response_in_no_list_has_no_stamp() -> None:
 def test_inbox_and_offline_spaces_give_the_same_stamp_to_the_same_response() -> None:
     """Both share stored versions: with different stamps, each would fetch again what the other has fetched."""
     assert {url for url in INBOX if url in OFFLINE} == {
-        f"/v1/spaces/s/change-requests/{path}"
+        f"/v1/spaces/s/{path}"
         for path in (
-            "c/reviews?limit=1000&format=markdown",
-            "c/requested-reviewers?limit=1000",
-            "c/comments?limit=1000&status=open&format=markdown",
-            "d/reviews?limit=1000&format=markdown",
-            "d/requested-reviewers?limit=1000",
+            "change-requests/c/reviews?limit=1000&format=markdown",
+            "change-requests/c/requested-reviewers?limit=1000",
+            "change-requests/c/comments?limit=1000&status=open&format=markdown",
+            "change-requests/d/reviews?limit=1000&format=markdown",
+            "change-requests/d/requested-reviewers?limit=1000",
+            "comments/t1/replies?limit=1000&format=markdown",
+            "comments/t2/replies?limit=1000&format=markdown",
         )
     }
     assert {url: INBOX[url] for url in INBOX if url in OFFLINE} == {

@@ -144,7 +144,7 @@ class SyncQueueRun(RuleBasedStateMachine):
         """Confirm a write of this instance, which makes its responses outdated."""
         self.writes[url] += 1
         self.stamps[url] += 1
-        self.queue.invalidate(url)
+        self.queue.mark_stale(url)
         self.plan_again(*OWNERS)
 
     @rule(owner=st.sampled_from([*OWNERS, *READERS]))

@@ -20,6 +20,7 @@ from octavo.api.wire import encode
 from octavo.data.response_cache import ResponseCache
 from octavo.data.sync_queue import LIMITS, MAX_BACKGROUND, Rank, Want
 from octavo.data.syncer import RoundKind, Syncer
+from tests.data.conftest import run_wants
 from tests.server.asking import START, Clock
 
 _KINDS: tuple[RoundKind, ...] = ("start", "poll", "moved", "refresh")
@@ -134,7 +135,7 @@ class TestCallers:
             await asyncio.sleep(rng.choice([0, 0.001, 0.002, 0.003]))
             if rng.random() < 0.3:
                 server.versions[name] += 1
-                syncer.invalidate(lambda other: other == op(name))
+                syncer.mark_affected_stale(lambda other: other == op(name))
             least = server.versions[name]
             try:
                 async with asyncio.timeout(patience):
@@ -146,7 +147,7 @@ class TestCallers:
 
         async def owner(name: str, rank: Rank) -> int:
             for _ in range(6):
-                syncer.set_wants(name, [want(each, name, rank) for each in rng.sample(names, rng.randint(0, 5))])
+                run_wants(syncer, name, [want(each, name, rank) for each in rng.sample(names, rng.randint(0, 5))])
                 await asyncio.sleep(rng.choice([0, 0.001]))
             syncer.drop(name)
             return 0
@@ -174,7 +175,7 @@ class TestCallers:
         assert server.requests == ["a"]
 
     async def test_urgency_follows_the_waiting_callers(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
-        syncer.set_wants("inbox", [want("a", "inbox"), want("b", "inbox")])
+        run_wants(syncer, "inbox", [want("a", "inbox"), want("b", "inbox")])
         await syncer.get(op("c"))
         await syncer.get(op("d"), Rank.AWAITED)
         await syncer.wait_all_idle()
@@ -270,9 +271,9 @@ class TestPlanners:
         server.gate.clear()
         plan = SpacePlanner("root")
         syncer.run(plan, "start")
-        await syncer.wait_idle("planner", Rank.NOW)
+        await syncer.wait_planned("planner")
         syncer.run(plan, "moved")
-        await syncer.wait_idle("planner", Rank.NOW)
+        await syncer.wait_planned("planner")
         server.gate.set()
         await syncer.wait_idle("planner")
         assert server.requests == ["root"]
@@ -310,8 +311,10 @@ class TestPlanners:
 
     async def test_progress_is_counted_up_to_a_rank(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
         server.held |= {"later", "needed"}
-        syncer.set_wants(
-            "planner", [want("needed", "planner"), want("fine", "planner"), want("later", "planner", Rank.LATER)]
+        run_wants(
+            syncer,
+            "planner",
+            [want("needed", "planner"), want("fine", "planner"), want("later", "planner", Rank.LATER)],
         )
         await run_ready_tasks(20)
         assert syncer.progress("planner") == (3, 2, 3)
@@ -374,7 +377,7 @@ class TestPlanners:
         plan = SpacePlanner("a")
         syncer.run(plan, "start")
         await run_ready_tasks(12)
-        syncer.invalidate(lambda other: other == op("a"))
+        syncer.mark_affected_stale(lambda other: other == op("a"))
         server.gate.set()
         await syncer.wait_idle("planner")
         assert server.requests == ["a", "a"]
@@ -411,7 +414,7 @@ class TestPlanners:
         assert notified.keys() == {"planner", "other"}
 
     async def test_inbox_does_not_wait_for_low_priority_wants(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
-        syncer.set_wants("inbox", [want("a", "inbox"), *(want(f"t{n}", "inbox", Rank.LATER) for n in range(3))])
+        run_wants(syncer, "inbox", [want("a", "inbox"), *(want(f"t{n}", "inbox", Rank.LATER) for n in range(3))])
         await syncer.wait_idle("inbox", Rank.PREFETCH)
         assert server.requests[0] == "a"
         assert syncer.progress("inbox").missing >= 2
@@ -422,7 +425,7 @@ class TestPlanners:
         self, server: SpaceServer, syncer: Syncer[Space], rank: Rank, limit: int
     ) -> None:
         server.gate.clear()
-        syncer.set_wants("many", [want(f"n{number}", "many", rank) for number in range(12)])
+        run_wants(syncer, "many", [want(f"n{number}", "many", rank) for number in range(12)])
         await run_ready_tasks()
         assert server.running.total() == limit
         reading = [asyncio.create_task(syncer.get(op(f"page {n}"))) for n in range(3)]
@@ -439,8 +442,8 @@ class TestPlanners:
         seconds = [0.0]
         syncer = server.syncer(clock, low=lambda: seconds[0])
         syncer.on_terminal_hidden()
-        syncer.set_wants("inbox", [want("a", "inbox", Rank.VISIBLE)])
-        syncer.set_wants("offline", [want("b", "offline", Rank.OFFLINE)])
+        run_wants(syncer, "inbox", [want("a", "inbox", Rank.VISIBLE)])
+        run_wants(syncer, "offline", [want("b", "offline", Rank.OFFLINE)])
         await syncer.wait_all_idle()
         assert server.requests == ["b"]
         seconds[0] = 0.01
@@ -457,7 +460,7 @@ class TestPlanners:
 
     async def test_pause_ends_by_itself(self, server: SpaceServer, syncer: Syncer[Space], clock: Clock) -> None:
         server.errors = {"a": RateLimited("Too many requests.")}
-        syncer.set_wants("inbox", [want("a", "inbox", Rank.VISIBLE)])
+        run_wants(syncer, "inbox", [want("a", "inbox", Rank.VISIBLE)])
         await syncer.wait_all_idle()
         at = syncer.queue.wake_at(clock())
         assert at is not None
@@ -472,7 +475,7 @@ class TestPlanners:
         time = asyncio.get_running_loop().time
         now = lambda: START + timedelta(seconds=time())  # noqa: E731  # the real time of the loop, which tests may skip
         syncer = Syncer(server.cache, server.read, server.accept, server.fail, now=now)
-        syncer.set_wants("inbox", [want(f"t{n}", "inbox", Rank.LATER) for n in range(3)])
+        run_wants(syncer, "inbox", [want(f"t{n}", "inbox", Rank.LATER) for n in range(3)])
         async with asyncio.timeout(10):
             await syncer.wait_idle("inbox")
         assert server.requests == ["t0", "t1", "t2"]

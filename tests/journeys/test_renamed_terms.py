@@ -151,3 +151,13 @@ async def test_page_without_replaced_words_says_so(stage: Stage) -> None:
         await run.press("#")
         await run.hear("This page replaces no words or numbers by others")
         assert run.app.screen.at.space == HARBOUR  # type: ignore[attr-defined]  # The screen is the change request.
+
+
+async def test_role_without_editing_can_list_places_but_not_replace_them(stage: Stage) -> None:
+    async with stage.play("elin-brandt", start="changes") as run:
+        await run.press("/", *"retry", "enter", "enter")
+        await run.see("#4 Correct the retry schedule")
+        await run.press("#", "enter")
+        await run.see("“24 h” → “18 h”", "2 places")
+        await run.press("e")
+        await run.hear("Your role in Harbour API does not let you edit.")

@@ -89,6 +89,20 @@ async def test_comment_says_that_its_words_changed_or_are_gone(stage: Stage, siz
         assert not run.gate.sent(comments.Update)
 
 
+@pytest.mark.parametrize("read_only", ["", "This session is read-only."])
+async def test_merged_change_request_says_that_words_changed(stage: Stage, read_only: str) -> None:
+    async with stage.play(start="changes", read_only=read_only) as run:
+        page = await prepare(run)
+        await page.comment(FIRST, "Which zone?")
+        await page.replace(local="summer")
+        await open_change_request(run, "refused")
+        await run.press("enter", "t")
+        await run.see("┊ words changed since this comment", "┊ Which zone?")
+        await run.ask(change_requests.Merge(at=page.at), MARA)
+        await run.press("r")
+        await run.see("merged", "┊ words changed since this comment", "┊ Which zone?")
+
+
 async def test_comment_on_words_that_did_not_change_says_so(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         page = await prepare(run)
@@ -116,7 +130,7 @@ async def test_pending_comment_moves_along_and_is_sent_on_the_new_block(stage: S
         await run.press("r")
         await run.see("read in summer time", "┊ words changed since this comment", "┊ Which zone?")
         await run.press("H")
-        await run.see("words changed since this comment", "Which zone?")
+        await run.see("words changed  Which zone?")
         await run.press("ctrl+s")
         await run.sent()
         (sent,) = run.gate.sent(comments.Create)
@@ -176,3 +190,23 @@ async def test_sixty_pages_with_threads_send_no_request_per_thread(stage: Stage)
         assert not run.gate.sent(comments.Get)
         assert len(run.gate.sent(content.GetPage)) <= 2 * 60
         assert others <= 5
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_list_of_comments_says_what_happened_to_the_words(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        page = await prepare(run)
+        for number in range(3):
+            await page.comment(FIRST, f"Which zone? {number}")
+        await page.comment(SECOND, "Why refused?")
+        await page.replace(local="summer", second="")
+        await run.press("4")
+        await run.see("Open")
+        await run.press("/", *"zone?", "enter")
+        await run.see("words changed  Which zone")
+        await run.press("escape", "/", *"why refused", "enter")
+        await run.see("words are gone")
+        if size == (120, 36):
+            await run.see("Words are gone.")
+        times = [op for op in run.gate.sent(content.GetPage) if op.page_id == page.page and op.at == page.at]
+        assert len(times) == 1, "the page is loaded once for all its threads"

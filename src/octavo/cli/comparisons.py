@@ -16,10 +16,10 @@ from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.safety import safe_line
 from octavo.api.users import Me
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
-from octavo.cli.refs import References, Target, all_items
+from octavo.cli.refs import References, Target
 from octavo.concurrency import gather_bounded
 from octavo.data.page_queries import find_page, get_page_source, page_markdown
-from octavo.data.queries import PAGE_LIMIT, reviews_of
+from octavo.data.queries import PAGE_LIMIT, all_items, reviews_of
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import ChangeSize
 from octavo.documents.revision_changes import ChangedPage, changed_pages, changes_between, has_document_ids
@@ -102,7 +102,7 @@ async def reviewed_revision(live: Live, target: Target) -> str:
     """Return the revision of the last review of the user. Raises ApiError, or Failure if there is none."""
     assert target.change_request is not None, "only change requests have reviews"
     at = target.change_request.ref(target.space.ref)
-    me, reviews = await asyncio.gather(live.cached_or_fetch(Me()), all_items(live, reviews_of(at), fresh=True))
+    me, reviews = await asyncio.gather(live.cached_or_fetch(Me()), all_items(live, reviews_of(at)))
     found = next((each.revision for each in reviews if each.reviewer.id == me.id and each.revision), None)
     if found is None:
         raise Failure(f"Could not compare {target.ref}: you have not reviewed it.", NOT_FOUND)

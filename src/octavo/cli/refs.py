@@ -18,14 +18,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from octavo.api.change_requests import Get as GetChangeRequest
 from octavo.api.content import ListPages
 from octavo.api.errors import NotFound
 from octavo.api.folding import fold
-from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import ListMembers, Organization
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
@@ -34,7 +33,7 @@ from octavo.api.spaces import Space
 from octavo.api.users import Me
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.standard_streams import tell
-from octavo.data.queries import spaces_of
+from octavo.data.queries import all_items, spaces_of
 from octavo.data.space_names import slug, space_name
 from octavo.settings import did_you_mean
 from octavo.untrusted_input import parse_json
@@ -43,15 +42,12 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.content import Page, PageTree
     from octavo.api.users import User
-    from octavo.data.live import Live
     from octavo.tui.core.session import Session
 
-T = TypeVar("T")
 
 MAX_LENGTH = 2_048
 STATE_FILE = Path(".octavo", "state.json")
 """The file in a pulled folder that names its space."""
-MAX_ITEMS = 100_000
 _MAX_STATE = 16 * 1024 * 1024
 _REF = re.compile(
     r"(?:(?P<space>[^:@#/\s][^:@#]*?)(?:[#/](?P<number>\d{1,9}))?|#?(?P<own>\d{1,9}))"
@@ -167,7 +163,7 @@ class References:
             for each in await self.organizations():
                 cached = self.live.peek(spaces_of(each.id)).value
                 if not self._is_offline:
-                    found += await all_items(self.live, spaces_of(each.id), fresh=fresh)
+                    found += await all_items(self.live, spaces_of(each.id), is_fresh=fresh)
                 elif cached is not None:
                     found += cached.items
             self._spaces, self._is_fresh = tuple(found), fresh
@@ -314,7 +310,9 @@ class References:
         wanted = fold(name.removeprefix("@"))
         users: list[User] = []
         for each in await self.organizations():
-            members = await all_items(self.live, ListMembers(at=OrganizationRef(organization_id=each.id), limit=1000))
+            members = await all_items(
+                self.live, ListMembers(at=OrganizationRef(organization_id=each.id), limit=1000), is_fresh=False
+            )
             users += [member.user for member in members]
         found = {each.id: each for each in users if wanted in _names_of_user(each)}
         if len(found) == 1:
@@ -362,15 +360,3 @@ def _space_of_folder() -> str:
         except (OSError, ValueError):
             return ""
     return ""
-
-
-async def all_items(live: Live, op: Listing[T], *, fresh: bool = False) -> tuple[T, ...]:
-    """Return the items of a list, from the cache if it is there and `fresh` is not set. Raises ApiError."""
-    value: ListPage[T] = await (live.fetch(op) if fresh else live.cached_or_fetch(op))
-    if value.next is not None:
-        await live.fetch_pages(op, MAX_ITEMS)
-        snapshot = live.peek(op)
-        if snapshot.error is not None:
-            raise snapshot.error
-        value = snapshot.value or value
-    return value.items

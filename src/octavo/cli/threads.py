@@ -14,8 +14,8 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.safety import safe_line
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.output import Field
-from octavo.cli.refs import Ref, References, Target, all_items, parse_ref
-from octavo.data.queries import UNDECIDED, change_requests_of, open_threads_of
+from octavo.cli.refs import Ref, References, Target, parse_ref
+from octavo.data.queries import UNDECIDED, all_items, change_requests_of, open_threads_of, replies_of
 from octavo.documents.suggestions import find_suggestions
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ async def _places(references: References) -> dict[Discussion, ChangeRequest | No
     found: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}
     for organization in await references.organizations():
         for status in UNDECIDED:
-            for each in await all_items(references.live, change_requests_of(organization.id, status)):
+            for each in await all_items(references.live, change_requests_of(organization.id, status), is_fresh=False):
                 if each.space is not None and (chosen is None or each.space == chosen.id):
                     found[ChangeRequestRef(space_id=each.space, change_request_id=each.id)] = each
     return found
@@ -167,8 +167,7 @@ async def load_replies(references: References, found: FoundThread) -> tuple[Repl
     """Return the replies of a thread, oldest first. Raises ApiError."""
     if not found.comment.replies:
         return ()
-    op = comments.ListReplies(at=found.at, comment_id=found.comment.id, format="markdown", limit=1000)
-    return tuple(await all_items(references.live, op, fresh=True))
+    return tuple(await all_items(references.live, replies_of(found.at, found.comment.id)))
 
 
 async def load_threads(references: References, target: Target) -> list[FoundThread]:
@@ -176,6 +175,6 @@ async def load_threads(references: References, target: Target) -> list[FoundThre
     ApiError."""
     page = {"target_page": target.page.id} if target.page is not None else {}
     op = comments.List(at=target.at, status="all", format="markdown", limit=1000, **page)
-    found = await all_items(references.live, op, fresh=True)
+    found = await all_items(references.live, op)
     threads = [FoundThread(target, each) for each in found if not each.is_review]
     return sorted(threads, key=lambda each: (each.comment.posted_at is not None, each.comment.posted_at))

@@ -5,8 +5,9 @@ The layer imports neither Textual nor an HTTP library. It reaches the server thr
 Terms
     Want                    A response that a part of Octavo needs, as in git's fetch protocol (`Want` in sync_queue.py)
     Owner                   The name of the part that needs a response: `inbox`, `view URL` or `offline SPACE`
-    Stamp                   A text that changes when the response changes, like an ETag. It is computed from another
-                            response, such as the list that counts the comments (stamps.py)
+    Stamp                   A text that changes when the response changes. It replaces an ETag, which the server does not
+                            send. It is computed from an item of another response, such as the list that counts the
+                            comments (stamps.py)
     Pin                     A cache entry that names the owner of a response. A pinned response is never evicted
     Round                   One pass of the Syncer over all wants of an owner
     Instance                A running Octavo process. Several instances may share the files of a profile
@@ -14,13 +15,19 @@ Terms
 Reads
     live.py                 cached responses in memory, with subscriptions
     syncer.py               fetches the wanted responses, in the order of sync_queue.py (pure)
+    live_response.py        a response in memory, and its snapshots for screens
     stamps.py, queries.py   whether a response has changed; operations that several callers share
+    page_queries.py         the page or file that a link leads to
     response_cache.py       responses on disk, their versions, and the pins that keep them
-    polling.py              polls the responses on screen, and notices changes by other users
+    polling.py              runs the background rounds: lists, responses on screen, inbox. Notices changes by other users
     inbox_plan.py           the wants of the inbox; inbox_loader.py builds its rows by the rules of inbox.py (pure)
+    inbox_responses.py      the responses that rows are built from; inbox_events.py reports new rows to hooks
     inbox_marks.py          the marks of inbox rows: done, snoozed, read
     offline_plan.py         the wants of an offline space; offline_spaces.py downloads the spaces one by one
     search_index.py         full-text search; search_documents.py and search_text.py are its pure parts
+    term_search.py          searches pages for an old term; indexed_terms.py finds the pages in the index
+    page_blame.py           who wrote each block of a page; revision_summaries.py has the pages that a revision changed
+    space_names.py          names of spaces for the command line
     availability.py         the operations that the server or the plan does not have
 
     Open a page             A view calls `Live.watch`: its callback gets the cached response at once. `Live` adds a want of
@@ -30,8 +37,9 @@ Reads
                             `InboxLoader.poll`. The counters and dates in these lists give each response a stamp.
                             `InboxPlanner` returns all responses that the inbox needs, with their stamps; the Syncer
                             fetches those whose stamp differs from the version on disk. Each list of threads adds wants
-                            for replies. As the lists of the organization do not count replies, a few lists of threads
-                            are fetched again in each round: first those the user takes part in. `InboxLoader` builds
+                            for replies. As the lists of the organization do not count replies, each `poll` and
+                            `refresh` also fetches a few lists of threads again: one that the user does not take part
+                            in, then those with recent posts in threads of the user, then others. `InboxLoader` builds
                             the rows from the responses in a thread.
     Keep a space offline    `OfflinePlanner` returns a want for the space. The response adds wants for its page tree, threads
                             and change requests, and these add wants for pages and replies. Each response is pinned, so that
@@ -49,8 +57,11 @@ Writes (the docstring of writes/__init__.py explains how a comment survives a cr
 Storage
     state_db.py             `state.db`: drafts, outbox, facts, marks. Never deleted
     drafts.py               unsent texts by key; unsent_index.py returns the target of each key
+    proposed_notes.py       notes that programs propose for a change request
     database.py             SQLite files; `recover` saves the rows of a damaged state.db
     image_cache.py          images on disk; atomic_files.py saves files that the user names
+    event_log.py            the log of requests and writes
+    observers.py            lists of callbacks
 
 Rules (pure)
     access.py               the sources of a role

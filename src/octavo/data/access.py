@@ -78,11 +78,6 @@ def rank(role: str | None) -> int:
     return ROLES.index(role) if role in ROLES else -1
 
 
-def highest_role(sources: Sequence[RoleSource]) -> str | None:
-    """Return the highest role. None if there is no source."""
-    return max((source.role for source in sources), key=rank, default=None)
-
-
 def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) -> tuple[RoleSource, ...]:
     """Return the sources of the role of a person in the first place of `chain`, the highest role first.
 

@@ -140,7 +140,7 @@ class Drafts:
         return tuple(sorted(newest.values(), key=lambda draft: draft.saved_at, reverse=True))
 
     def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
-        """Return the drafts whose keys begin with `begin`, the newest first."""
+        """Return the drafts whose keys begin with `prefix`, the newest first."""
         drafts: dict[str, Draft] = {}
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer, revision FROM drafts"

@@ -2,7 +2,7 @@
 
     inbox = inbox_of(InboxFacts(me=mia, spaces=..., change_requests=..., reviews=...))
     for row in inbox.rows: ...                 # reason, title, place, time
-    inbox.unknown.words                        # "not loaded yet: reviews of 12 change requests"
+    inbox.unknown.summary                      # "not loaded yet: reviews of 12 change requests"
 
 The API has no notifications, so Octavo computes each row from other responses. `UnknownCounts` counts the responses
 that are not loaded and may lead to more rows. A thread or change request has at most one row. The user's own actions
@@ -270,8 +270,6 @@ class ReasonCache:
 
     def __init__(self) -> None:
         self.places: dict[Discussion, _PlaceReasons] = {}
-        self.searched = 0
-        """Number of searches so far. Tests read it."""
 
 
 def inbox_of(facts: InboxFacts, cache: ReasonCache | None = None) -> Inbox:
@@ -471,7 +469,6 @@ class _InboxBuild:
         place = self._cache.places.get(at)
         if place is None or not place.inputs.is_equivalent(inputs):
             place = self._cache.places[at] = self._find_thread_reasons(inputs)
-            self._cache.searched += 1
         self._not_loaded["replies"] += place.not_loaded
         for root, reasons in place.reasons:
             self._thread_row(ThreadRef(at, root.id), root).reasons.extend(reasons)

@@ -168,11 +168,6 @@ class InboxLoader:
         if self._observers:
             self._builder.schedule(self._pause if self.is_loading else 0.0)
 
-    async def wait_for_rows(self) -> None:
-        """Build the rows from everything that is loaded, and wait for the build. Sends nothing."""
-        self.rebuild()
-        await self._builder.wait_idle()
-
     @property
     def is_loading(self) -> bool:
         """Return whether a round is running."""
@@ -294,7 +289,7 @@ class InboxLoader:
         sending = [entry for entry in entries if entry.state in ("held", "queued", "sending") and not entry.needs_user]
         plan.busy_places = frozenset(each.at for each in sending)
         syncer.run(plan, kind)
-        await syncer.wait_idle(OWNER, Rank.NOW)
+        await syncer.wait_planned(OWNER)
         plan.is_from_disk = False
         if not self._builder.can_build:
             self._builder.can_build = True

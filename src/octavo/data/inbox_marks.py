@@ -4,8 +4,8 @@
     await marks.mark_done(row)                 # hides the row until its next change
     await marks.snooze(row, until=tomorrow)    # hides the row until then. With None, until its next change
     await marks.mark_read(row)
-    await marks.undo()                         # undoes the last change of marks
-    marks.sort(rows).here                      # the rows that still need the user
+    await marks.restore(row.key)               # removes the done or snooze mark
+    marks.group(rows).active                   # the rows that still need the user
 
 A mark stores the stamp that its row had, so that a changed row appears again. Marks have their own table in state.db,
 because there are many, several instances write them, and old marks are deleted.
@@ -26,8 +26,8 @@ from octavo.data.state_db import NotSaved, StateDb
 MarkKind = Literal["done", "snoozed", "read"]
 MOST_MARKS = 5000
 """Maximum number of marks of a profile. Beyond it, the oldest marks are deleted."""
-REMEMBERED = 100
-"""Maximum number of changes that `undo` can undo, the newest first."""
+_MORNING = 8
+"""Hour of the day at which a snooze ends."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,6 @@ class InboxMarks:
     def __init__(self, state: StateDb) -> None:
         self._state = state
         self._marks: Marks | None = None
-        self._history: list[list[tuple[tuple[str, bool], Mark | None]]] = []
-        """For each change that can be undone: the affected keys, with the marks before the change."""
 
     def group(self, rows: Iterable[InboxRow]) -> MarkedRows:
         """Group `rows` by their current marks."""
@@ -125,15 +123,6 @@ class InboxMarks:
         """Remove the done and snooze marks of rows. Raises NotSaved."""
         await self._put({(key, False): None for key in keys})
 
-    async def undo(self) -> tuple[str, ...]:
-        """Undo the last change of marks. Return the keys of its rows. Empty if there is no change. Raises NotSaved."""
-        if not self._history:
-            return ()
-        before = self._history[-1]
-        await self._put(dict(before), remember=False)
-        self._history.pop()
-        return tuple(key for (key, _), _ in before)
-
     def reload(self) -> None:
         """Read the marks from disk again at the next use, because another instance may have changed them."""
         self._marks = None
@@ -149,9 +138,9 @@ class InboxMarks:
         await self._put(new)
         if (over := len(self._all()) - MOST_MARKS) > 0:
             oldest = sorted(self._all().items(), key=lambda each: each[1].marked_at)[:over]
-            await self._put({place: None for place, _ in oldest}, remember=False)
+            await self._put({place: None for place, _ in oldest})
 
-    async def _put(self, changes: dict[tuple[str, bool], Mark | None], *, remember: bool = True) -> None:
+    async def _put(self, changes: dict[tuple[str, bool], Mark | None]) -> None:
         """Set marks, or delete those whose value is None. Memory changes immediately, and the disk before this returns.
         Raises NotSaved, and then all marks are as before."""
         marks = self._all()
@@ -171,8 +160,6 @@ class InboxMarks:
         except NotSaved:
             _apply(marks, [(place, mark) for place, mark in before if marks.get(place) == changes[place]])
             raise
-        if remember:
-            self._history = [*self._history[1 - REMEMBERED :], before]
 
     def _all(self) -> Marks:
         if self._marks is None:
@@ -215,12 +202,12 @@ def _apply(marks: Marks, changes: Iterable[tuple[tuple[str, bool], Mark | None]]
             marks[mark_key] = mark
 
 
-def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime, morning: int = 8) -> datetime:
-    """Return the end of a snooze: in an hour, or at `morning` o'clock of the next day or of Monday.
+def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime) -> datetime:
+    """Return the end of a snooze: in an hour, or in the morning of the next day or of Monday.
 
     `now` is in the time zone of the user.
     """
     if choice == "hour":
         return now + timedelta(hours=1)
     days = 1 if choice == "tomorrow" else 7 - now.weekday()
-    return (now + timedelta(days=days)).replace(hour=morning, minute=0, second=0, microsecond=0)
+    return (now + timedelta(days=days)).replace(hour=_MORNING, minute=0, second=0, microsecond=0)

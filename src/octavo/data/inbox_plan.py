@@ -2,8 +2,8 @@
 
 The lists of an organization contain the time of the last update and the number of open threads of each space and change
 request. A response is fetched again when its stamp (`stamps.py`) has changed. Lists do not show every change: a server
-need not change `updatedAt` when a review is requested or withdrawn, and these lists do not count replies. So each round
-also fetches a few other responses again, the oldest first, so that no change is missed forever.
+need not change `updatedAt` when a review is requested or withdrawn, and these lists do not count replies. So each `poll`
+and `refresh` also fetches a few other responses again, so that no change is missed forever (`_rechecks`).
 
 There is a want for the replies of each thread. Only the replies show whether a thread of others mentions the user or
 has a reply by the user. There may be thousands of such threads. So in each round, the replies of
@@ -33,7 +33,7 @@ from octavo.api.wire import encode
 from octavo.data import stamps
 from octavo.data.inbox import is_mine, is_undecided, ref_of
 from octavo.data.inbox_responses import InboxResponses
-from octavo.data.queries import PAGE_LIMIT, open_threads_of, requested_of, reviews_of
+from octavo.data.queries import PAGE_LIMIT, open_threads_of, replies_of, requested_of, reviews_of
 from octavo.data.sync_queue import Rank, Version, Want, is_due, recheck
 from octavo.data.syncer import RoundKind
 from octavo.data.writes.machine import OutboxEntry
@@ -76,7 +76,8 @@ _by_order = attrgetter("order")
 
 @dataclass(eq=False)
 class FinishedWrite:
-    """A confirmed write. It is kept until all responses that it changed have been fetched again."""
+    """A confirmed write. It is kept until all responses that it changed have been fetched again, because the inbox reads
+    responses that `Live` does not hold in memory."""
 
     entry: OutboxEntry
     done_at: datetime
@@ -267,8 +268,8 @@ class InboxPlanner:
         """Return the time of the last post in threads of the user, by space or change request."""
         last_posts: dict[Discussion, datetime] = {}
         for url, want in self.all_wants.items():
-            is_near = want.rank is not Rank.LATER
-            last = self._responses.last_post(want.op, url, self.me, is_mine=is_near)
+            concerns_me = want.rank is not Rank.LATER
+            last = self._responses.last_post(want.op, url, self.me, concerns_me=concerns_me)
             if last is not None:
                 at = discussion_of(want)
                 last_posts[at] = max(last_posts.get(at, last), last)
@@ -372,7 +373,7 @@ def _want(
 def _list_operation(kind: type[Listing[Any]], at: Discussion, thread: str) -> tuple[Listing[Any], str]:
     op: Listing[Any]
     if kind is comments.ListReplies:
-        op = comments.ListReplies(at=at, comment_id=thread, format="markdown", limit=PAGE_LIMIT)
+        op = replies_of(at, thread)
     elif isinstance(at, ChangeRequestRef) and kind is not comments.List:
         op = reviews_of(at) if kind is reviews.List else requested_of(at)
     else:

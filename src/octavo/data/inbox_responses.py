@@ -80,11 +80,11 @@ class InboxResponses:
             self._last_posts.pop(url, None)
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
-    def last_post(self, op: Operation[Any], url: str, me: str, *, is_mine: bool) -> datetime | None:
+    def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
         """Return the time of the last post in the user's threads in the response at `url`. None if it has no such
         thread.
 
-        For a response with replies, `is_mine` is whether its thread concerns the user.
+        For a response with replies, `concerns_me` is whether its thread concerns the user.
         """
         items = self.values.get(url, ())
         known = self._last_posts.get(url)
@@ -92,7 +92,7 @@ class InboxResponses:
             return known[1]
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):
-            posts = items if is_mine or any(item.by == me for item in items) else ()
+            posts = items if concerns_me or any(item.by == me for item in items) else ()
         elif isinstance(op, List):
             posts = [item for item in items if item.posted_by.id == me]
         last = max((post.posted_at for post in posts if post.posted_at is not None), default=None)

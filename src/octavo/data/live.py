@@ -7,13 +7,25 @@ applied.
 A response is cached as the server sent it. Each snapshot applies the writes of the outbox and the edits of `Live.write`
 to a copy, so undoing a write needs no change of the cache. A confirmed write stays applied until a response requested
 after the write has arrived. Otherwise the old value would appear for a moment.
+
+Ways to read a response:
+
+    watch              snapshots for a callback: the cached response now, then each change. Fetches in the background
+    peek               a snapshot from memory or disk. Sends nothing
+    cached_or_fetch    the cached value, however old. Fetches it if there is none. Raises ApiError
+    fetch              the value, always from the server. Raises ApiError
+    refresh            fetches again, and shows that it is loading. An error is in the snapshot
+    refetch            fetches a watched response again without showing it, for polls. Raises ApiError
+    wait_loaded        waits for a running request. Sends nothing
+    fetch_next_page    fetches one more page of a list. An error is in the snapshot
+    fetch_pages        fetches pages of a list up to a number of items. An error is in the snapshot
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import aclosing
 from copy import copy
 from datetime import datetime, timedelta
@@ -41,7 +53,7 @@ if TYPE_CHECKING:
     from octavo.data.search_index import SearchIndex
     from octavo.data.writes.write_kind import DurableWrite
 
-__all__ = ["Live", "Send", "Snapshot"]
+__all__ = ["Live", "Snapshot"]
 
 T = TypeVar("T")
 
@@ -136,7 +148,7 @@ class Live:
         `refetch=False`, it is not fetched if it already has watchers, or if its stamp shows that it has not changed.
         For a list, further pages are fetched until it has `min_items` items or ends.
         """
-        self.outbox.start()
+        self.outbox.start()  # so that writes left by an earlier run are sent as soon as a screen shows something
         response = self._response(op)
         is_here = response.value is not None and response.error is None
         is_current = not refetch and is_here and bool(response.watchers)
@@ -199,9 +211,8 @@ class Live:
 
     async def _fetch(self, response: LiveResponse, rank: Rank) -> Any:
         if response.writes_at_request != self._confirmations:
-            self.syncer.queue.invalidate(
-                response.url
-            )  # a running request may not see the writes confirmed since it was sent: fetch again
+            # A running request may not see the writes confirmed since it was sent, so it is sent again.
+            self.syncer.queue.mark_stale(response.url)
         was_shown, response.loading = response.last_snapshot.loading and response.loading, True
         if response.watchers:
             self._add_want(response)  # if the request fails, the Syncer retries it for the watchers
@@ -277,21 +288,11 @@ class Live:
             self._note_canceled(response, is_shown=False)
             self._notify_watchers(response)
 
-    async def fetch_pages(
-        self,
-        op: Listing[Any],
-        min_items: int,
-        *,
-        rank: Rank = Rank.NOW,
-        wait: Callable[[], Awaitable[None]] | None = None,
-    ) -> None:
-        """Fetch pages of a list until it ends, has `min_items` items or `MAX_PAGES` pages, or a page fails. Awaits
-        `wait` before each page."""
+    async def fetch_pages(self, op: Listing[Any], min_items: int, *, rank: Rank = Rank.NOW) -> None:
+        """Fetch pages of a list until it ends, has `min_items` items or `MAX_PAGES` pages, or a page fails."""
         response = self._response(op)
         await self._wait_until_loaded(response)  # another caller may be fetching a page
         while self._snapshot(response).needs_more(min_items):
-            if wait is not None:
-                await wait()
             await self.fetch_next_page(op, rank=rank)
             await self._wait_until_loaded(response)
 
@@ -341,7 +342,7 @@ class Live:
                 or (response is not None and response.contains_item(target_id))
             )
 
-        self.syncer.invalidate(is_affected)
+        self.syncer.mark_affected_stale(is_affected)
         for response in tuple(self._responses.values()):
             if response.watchers and not response.is_final and is_affected(response.op):
                 self._add_want(response)

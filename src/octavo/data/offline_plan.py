@@ -20,7 +20,7 @@ from octavo.api.places import ChangeRequestRef, ContentRef, Discussion, Revision
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data import stamps
-from octavo.data.queries import change_requests_of, open_threads_of, requested_of, reviews_of
+from octavo.data.queries import change_requests_of, open_threads_of, replies_of, requested_of, reviews_of
 from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sync_queue import Rank, Want
 from octavo.data.syncer import RoundKind
@@ -112,7 +112,7 @@ class OfflinePlanner:
                 self._cache.put_version(
                     want.url, want.stamp
                 )  # a view has stored this response. It never changes, so it need not be fetched
-            if isinstance(want.op, comments.ListReplies) and want.stamp.startswith("0 "):
+            if isinstance(want.op, comments.ListReplies) and want.stamp.partition(" ")[0] == "0":
                 empty: ListPage[Any] = ListPage(items=())
                 self._cache.put(want.op, empty)  # the thread has no replies, so no request is needed
                 self._cache.put_version(want.url, want.stamp)
@@ -162,9 +162,8 @@ def wants_of_tree(at: SpaceRef, tree: PageTree, revision: str, owner: str) -> It
 def wants_of_threads(at: Discussion, threads: Iterable[Comment], owner: str) -> Iterator[Want]:
     """Return the wants for the replies of the threads of a space or change request."""
     for thread in threads:
-        op = comments.ListReplies(at=at, comment_id=thread.id, format="markdown", limit=THREAD_LIMIT)
         label = f"the replies to {thread.posted_by.name or 'an unknown author'}"
-        yield _want(owner, op, stamps.thread_stamp(thread), label)
+        yield _want(owner, replies_of(at, thread.id), stamps.replies_stamp(thread), label)
 
 
 def wants_of_change_request(at: ChangeRequestRef, listed: ChangeRequest, owner: str) -> Iterator[Want]:

@@ -1,11 +1,11 @@
-"""Refreshes the responses on screen in the background with few requests. Rounds are rarer while the user is idle. There
-are none while the terminal is hidden.
+"""Runs the background rounds: fetches the lists, the responses on screen and then the inbox, with few requests. Rounds are
+rarer while the user is idle. There are none while the terminal is hidden.
 
     poller = Poller(live, visible=..., after_round=...)
     if poller.is_due:
         changes = await poller.run()
 
-A round fetches the lists of the organization. Another response is fetched only if its stamp has changed
+A round fetches the watched lists of the organization. Another response is fetched only if its stamp has changed
 (`stamps.py`). These lists do not show every change: for example, they do not count replies. So a round also fetches a
 few other responses again, the oldest first. It fetches more visible than hidden responses.
 """
@@ -24,7 +24,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimite
 from octavo.api.operation import ListPage, Operation
 from octavo.api.places import Discussion, SpaceRef
 from octavo.data.live import Live
-from octavo.data.stamps import ListedPlaces, is_of_content, page_stamp, thread_stamp
+from octavo.data.stamps import ListedPlaces, is_of_content, page_stamp, replies_stamp
 from octavo.data.sync_queue import Rank, Version, Want, is_due, recheck
 from octavo.data.syncer import RoundKind
 
@@ -241,7 +241,7 @@ class ViewPlanner:
             if isinstance(each, comments.List) and each.at == op.at
         ]
         threads = [each for listed in lists if listed is not None for each in listed.items if each.id == op.comment_id]
-        return thread_stamp(threads[0]) if threads else ""
+        return replies_stamp(threads[0]) if threads else ""
 
 
 @dataclass(frozen=True)

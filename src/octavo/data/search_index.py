@@ -1,6 +1,6 @@
 """The full-text search index of cached responses on this machine. Its file may be deleted at any time.
 
-    index.learn(op, response)                  # in the background, in batches
+    index.add(op, response)                    # in the background, in batches
     hits = await index.search("tide table", spaces=("docs",))
 
 Each profile has its own file. A damaged or older file is replaced by a new file, which is filled from the response
@@ -129,7 +129,6 @@ class Hit:
     """The text around the match, in one line."""
     marks: tuple[Range, ...]
     """Ranges of the matches in `snippet`."""
-    title_marks: tuple[Range, ...] = ()
     path: tuple[str, ...] = ()
     """The headings above the match, outermost first."""
     anchor: str = ""
@@ -201,7 +200,7 @@ class SearchIndex:
         max_documents: int = MAX_DOCUMENTS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Use the file of `namespace` in `folder`. `kept(number, limit)` returns cached responses after a number. A new
+        """Use the file of `namespace` in `folder`. `read_cached(number, limit)` returns cached responses after a number. A new
         index is filled with them."""
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._path = folder / f"index-v{VERSION}-{name}.db" if folder is not None else None
@@ -665,7 +664,6 @@ def _search(
                 title,
                 snippet,
                 marks,
-                terms.ranges(title),
                 tuple(path.split(_SEPARATOR)) if path else (),
                 anchor,
                 nth,

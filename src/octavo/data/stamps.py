@@ -1,4 +1,4 @@
-"""Computes stamps: short texts that change when a response changes, like ETags. Pure.
+"""Computes stamps: short texts that change when a response changes. Pure.
 
 Stamps come from the items of lists, so one list shows which of many responses have changed. A response is fetched again
 when its stamp differs from the stamp stored with it. If you change a function here, all responses of its kind are
@@ -20,7 +20,8 @@ from octavo.api.spaces import Space
 from octavo.data.queries import open_threads_of, requested_of, reviews_of
 
 NO_STAMP = "?"
-"""Stamp of a response whose changes appear in no list. Such a response is fetched in each round."""
+"""Stamp of a response whose changes appear in no list. A want for it also needs a `max_age`, because an unchanged stamp
+is not due."""
 IMMUTABLE = "for ever"
 """Stamp of a response that never changes."""
 
@@ -52,18 +53,11 @@ def open_threads_stamp(place: Space | ChangeRequest) -> str:
 
 
 def replies_stamp(thread: Comment) -> str:
-    """Return the stamp of the replies of an open thread, for the inbox. Only newer servers send the time of the last
-    edit, so other servers get the number of replies."""
-    last = max(
-        (replier.updated_at for replier in thread.repliers or () if replier.updated_at is not None), default=None
-    )
+    """Return the stamp of the replies of a thread: their number, and the time of the last edit in the thread. Only newer
+    servers send the times of replies."""
+    times = [thread.edited_at, *(replier.updated_at for replier in thread.repliers or ())]
+    last = max((time for time in times if time is not None), default=None)
     return f"{thread.replies} {last.isoformat()}" if last is not None else str(thread.replies)
-
-
-def thread_stamp(thread: Comment) -> str:
-    """Return the stamp of the replies of a thread, for views and offline spaces. They request other page sizes than the
-    inbox, so their responses have other URLs and their own stamps."""
-    return f"{thread.replies} {thread.edited_at.isoformat() if thread.edited_at is not None else ''}"
 
 
 def _update_time(place: Space | ChangeRequest) -> str:

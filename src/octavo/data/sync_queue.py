@@ -89,7 +89,8 @@ class Version(NamedTuple):
     """The version of a response on disk."""
 
     stamp: str
-    """The stamp of the response when it was fetched (`stamps.py`). Empty if the response must be fetched again."""
+    """The stamp of the response when it was fetched (`stamps.py`). Empty only in rows that an older Octavo stored: then
+    the response must be fetched again."""
     requested_at: datetime
     """When the request was sent."""
     error: str = ""
@@ -97,7 +98,8 @@ class Version(NamedTuple):
 
 
 def is_due(want: Want, version: Version | None, now: datetime) -> bool:
-    """Return whether the response of `want` must be fetched, given the version on disk. None if it is not on disk."""
+    """Return whether the response of `want` must be fetched. `version` is the version on disk, or None if the response
+    is not on disk."""
     if version is None or not want.stamp or version.stamp != want.stamp:
         return True
     return want.max_age is not None and now - version.requested_at >= want.max_age
@@ -112,21 +114,21 @@ def recheck(
     pages: Mapping[str, int] | None = None,
     expected_interval: Callable[[Want], timedelta] = lambda want: timedelta(seconds=1),
 ) -> list[Want]:
-    """Choose a few wants to fetch again although their stamps are unchanged. Return them as due, those with the greatest
-    relative age first.
+    """Choose a few wants to fetch again although their stamps are unchanged. Return them as due, the most overdue
+    first.
 
-    The relative age is the age of the response divided by `expected_interval`, the time between two likely changes.
-    Together the chosen responses have at most `max_pages` pages. A first response with more pages is still
+    A response is the more overdue, the greater its age divided by `expected_interval`, the time between two likely
+    changes. Together the chosen responses have at most `max_pages` pages. A first response with more pages is still
     chosen. `pages` has the number of pages of each response by URL. Its default is one page.
     """
     pages = pages or {}
 
-    def relative_age(want: Want) -> float:
+    def overdue(want: Want) -> float:
         version = versions(want.url)
         return (now - (version.requested_at if version is not None else _LONG_AGO)) / expected_interval(want)
 
     chosen: list[Want] = []
-    for want in sorted(wants, key=relative_age, reverse=True):
+    for want in sorted(wants, key=overdue, reverse=True):
         page_count = pages.get(want.url, 1)
         if chosen and page_count > max_pages:
             break
@@ -220,7 +222,7 @@ class SyncQueue:
             del self.errors[url]
             self._update_ready(url)
 
-    def invalidate(self, url: str) -> None:
+    def mark_stale(self, url: str) -> None:
         """Mark the running request for `url` as stale, because a write may have changed its response."""
         if url in self.flights:
             self.flights[url].is_stale = True

@@ -2,7 +2,8 @@
 
     page = await syncer.get(op)                      # the user waits
     syncer.run(planner, "poll")                      # a round: fetches the wants of the planner in the background
-    await syncer.wait_idle("inbox", Rank.PREFETCH)
+    await syncer.wait_planned("inbox")               # until the wants are known and the disk is read
+    await syncer.wait_idle("inbox", Rank.PREFETCH)   # until they are fetched
     syncer.progress("inbox"), syncer.failures("inbox")
     syncer.drop("inbox")                             # cancels its requests
 
@@ -11,8 +12,8 @@ A planner returns wants and never sends a request:
     class ReadingListPlanner:
         owner = "reading list"
 
-        def wants(self, round):                      # all wants, due or not. The queue fetches only the due ones
-            yield Want(tree_op, url_of(tree_op), self.owner, Rank.NEEDED, stamp=revision, needs_value=True)
+        def wants(self, round_kind):                 # all wants, due or not. The queue fetches only the due ones
+            yield Want(tree_op, encode(tree_op).url, self.owner, Rank.NEEDED, stamp=revision, needs_value=True)
 
         def on_response(self, want, value):          # called with each response; returns further wants
             return [...] if isinstance(value, PageTree) else ()
@@ -73,7 +74,7 @@ class Planner(Protocol):
 
 
 class Progress(NamedTuple):
-    """Counts of the wants of a owner."""
+    """Counts of the wants of an owner."""
 
     wanted: int
     """Number of wants."""
@@ -95,7 +96,7 @@ class LoadFailure(NamedTuple):
 
 @dataclass(eq=False)
 class _OwnerState:
-    """The wants of a owner, and its rounds."""
+    """The wants of an owner, and its rounds."""
 
     planner: Planner | None = None
     roots: frozenset[str] = frozenset()
@@ -136,7 +137,7 @@ class Syncer(Generic[R]):
         """
         self.queue = SyncQueue(lambda url: cache.versions.get(url))
         self.changed: Observers[[str]] = Observers()
-        """Called with the name of a owner when its progress or its failures have changed."""
+        """Called with the name of an owner when its progress or its failures have changed."""
         self._cache, self._read, self._accept, self._fail = cache, read, accept, fail
         self._now, self.rate_limit_wait = now, rate_limit_wait
         self._states: dict[str, _OwnerState] = {}
@@ -173,13 +174,6 @@ class Syncer(Generic[R]):
             self.queue.add(want, self._now())
             self._schedule_pump()
 
-    def set_wants(self, owner: str, wants: Iterable[Want]) -> None:
-        """Replace all wants of `owner`. Cancel the requests that no owner wants any more."""
-        self._cancel_round(owner)
-        new = {want.url: want for want in wants}
-        self._states[owner] = state = _OwnerState(roots=frozenset(new), wants=new)
-        self._set_state(owner, state)
-
     def drop(self, owner: str) -> None:
         """Remove all wants of `owner`. Cancel the requests that no other owner wants."""
         self._cancel_round(owner)
@@ -201,6 +195,12 @@ class Syncer(Generic[R]):
         """Wait until no request for `owner` of rank `lowest` or more urgent is running or will start. Then all such
         wants are satisfied or have failed, or background requests are paused."""
         while not self.is_idle(owner, lowest):
+            await self._change.wait()
+
+    async def wait_planned(self, owner: str) -> None:
+        """Wait until the planner of `owner` has returned the wants of its rounds and has used the responses on disk.
+        Does not wait for requests."""
+        while not self._is_closed and (state := self._states.get(owner)) is not None and state.planning_tasks:
             await self._change.wait()
 
     def is_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> bool:
@@ -257,14 +257,14 @@ class Syncer(Generic[R]):
             is_stored and any(want.stamp and not want.is_unverified for want in wants) and not self.queue.is_wanted(url)
         )
 
-    def invalidate(self, is_affected: Callable[[Operation[Any]], bool]) -> None:
+    def mark_affected_stale(self, is_affected: Callable[[Operation[Any]], bool]) -> None:
         """Mark running requests as stale if a write may change their responses. They are sent again after they end.
 
         `is_affected` returns whether the write may change the response to an operation.
         """
-        for flight in self.queue.flights.values():
+        for url, flight in self.queue.flights.items():
             if is_affected(flight.op):
-                flight.is_stale = True
+                self.queue.mark_stale(url)
 
     def prioritize(self, url: str) -> None:
         """Send the request for `url` before all others, because the user now waits for it."""

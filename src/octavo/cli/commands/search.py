@@ -18,10 +18,10 @@ from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Column, Field, Output, Row, add_limit_options, add_output_options
-from octavo.cli.refs import Ref, References, all_items, short_name
+from octavo.cli.refs import Ref, References, short_name
 from octavo.cli.standard_streams import tell
 from octavo.concurrency import gather_bounded
-from octavo.data.queries import PAGE_LIMIT, UNDECIDED, change_requests_of
+from octavo.data.queries import PAGE_LIMIT, UNDECIDED, all_items, change_requests_of
 from octavo.data.search_index import Hit, HitKind
 from octavo.settings import did_you_mean
 
@@ -144,7 +144,7 @@ class Search:
         places: list[Discussion] = [each.ref for each in self._spaces if each.comments]
         for organization in await self._references.organizations():
             for status in UNDECIDED:
-                for each in await all_items(self._live, change_requests_of(organization.id, status)):
+                for each in await all_items(self._live, change_requests_of(organization.id, status), is_fresh=False):
                     if each.space is not None and each.comments and (only is None or each.space == only.id):
                         places.append(ChangeRequestRef(space_id=each.space, change_request_id=each.id))
 

@@ -1,9 +1,9 @@
 """Writes: everything that Octavo changes on the server.
 
 There are two ways to send a write. Comments, replies and reviews with comments wait in the outbox. For all other
-writes, the user waits (direct.py). Both ways use the table in kinds.py. Its row for an operation has three functions:
-`check` compares the target before sending, `find` searches for the write after a lost response, and `undo` returns the
-opposite write. The types are in write_kind.py.
+writes, the user waits (direct.py). Both ways use the table in kinds.py. Its row for an operation, a `WriteKind`, has
+three functions: `check` compares the target before sending, `find` searches for the write after a lost response, and
+`undo` returns the opposite write. The rows are in comment_kinds.py and change_request_kinds.py.
 Two words in this package:
     Baseline    The ids that the server had before the first attempt. An item that is not in it may be the lost write
     Place       A space or a change request. The writes to a place are sent in order
@@ -17,7 +17,8 @@ How a comment survives a crash:
 4. The row's `check` reads the newest threads: their ids are the baseline (delivery.py).
 5. `machine.start` stores the state `sending` and the baseline. Only then is the request sent.
 6. Octavo is killed. The server may or may not have received the comment.
-7. At the next start, the worker takes the lock. An entry in the state `sending` becomes `unknown`.
+7. At the next start, the first `Live.watch` or the first new write starts the worker, which takes the lock. An entry in
+   the state `sending` becomes `unknown`.
 8. The row's `find` searches for a comment that is not in the baseline and that no other write created. If there is such a
    comment, the entry is done. Otherwise Octavo searches until the server can no longer act on the request, and then asks
    the user, because a comment sent twice would exist twice. If the user retries, Octavo searches once more before it

@@ -18,13 +18,7 @@ from octavo.data.writes import machine
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.machine import LIFETIME, MAX_OWN_FAILURES, OutboxEntry, supersedes
 from octavo.data.writes.store import OutboxEntries, change_entry, created_ids, find_done_entry
-from octavo.data.writes.write_kind import (
-    AlreadyDone,
-    Attempt,
-    Changed,
-    classify_failure,
-    concerns_one_request,
-)
+from octavo.data.writes.write_kind import AlreadyDone, Attempt, Changed, Ready, classify_failure, concerns_one_request
 
 if TYPE_CHECKING:
     from octavo.api import comments
@@ -64,7 +58,7 @@ class Account:
         """Return the user to show: the confirmed user, else the remembered user."""
         return self.user or self.remembered
 
-    async def id(self) -> str | None:
+    async def load_id(self) -> str | None:
         """Return the id of the user. If it is unknown, send one request for it. None if the server does not send it.
 
         Raises ApiError.
@@ -115,7 +109,7 @@ class OutboxDelivery:
     async def deliver(self, entry: OutboxEntry) -> None:
         """Send a queued entry if its target has not changed, and store the result."""
         try:
-            await self._account.id()
+            await self._account.load_id()
         except ApiError as error:
             await self._store_failure(entry, error, was_sent=False)
             return
@@ -134,13 +128,12 @@ class OutboxDelivery:
             await self._refuse(entry, "the thread was not posted.")
             return
         op = machine.set_thread(entry, thread).op if thread else entry.op
-        may_exist = entry.facts.creates and entry.failed_lookups > 0
         try:
-            if may_exist and (found := await self._find(entry)):
+            if entry.may_be_on_server and (found := await self._find(entry)):
                 await self._confirm(entry, found.remote_id)
                 return
             baseline = entry.baseline if entry.failed_lookups else None
-            attempt = Attempt(op, entry.basis, baseline, me=await self._account.id())
+            attempt = Attempt(op, entry.basis, baseline, me=await self._account.load_id())
             check = await kind_of(op).check(await self._thread_lists.reader_for(entry), attempt)
         except ApiError as error:
             await self._store_failure(entry, error, was_sent=False)
@@ -154,7 +147,7 @@ class OutboxDelivery:
                 await self._refuse(entry, f"{check.reason}.", changed_by_others=True)
                 return
         # The first request may still have arrived. So keep its baseline: every newer item may be its result.
-        baseline, newest_at = (entry.baseline, entry.newest_at) if may_exist else (check.baseline, check.newest_at)
+        baseline, newest_at = _baseline(entry, check)
         start = partial(machine.start, now=self._entries.now(), thread=thread, baseline=baseline, newest_at=newest_at)
         if started := await self._entries.step(entry.id, start):  # stored before the request is sent
             await self._send_started(started, op)
@@ -176,7 +169,7 @@ class OutboxDelivery:
         # Read the clock before the request, because the response shows a state that is at least this new.
         now = self._entries.now()
         try:
-            await self._account.id()
+            await self._account.load_id()
             if not self._account.may_send(entry):
                 self._entries.changed.notify()
                 return
@@ -203,7 +196,7 @@ class OutboxDelivery:
 
     async def _find(self, entry: OutboxEntry) -> AlreadyDone | None:
         """Return the result of `entry` on the server. None if the server does not have it. Raises ApiError."""
-        other_ids, me = created_ids(self._entries.state), await self._account.id()
+        other_ids, me = created_ids(self._entries.state), await self._account.load_id()
         attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.newest_at, me, other_ids)
         return await kind_of(entry.op).find(self._send, attempt)
 
@@ -278,6 +271,12 @@ class OutboxDelivery:
             return ""
         posted = find_done_entry(self._entries.state, thread.removeprefix("pending-"))
         return (posted.remote_id or None) if posted else None
+
+
+def _baseline(entry: OutboxEntry, check: Ready) -> tuple[tuple[str, ...], datetime | None]:
+    """Return the baseline to store with an entry, and the time of its newest item."""
+    known = entry if entry.may_be_on_server else check
+    return known.baseline, known.newest_at
 
 
 class _ThreadLists:

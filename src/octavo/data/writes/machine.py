@@ -6,14 +6,16 @@
      ^  ─── wait_for_user ───  │ ^ ^               │  │  └─── refuse ──────────> failed ── retry ──> queued
      └─────────────────────────┘ │ └── postpone ───┘  └────── lose_response ───> unknown ── confirm ──> done
                                  └──── mark_not_found, or retry ───────────────────┘
+    queued ── confirm ──> done       another user has already made the same change
+    queued ── refuse ───> failed     another user has changed the target
 
+An entry is `held` during its undo delay. After `wait_for_user` it is `held` without an end, until the user retries it.
 `sending` is on disk before the request is sent. A write whose response was lost is `unknown`. Octavo searches for it on
 the server until the server can no longer act on the request. If the write is not found:
 
 - A write that only sets a state is sent again until the server has that state, unless another user has changed it.
 - A write that creates an item is not sent again, because the API cannot recognize a repeated write and the first
-  request
-  may still arrive. The user decides. Octavo keeps searching, and a write that arrives late becomes `done`.
+  request may still arrive. The user decides. Octavo keeps searching, and a write that arrives late becomes `done`.
 
 Writes to the same place (a space or a change request) are sent in the order they were written. Different places do not
 wait for each other. Some writes delay only the writes that depend on them: replies to the thread that they create,
@@ -137,14 +139,25 @@ class OutboxEntry:
         facts = self.facts
         return (
             (self.state == "failed" and (facts.text != "" or facts.creates or self.changed_by_others))
-            or (self.state == "held" and self.held_until is None)
+            or self.waits_for_user
             or (self.state == "unknown" and facts.creates and self.may_arrive_until is None)
         )
 
     @property
     def is_in_flight(self) -> bool:
         """Return whether the write may have been sent, or will be sent without an action of the user."""
-        return self.state in ("queued", "sending", "unknown") or (self.state == "held" and self.held_until is not None)
+        return self.state in ("queued", "sending", "unknown") or (self.state == "held" and not self.waits_for_user)
+
+    @property
+    def waits_for_user(self) -> bool:
+        """Return whether the write is held until the user sends it, not only during its undo delay."""
+        return self.state == "held" and self.held_until is None
+
+    @property
+    def may_be_on_server(self) -> bool:
+        """Return whether the server may already have the item that the write creates. Before it sends the write again,
+        Octavo then searches for the item."""
+        return self.facts.creates and self.failed_lookups > 0
 
     @cached_property
     def ordering_key(self) -> str:
@@ -300,6 +313,7 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     entry = _require_state(entry, "pending", "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.facts.creates:
         entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)
+    # A creating write that was lost keeps 1, so that it still `may_be_on_server`.
     lookups = min(entry.failed_lookups, 1 if entry.facts.creates else 0)
     entry = replace(entry, requested_at=now, failed_lookups=lookups, postponements=0)
     if entry.state == "unknown" and not entry.needs_user:

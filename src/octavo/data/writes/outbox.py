@@ -145,11 +145,6 @@ class Outbox:
             self._task = asyncio.get_running_loop().create_task(self._worker.run(), name="outbox")
             self._task.add_done_callback(self._on_worker_ended)
 
-    async def step(self) -> float:
-        """Take the next step that is due, and return the seconds until the next. For tests, which do not start the
-        worker."""
-        return await self._worker.step()
-
     async def add(self, op: DurableWrite, *, action: str, draft_key: str = "") -> OutboxEntry:
         """Add a write. It is on disk when this returns. The same transaction deletes the draft `draft_key`.
 

@@ -40,6 +40,7 @@ class FileToUpload:
     size: int
     type: str
     changed_at: int
+    """Time of the last change in nanoseconds. It makes a changed file unequal to the file that was uploaded before."""
 
 
 def check_file(entered: str, kind: storage.UploadKind) -> FileToUpload:

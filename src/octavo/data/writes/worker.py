@@ -84,13 +84,6 @@ class OutboxWorker:
         finally:
             await self._wait_for_running()
 
-    async def step(self) -> float:
-        """Take the next step that is due. Return the seconds until the following step. Raises NotSaved."""
-        entry, wait = await self._next_due_entry()
-        if entry is not None:
-            await self._take_step(entry)
-        return wait
-
     async def _begin_steps(self) -> float:
         """Begin the steps that are due in idle places. Return the seconds until more steps can begin."""
         while len(self._running) < MAX_PLACES:

@@ -17,6 +17,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.suggestions import plain_text
 from octavo.tui.comments import thread_commands, thread_filters
+from octavo.tui.comments.page_words import PageWords
 from octavo.tui.comments.thread_commands import THREAD, UNSENT, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread, ThreadFilter, ThreadSearchText
 from octavo.tui.comments.thread_loader import ThreadLoader
@@ -27,6 +28,8 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.unsent_texts import with_unsent_mark
 from octavo.tui.core.view import report_missing_parts
 from octavo.tui.core.workspace import PENDING
+from octavo.tui.render.threads import WORD_CHANGES, WORD_MARKS
+from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
@@ -111,6 +114,7 @@ class CommentsScreen(ListView[Thread]):
         self.narrowing: ActiveFilters[ThreadFilter] = ActiveFilters(self, self.redraw_list)
         self._places: dict[str, RowHeading] = {}
         self.search_text = ThreadSearchText(self)
+        self.page_words = PageWords(self, self._show_words)
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[Thread] = RowList(
@@ -299,7 +303,9 @@ class CommentsScreen(ListView[Thread]):
         if self.list_order != "place":
             text = Content.assemble((f"{thread.page}  ", "$octavo-muted"), text)
         age = self.shell.workspace.send_status(comment.id) or short_age(comment.posted_at)
-        if thread.is_outdated and comment.is_open:
+        if change := self.page_words.change_of(thread):
+            text = Content.assemble((WORD_MARKS[change], "$warning"), "  ", text)
+        elif thread.is_outdated and comment.is_open:
             age = f"outdated · {age}"
         of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
         # Without the comment that starts the thread: the age column already shows that it is unsent.
@@ -338,8 +344,16 @@ class CommentsScreen(ListView[Thread]):
         if item is None:
             self.thread.clear()
         else:
-            self.thread.show(item.at, item.comment, title=f"{item.location} › {item.page}")
+            change = self.page_words.change_of(item)
+            note = f"{WORD_CHANGES[change].capitalize()}." if change else ""
+            self.thread.show(item.at, item.comment, title=f"{item.location} › {item.page}", outdated_note=note)
         self.refresh_bindings()
+
+    def _show_words(self) -> None:
+        """Show what happened to the words of the threads on a page that was loaded."""
+        if is_whole(self):
+            self.rows.redraw()
+            self._draw_thread()
 
     @on(LineList.Opened, "#list")
     def _focus_thread(self) -> None:
@@ -369,6 +383,7 @@ class CommentsScreen(ListView[Thread]):
     def refresh_data(self) -> None:
         # A refresh loads failed sources again.
         self._is_complete = self.threads.is_loaded
+        self.page_words.clear()
         super().refresh_data()
         self.thread.refresh_replies()
 

@@ -8,12 +8,13 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from octavo.api import comments, content
+from octavo.api import content
 from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage
 from octavo.api.places import Discussion, RevisionRef
 from octavo.data.live import Snapshot
+from octavo.data.queries import replies_of
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions
 from octavo.documents.thread_anchors import WordChange
@@ -198,8 +199,7 @@ class DiffThreads:
         """Follow the replies of the threads with these ids."""
         for key in keys:
             if not key.startswith("pending-"):
-                op = comments.ListReplies(at=self._at, comment_id=key, format="markdown", limit=200)
-                self._view.follow(f"replies {key}", op, partial(self._show_replies, key))
+                self._view.follow(f"replies {key}", replies_of(self._at, key), partial(self._show_replies, key))
 
     def replies_of(self, thread: Comment) -> tuple[Reply, ...]:
         """Return the replies of a thread, as far as they are loaded."""

@@ -14,12 +14,13 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from octavo.api import comments, content
+from octavo.api import content
 from octavo.api.comments import Comment, Reply
 from octavo.api.content import Page
 from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
+from octavo.data.queries import replies_of
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import to_emoji
 from octavo.documents.source_reader import parse
@@ -42,6 +43,7 @@ from octavo.tui.widgets.short_texts import as_clause, long_age, plural
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
+_BLOCK_DELETED = "Outdated: the block was deleted from the page."
 _MAX_DRAFT_LINES = 4
 """Maximum number of lines of a draft below a thread."""
 _MAX_QUOTE_LINES = 4
@@ -148,6 +150,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
         self._replies: Snapshot[ListPage[Reply]] = Snapshot()
         self._title = ""
         self._is_page_visible = False
+        self._outdated_note = _BLOCK_DELETED
         self._heading_lines: list[Line] = []
         self._messages: list[MessageLayout] = []
         self._cursor = 0
@@ -179,20 +182,28 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
         """The selected message."""
         return self._messages[self._cursor].message if self._cursor < len(self._messages) else self.comment
 
-    def show(self, at: Discussion, comment: Comment, *, title: str = "", is_page_visible: bool = False) -> None:
+    def show(
+        self,
+        at: Discussion,
+        comment: Comment,
+        *,
+        title: str = "",
+        is_page_visible: bool = False,
+        outdated_note: str = _BLOCK_DELETED,
+    ) -> None:
         """Show a thread below `title` and the quoted text of its block. If the thread is shown already, the selected
-        message stays selected. With `is_page_visible`, `title` is the note about an outdated block."""
+        message stays selected. With `is_page_visible`, `title` is the note about an outdated block, else `outdated_note` is."""
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self._replies = Snapshot(loading=True)
             self.scroll_to(y=0, animate=False)
         self.at, self.comment, self._title, self._is_page_visible = at, comment, title, is_page_visible
+        self._outdated_note = outdated_note or _BLOCK_DELETED
         if comment.id.startswith("pending-"):
             self._subscriptions.follow("replies", None)
             self._replies = Snapshot()
         else:
-            op = comments.ListReplies(at=at, comment_id=comment.id, format="markdown", limit=200)
-            self._subscriptions.follow("replies", op, self._show_replies)
+            self._subscriptions.follow("replies", replies_of(at, comment.id), self._show_replies)
         page = comment.target.page
         if page is not None and isinstance(at, ChangeRequestRef) and find_suggestions(comment.body.text):
             now = content.GetPage(at=at, page_id=page.id, format="markdown")
@@ -283,7 +294,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
                 more = [Piece("…", styles.muted)] if cut and number == _MAX_QUOTE_LINES - 1 else []
                 lines.append(Line([Piece(f" {styles.glyphs.rail} ", styles.note), *pieces, *more]))
         if target.page is not None and target.page.outdated and not self._is_page_visible:
-            lines.append(Line([Piece(" "), Piece("Outdated: the block was deleted from the page.", styles.muted)]))
+            lines.append(Line([Piece(" "), Piece(self._outdated_note, styles.muted)]))
         return [*lines, Line([])]
 
     def _message_lines(self, message: Comment | Reply, width: int) -> list[Line]:

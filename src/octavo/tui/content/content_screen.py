@@ -23,6 +23,7 @@ from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
 from octavo.tui.content.navigation import Navigation, SpacesPane, VisitedPage
 from octavo.tui.content.open_space import OpenSpace
+from octavo.tui.content.page_ages import PageAges
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.core.item_labels import offline_mark
@@ -198,6 +199,14 @@ def _why_no_neighbor(step: int, reason: str) -> Callable[[Shell, ContentScreen],
     return why_not
 
 
+def _ages_label(app: Shell, view: ContentScreen) -> str | None:
+    return "Hide block ages" if view.page_ages.is_shown else None
+
+
+def _toggle_ages(app: Shell, view: ContentScreen) -> None:
+    view.page_ages.toggle()
+
+
 def _zoom(app: Shell, view: ContentScreen) -> None:
     view.toggle_class("-zoomed")
     view.page_view.focus()
@@ -215,6 +224,8 @@ CONTENT: Commands[ContentScreen] = Commands(
                 run=lambda _, view: view.open_space.open_neighbor(1), why_not=_why_no_neighbor(1, "This is the last page in the space."), shown=False),
         Command("previous_page", "K", "Previous page", "Open the previous page",
                 run=lambda _, view: view.open_space.open_neighbor(-1), why_not=_why_no_neighbor(-1, "This is the first page in the space."), shown=False),
+        Command("ages", "", "Show block ages", "Show or hide the age of each block", run=_toggle_ages,
+                why_not=_why_no_page, shown=False, title_now=_ages_label),
         Command("zoom", "z", "Zoom", "Show only the page, or show all panes", run=_zoom, why_not=_why_no_page, shown=False,
                 title_now=lambda _, view: "Show all panes" if view.has_class("-zoomed") else None),
     ),
@@ -248,6 +259,7 @@ class ContentScreen(View, CopiesWhenReady):
     def __init__(self) -> None:
         super().__init__()
         self.open_space: OpenSpace = OpenSpace(self)
+        self.page_ages = PageAges(self, self.open_space)
         self.spaces = SpaceList(self, self.open_space)
         self.target = self.open_space.target
         self.authoring = PageEditing(self, self.target)
@@ -399,6 +411,7 @@ class ContentScreen(View, CopiesWhenReady):
         self.open_space.threads.draw()
         self.open_space.go_to_anchor()
         self.open_space.show_status()
+        self.page_ages.show_page()
 
     @on(LinkFollowed)
     def _on_link_followed(self, message: LinkFollowed) -> None:

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document, Run, plain_text
+from octavo.tui.reader.age_gutter import AgeGutter
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.contents import MARK_WIDTH, Contents
 from octavo.tui.reader.reading_position import BlockSpan, LinePosition, Lines
@@ -135,6 +136,7 @@ class PageContents(Contents):
 
     def __init__(self, viewport: Viewport, threads: PageThreads) -> None:
         self.viewport, self.threads = viewport, threads
+        self.ages = AgeGutter(viewport, threads.cursor)
         self.document: Document | None = None
         self.markdown: str | None = None
         """Markdown of the page as the server sent it. None until the whole page is parsed. The source of the document is
@@ -167,7 +169,8 @@ class PageContents(Contents):
     # Units
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        room = max(10, width - 2 - MARK_WIDTH)
+        gutter = self.ages.width
+        room = max(10, width - 2 - gutter - MARK_WIDTH)
         line_width = min(room, LINE_WIDTHS[self._line_width_index] or room)
         styles, deferred, wraps_no_code = self.viewport.text_styles, self.deferred, self._line_width_index == 2
 
@@ -185,10 +188,10 @@ class PageContents(Contents):
             return lambda unit: render_unit(context, unit, line_width)
 
         return UnitLayout(
-            key=(width, self._line_width_index, styles, id(folds), folds.state, deferred, deferred.targets),
+            key=(width, gutter, self._line_width_index, styles, id(folds), folds.state, deferred, deferred.targets),
             estimate_height=lambda unit: estimate_height(unit, line_width),
             renderer_with=renderer_with,
-            margin=max(2, min((width - line_width) // 2, width - line_width - MARK_WIDTH)),
+            margin=max(2 + gutter, min((width - line_width) // 2, width - line_width - MARK_WIDTH)),
             line_width=line_width,
             deferred=deferred,
             keeps_lines=self.size <= KEPT_WHOLE,
@@ -295,6 +298,7 @@ class PageContents(Contents):
         self._head = sticky_head(self.viewport, self.viewport.top)
 
     def with_marks(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
+        strip = self.ages.with_age(strip, unit_index, number, line)
         return self.threads.with_mark(strip, unit_index, number, line, self.line_width)
 
     def with_sticky_head(self, strip: Strip, row: int) -> Strip:

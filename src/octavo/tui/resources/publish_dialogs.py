@@ -16,13 +16,13 @@ from octavo.api.places import SiteRef
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, SiteStructure
 from octavo.api.sites import Checkout, Site
 from octavo.data.live import Live
+from octavo.data.queries import all_items
 from octavo.data.writes.direct import SendResult, send_unchecked
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.resources.resource_commands import Selection
-from octavo.tui.resources.space_resources import load_all
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.widgets.short_texts import Fact, plural
 
@@ -66,7 +66,7 @@ async def load_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
 async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
     """Return all items of a list. None if the list cannot be loaded: the dialog then omits the count."""
     try:
-        return await load_all(live, op)
+        return await all_items(live, op)
     except ApiError:
         return None
 

@@ -25,6 +25,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import SiteRef
 from octavo.api.text import SafeLine
 from octavo.data.live import Live
+from octavo.data.queries import all_items
 from octavo.documents import conditions, yaml_values
 from octavo.documents.redirect_chains import End, RedirectChain, chain_ends, follow_redirects, path_on_site
 from octavo.documents.yaml_values import YamlError
@@ -35,7 +36,6 @@ from octavo.tui.core.write_queue import show_progress
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.resources.resource_commands import CreateTarget
-from octavo.tui.resources.space_resources import load_all
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
@@ -146,7 +146,7 @@ async def test_link(live: Live, at: SiteRef, address: str) -> LinkTestResult:
     site, structure, listed = await asyncio.gather(
         live.cached_or_fetch(sites.Get(at=at)),
         live.cached_or_fetch(site_structure.Get(at=at)),
-        load_all(live, redirects.List(at=at, limit=PAGE_SIZE)),
+        all_items(live, redirects.List(at=at, limit=PAGE_SIZE)),
     )
     base, parts = site.urls.published or "", part_urls(structure)
     by_source = {item.source: item for item in listed}

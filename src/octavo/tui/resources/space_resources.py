@@ -10,13 +10,13 @@ from typing import Any, get_args
 from octavo.api import collections, organizations, permissions, spaces, teams
 from octavo.api.errors import ApiError
 from octavo.api.labels import label
-from octavo.api.operation import Listing, Operation
-from octavo.api.paging import read_pages
+from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef, OrganizationRef, Shared, SpaceRef
 from octavo.api.roles import Role
 from octavo.data import access
 from octavo.data.access import MERGE_ROLES, actions
 from octavo.data.live import Live
+from octavo.data.queries import all_items
 from octavo.tui.resources.resource import (
     PAGE_SIZE,
     Arguments,
@@ -46,7 +46,7 @@ async def _role_facts(live: Live, arguments: Arguments, at: Shared, user: str, r
     organization_details, member, team_ids, places = await asyncio.gather(
         live.cached_or_fetch(organizations.Get(at=organization)),
         live.send(organizations.GetMember(at=organization, user_id=user)),
-        load_all(live, teams.ListOfMember(at=organization, user_id=user, limit=PAGE_SIZE)),
+        all_items(live, teams.ListOfMember(at=organization, user_id=user, limit=PAGE_SIZE)),
         load_places(live, organization, at),
     )
     member_with_teams = with_teams(member, {membership.team.id for membership in team_ids})
@@ -79,7 +79,7 @@ def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> access.
 async def load_places(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[access.RoleScope]:
     """Return the space or collection and all collections around it, innermost first, with the roles assigned there."""
     collections_by_id = {
-        each.id: each for each in await load_all(live, collections.List(at=organization, limit=PAGE_SIZE))
+        each.id: each for each in await all_items(live, collections.List(at=organization, limit=PAGE_SIZE))
     }
     place: spaces.Space | collections.Collection | None
     if isinstance(at, SpaceRef):
@@ -99,8 +99,8 @@ async def _load_place(live: Live, at: Shared, place: Any) -> access.RoleScope:
     title = place.title or place.id
     try:
         user_permissions, team_permissions = await asyncio.gather(
-            load_all(live, permissions.ListUsers(at=at, limit=PAGE_SIZE)),
-            load_all(live, permissions.ListTeams(at=at, limit=PAGE_SIZE)),
+            all_items(live, permissions.ListUsers(at=at, limit=PAGE_SIZE)),
+            all_items(live, permissions.ListTeams(at=at, limit=PAGE_SIZE)),
         )
     except ApiError as error:
         return access.RoleScope(place.id, title, place.default_level, load_error=str(error))
@@ -114,12 +114,6 @@ async def _load_place(live: Live, at: Shared, place: Any) -> access.RoleScope:
             for permission in team_permissions
         },
     )
-
-
-async def load_all(live: Live, operation: Listing[Any]) -> list[Any]:
-    """Return all items of a list, from all of its pages. Raises ApiError, or PaginationError if the list does not
-    end."""
-    return [item async for page in read_pages(live.send, operation) for item in page.items]
 
 
 def _grant_again(

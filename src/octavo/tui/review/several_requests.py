@@ -33,7 +33,7 @@ MAX_REQUESTS = 50
 
 @dataclass(frozen=True)
 class PlannedWrite:
-    """What will happen to one of the selected change requests."""
+    """A change of one of the selected change requests, before the confirmation."""
 
     change_request: ChangeRequest
     name: str
@@ -91,7 +91,7 @@ def approve_several(app: Shell, target: RequestTarget) -> None:
     async def plan(request: ChangeRequest, at: ChangeRequestRef) -> PlannedWrite:
         name = _name(app, request)
         if me is not None and request.created_by is not None and request.created_by.id == me.id:
-            return PlannedWrite(request, name, "you created it")
+            return PlannedWrite(request, name, "created by you")
         if pending := app.session.outbox.pending_comments(at):
             return PlannedWrite(
                 request, name, f"has {plural(len(pending), 'pending comment')}: submit that review alone"
@@ -102,14 +102,15 @@ def approve_several(app: Shell, target: RequestTarget) -> None:
         reviews = (await live.fetch(reviews_of(at))).items
         mine = next((each for each in reviews if me and each.reviewer.id == me.id and not each.outdated), None)
         if mine is not None and mine.status == "approved":
-            return PlannedWrite(request, name, "you have already approved it")
+            return PlannedWrite(request, name, "already approved by you")
         was = "replaces your review that requested changes" if mine is not None else "will be approved"
+        effect = f"{was} · outdated" if head.outdated else was
         action = f"approve {name}"
 
         async def send() -> SendResult[Any]:
             return await change_request_writes.review(live, at, "approved", request.revision, action=action)
 
-        return PlannedWrite(request, name, was, send)
+        return PlannedWrite(request, name, effect, send)
 
     intro = "Approves the current revision of each change request, without a comment."
     _open(app, target, BulkAction("Approve", "Approved", intro, plan, "review", UNDECIDED))
@@ -151,7 +152,8 @@ def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[st
         author = request.created_by.id if request.created_by is not None else ""
         wanted = [each for each in names if each not in requested and each != author]
         if not wanted:
-            return PlannedWrite(request, name, "these people are already requested, or created it")
+            reason = "created by this person" if set(names) == {author} else "already requested from these people"
+            return PlannedWrite(request, name, reason)
         effect = f"will request {', '.join(names[each] for each in wanted)}"
         return PlannedWrite(request, name, effect, lambda: change_request_writes.request_reviews(live, at, wanted))
 

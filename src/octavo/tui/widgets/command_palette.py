@@ -144,6 +144,7 @@ SYNONYMS = {
     "page.edit": "write change text editor markdown",
     "page.insert": "add page create page",
     "page.arrange": "rename page move page reorder hide",
+    "content.ages": "gutter blame annotate date written",
     "page.blame": "who wrote author origin annotate credit when age approved by",
     "page.history": "versions revisions version history",
     "page.export": "download pdf save as print",
