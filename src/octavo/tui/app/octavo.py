@@ -262,6 +262,7 @@ class Octavo(Shell):
             contexts = load("octavo.tui.app.keymap_contexts:KEYMAP_CONTEXTS")
             keys, problems = accepted_keys(self.settings.keys, (type(self), *contexts))
             self.set_keymap(keys)
+            self.keys_of_user = keys
             self.settings_errors += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in problems)
         if len(self.settings_errors) > 1:
             count = f"{len(self.settings_errors)} settings are invalid. Press ! to list them. First problem:"

@@ -244,10 +244,6 @@ class HostApp(HasCommands, App[R]):
         self.keys_of_user: Mapping[str, str] = {}
         """The keys that you assigned to commands in the settings, by command id."""
 
-    def set_keymap(self, keymap: Mapping[str, str]) -> None:
-        super().set_keymap(keymap)
-        self.keys_of_user = keymap
-
     @property
     def is_ending(self) -> bool:
         """True if the app is quitting and its screens are being removed."""
