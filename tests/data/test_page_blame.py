@@ -122,6 +122,17 @@ async def test_kept_revisions_need_three_requests(
     assert [type(op) for op in gate.requests] == [spaces.Get, change_requests.ListContributors, reviews.List]
 
 
+async def test_kept_revisions_are_shown_without_a_connection(
+    history: WrittenHistory, live: Live, cache: ResponseCache, gate: RequestGate
+) -> None:
+    await history.change("mia", history.add("intro"))
+    online = _origins(await load_all(PageBlame(live, history.at, "intro")))
+    cache.flush()
+    gate.errors.append(NotSent("No connection."))
+    assert _origins(await load_all(PageBlame(live, history.at, "intro"))) == online
+    assert not gate.errors
+
+
 async def test_large_space_loads_only_changed_pages(
     ask: Ask, live: Live, cache: ResponseCache, gate: RequestGate
 ) -> None:

@@ -192,3 +192,43 @@ async def test_archived_change_request_is_not_edited(live: Live, ask: Ask, at: C
     await ask(change_requests.Update(at=at, status="archived"))
     sent = await apply_suggestions(live, at, (one,))
     assert (sent.kind, sent.message) == ("refused", "the change request is now archived.")
+
+
+def edit_as_other_during_send(ask: Ask, at: ChangeRequestRef, gate: RequestGate, text: str) -> None:
+    """Let another user save a text right before the server gets the next edit."""
+    inner, waiting = gate._send, [text]
+
+    async def edit_first(op: Operation[Any]) -> Any:
+        if isinstance(op, content.Edit) and waiting:
+            await edit(ask, at, "intro", waiting.pop())
+        return await inner(op)
+
+    gate._send = edit_first
+
+
+async def test_simultaneous_edit_of_other_words_is_kept(
+    live: Live, ask: Ask, at: ChangeRequestRef, gate: RequestGate
+) -> None:
+    one = await suggest(ask, at, "Hello, reader.", "Hello.")
+    theirs = SAYS.replace("Goodbye.", "See you.")
+    edit_as_other_during_send(ask, at, gate, theirs)
+    sent = await apply_suggestions(live, at, (one,))
+    assert sent.kind == "done"
+    assert await page_text(ask, at) == Raw("# Intro\n\nHello.\n\nSee you.\n")
+    assert sent.result is not None
+    assert (await revert_suggestions(live, at, sent.result)).kind == "done"
+    assert await page_text(ask, at) == Raw(theirs)
+
+
+async def test_simultaneous_edit_of_the_same_words_is_restored(
+    live: Live, ask: Ask, at: ChangeRequestRef, gate: RequestGate, outbox: ManualOutbox
+) -> None:
+    one = await suggest(ask, at, "Hello, reader.", "Hello.")
+    (thread,) = (await ask(comments.List(at=at))).items
+    theirs = SAYS.replace("Hello, reader.", "Welcome, all of you.")
+    edit_as_other_during_send(ask, at, gate, theirs)
+    sent = await apply_suggestions(live, at, (one,), [resolve_write(at, thread, "“Hello, reader.”")])
+    assert sent.result is not None
+    assert (sent.kind, [result for _, result in sent.result.results]) == ("changed", ["changed"])
+    assert await page_text(ask, at) == Raw(theirs)
+    assert not outbox.entries

@@ -113,6 +113,7 @@ async def test_simultaneous_edit_of_the_same_text_is_a_conflict(page: PageUnderE
     assert outcome.kind == "conflict"
     assert outcome.text is not None
     assert {"Theirs.", "Mine."} <= set(outcome.text.text.split("\n"))
+    assert await page.current_text() == BEFORE.replace("Two", "Theirs")
 
 
 async def test_unchanged_text_is_not_sent(page: PageUnderEdit) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import change_requests, content, reviews, spaces
+from octavo.data import page_blame
+from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.editing.page_drafts import PageDraftKey
 from tests.journeys.stage import Run, Stage
 
 SIZES = pytest.mark.parametrize("size", [(120, 36), (80, 24)], ids=["wide", "narrow"])
@@ -96,3 +99,45 @@ async def test_age_gutter_shows_the_age_of_each_block(stage: Stage, size: tuple[
         await run.see("17w ")
         await run.press(":", *"hide block", "enter")
         await run.gone("17w ")
+
+
+@SIZES
+async def test_failed_blame_says_why_and_continues(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="content", size=size) as run:
+        await open_retries(run)
+        run.platform.refuse_next(content.ListChanges, 500, "Out of order", times=9)
+        await run.press("I")
+        await run.see("Could not load the blame of Retries", "Out of order")
+        run.accept()
+        await run.press("r")
+        await run.see("21 of 21 · 1 change request")
+
+
+@SIZES
+async def test_blocks_older_than_the_checked_revisions_say_since_when(
+    stage: Stage, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_blame, "BATCH", 1)
+    async with stage.play(start="content", size=size) as run:
+        await open_retries(run)
+        await run.press("I")
+        await run.see("Written before 10 November 2026", "blocks not known yet · press m to check older")
+        await run.see("Octavo checked 1 revision, back to 10 November", "Press m to check older revisions.")
+        await run.press("enter")
+        await run.hear("The change request that wrote this block is not known yet.")
+        await run.press("m", "m", "m")
+        await run.see("Created on main")
+        await run.gone("blocks not known yet")
+
+
+@SIZES
+async def test_page_that_was_never_changed_was_created_on_main(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="content", size=size) as run:
+        space = run.app.workspace.space("harbour-api")
+        assert space is not None
+        tree = await run.ask(content.ListPages(at=space.ref), "mara-lindqvist")
+        key = PageDraftKey(space.id, tree.pages[0].id, space.revision or "")
+        await DialogDraft(run.app, key.text).save("# Welcome\n\nAnother welcome.\n")
+        await run.press("I")
+        await run.see("Welcome › Blame", "Created on main", "your unsent draft is not included")
+        await run.gone("WRITTEN BY")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
+from octavo.api.errors import NotSent
+from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.writes.direct import lock_write
 from octavo.data.writes.suggestion_writes import resolve_write
@@ -363,3 +366,49 @@ async def test_second_suggestion_for_a_block_cannot_be_applied(stage: Stage) -> 
         await run.press("escape")
         await run.gone("PREVIEW")
         assert not run.gate.sent(content.Edit)
+
+
+@pytest.mark.parametrize("key", ["ampersand", "%"])
+async def test_read_only_session_says_why_no_suggestion_applies(stage: Stage, key: str) -> None:
+    async with stage.play(start="changes", read_only="This session is read-only.") as run:
+        at = await ref_of_seven(run)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter", "t", key)
+        await run.hear("This session is read-only.")
+        assert not run.gate.sent(content.Edit)
+
+
+async def test_reviewer_without_the_editor_role_reads_why_nothing_applies(stage: Stage) -> None:
+    async with stage.play("elin-brandt", start="changes") as run:
+        at = await ref_of_seven(run)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        for key in ("ampersand", "%"):
+            await run.press("enter", "t", key)
+            await run.hear("Your role in Harbour API does not let you edit.")
+        assert not run.gate.sent(content.Edit)
+
+
+async def test_unreachable_server_changes_nothing_and_queues_nothing(stage: Stage) -> None:
+    async def fail(op: Operation[Any]) -> Any:
+        raise NotSent("Could not reach the server.")
+
+    async with stage.play(start="changes") as run:
+        at = await ref_of_seven(run)
+        _, before = await page_of_times(run, at)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter", "t")
+        await run.see("Suggested change")
+        run.gate._send, connected = fail, run.gate._send
+        await run.press("ampersand")
+        await run.hear("Could not apply the suggestion: Could not reach the server.")
+        await run.press("%")
+        await run.see("Could not load Time and time zones", "The preview could not be loaded.")
+        assert run.app.session.outbox.entries == ()
+        run.gate._send = connected
+        assert (await page_of_times(run, at))[1] == before

@@ -89,6 +89,20 @@ async def test_comment_says_that_its_words_changed_or_are_gone(stage: Stage, siz
         assert not run.gate.sent(comments.Update)
 
 
+@pytest.mark.parametrize("read_only", ["", "This session is read-only."])
+async def test_merged_change_request_says_that_words_changed(stage: Stage, read_only: str) -> None:
+    async with stage.play(start="changes", read_only=read_only) as run:
+        page = await prepare(run)
+        await page.comment(FIRST, "Which zone?")
+        await page.replace(local="summer")
+        await open_change_request(run, "refused")
+        await run.press("enter", "t")
+        await run.see("┊ words changed since this comment", "┊ Which zone?")
+        await run.ask(change_requests.Merge(at=page.at), MARA)
+        await run.press("r")
+        await run.see("merged", "┊ words changed since this comment", "┊ Which zone?")
+
+
 async def test_comment_on_words_that_did_not_change_says_so(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         page = await prepare(run)
@@ -116,7 +130,7 @@ async def test_pending_comment_moves_along_and_is_sent_on_the_new_block(stage: S
         await run.press("r")
         await run.see("read in summer time", "┊ words changed since this comment", "┊ Which zone?")
         await run.press("H")
-        await run.see("words changed since this comment", "Which zone?")
+        await run.see("words changed  Which zone?")
         await run.press("ctrl+s")
         await run.sent()
         (sent,) = run.gate.sent(comments.Create)
@@ -189,7 +203,7 @@ async def test_list_of_comments_says_what_happened_to_the_words(stage: Stage, si
         await run.press("4")
         await run.see("Open")
         await run.press("/", *"zone?", "enter")
-        await run.see("words changed since this")
+        await run.see("words changed  Which zone")
         await run.press("escape", "/", *"why refused", "enter")
         await run.see("words are gone")
         if size == (120, 36):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from octavo.api import content, spaces
 from octavo.api.content import Change, Changes, Revision
+from octavo.api.errors import NotSent
 from octavo.api.operation import SPECS, read
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.data.live import Live
@@ -39,8 +40,15 @@ async def load_summary(live: Live, at: RevisionRef) -> RevisionSummary:
 
 
 async def load_current_revision(live: Live, at: SpaceRef) -> str:
-    """Load the id of the current revision of a space. Raises ApiError."""
-    space = await live.fetch(spaces.Get(at=at))
+    """Load the id of the current revision of a space. Without a connection, return the cached id. Raises ApiError."""
+    op = spaces.Get(at=at)
+    try:
+        space = await live.fetch(op)
+    except NotSent:
+        cached = live.peek(op).value
+        if cached is None or cached.revision is None:
+            raise
+        return cached.revision
     # Some servers leave the id out of the space. The content has it too, but with all pages.
     return space.revision or (await live.send(content.Get(at=at, metadata=False, computed=False))).id
 

@@ -4,8 +4,8 @@ and is never queued."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from octavo.api import change_requests, content
@@ -19,6 +19,7 @@ from octavo.data.writes.change_request_kinds import NOT_SAVED, FoundEdit, get_re
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.write_kind import Basis
+from octavo.documents.merging.page_merge import merge
 
 SAVED = "Saved."
 """Message of an edit without remarks."""
@@ -104,6 +105,62 @@ async def _outcome(
         return EditOutcome("done", SAVED, revision=head)
     message = "Saved. Someone else saved changes at the same time."
     return EditOutcome("done", message, revision=head, replaced=parents[0])
+
+
+@dataclass(frozen=True)
+class WrittenText:
+    """The text of a page before and after an edit."""
+
+    before: Raw
+    after: Raw
+
+
+@dataclass(frozen=True)
+class MergedEdit:
+    """The pages of an edit after the text of someone else, which the edit had overwritten, was merged into them."""
+
+    revision: str | None
+    """Head of the change request."""
+    texts: Mapping[str, WrittenText] = field(default_factory=dict)
+    """Pages that have the text of the edit, by page id. `before` is the text of the other person, if there is one."""
+    conflicts: Mapping[str, Raw] = field(default_factory=dict)
+    """Pages that do not have both texts, with the text of the other person, by page id. Both changed the same words, and
+    the pages have the text of the other person again. If `restored` is False, they have the text of the edit."""
+    restored: bool = True
+    """False if the pages that someone else had changed could not be saved again."""
+
+
+async def merge_overwritten(
+    live: Live, at: ChangeRequestRef, sent: EditOutcome, written: Mapping[str, WrittenText]
+) -> MergedEdit:
+    """Merge the texts that the edit `sent` overwrote into the pages that it has `written`. Raises ApiError."""
+    if sent.replaced is None or sent.revision is None:
+        return MergedEdit(sent.revision, written)
+    texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, Raw]()
+    overwritten = _revision_ref(at, sent.replaced)
+    for page, mine in written.items():
+        theirs = await page_source(live, overwritten, page)
+        if theirs is None or theirs in (mine.before, mine.after):
+            continue
+        merged = await asyncio.to_thread(merge, mine.before.text, theirs.text, mine.after.text)
+        if merged.named_conflicts:
+            del texts[page]
+            conflicts[page] = repairs[page] = theirs
+        else:
+            repairs[page] = Raw(merged.text())
+            texts[page] = WrittenText(theirs, repairs[page])
+    if not repairs:
+        return MergedEdit(sent.revision, texts)
+    repaired = await edit(live, at, sent.revision, [update_text(page, text) for page, text in repairs.items()])
+    if repaired.kind == "done":
+        return MergedEdit(repaired.revision, texts, conflicts)
+    kept = {page: text for page, text in texts.items() if page not in repairs}
+    return MergedEdit(sent.revision, kept, repairs, restored=False)
+
+
+def update_text(page: str, text: Raw) -> ContentEdit:
+    """Return the change that replaces the text of a page."""
+    return content.UpdatePage(page=page, document=content.DocumentBody(markdown=text.text))
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:

@@ -9,13 +9,21 @@ from typing import Literal
 
 from octavo.api import change_requests, comments
 from octavo.api.comments import Comment, Reply
-from octavo.api.content import DocumentBody, UpdatePage
+from octavo.api.content import ContentEdit
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.content_writes import SAVED, edit, page_source
+from octavo.data.writes.content_writes import (
+    SAVED,
+    EditOutcome,
+    WrittenText,
+    edit,
+    merge_overwritten,
+    page_source,
+    update_text,
+)
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions
@@ -104,13 +112,36 @@ async def apply_suggestions(
                 return SendResult("changed", "", outcome)
             sent = await edit(live, at, change_request.revision, _updates(outcome.before, outcome.after), later_writes)
             if sent.kind == "done":
-                remark = "" if sent.message == SAVED else sent.message
-                return SendResult("done", remark, replace(outcome, later_ids=sent.later_ids))
+                outcome = replace(outcome, later_ids=sent.later_ids)
+                return await _merge_overwritten(live, at, sent, outcome)
             if sent.kind != "changed":
                 return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.cause)
     except ApiError as error:
         return SendResult("refused", str(error))
     return SendResult("refused", "others keep changing the page. Try again in a moment.")
+
+
+async def _merge_overwritten(
+    live: Live, at: ChangeRequestRef, sent: EditOutcome, outcome: SuggestionOutcome
+) -> SendResult[SuggestionOutcome]:
+    """Merge what someone else saved at the same moment. If they changed the same words, nothing stays applied to that
+    page, and no thread is resolved. Raises ApiError."""
+    written = {
+        page: WrittenText(outcome.before[page], text)
+        for page, text in outcome.after.items()
+        if text != outcome.before[page]
+    }
+    merged = await merge_overwritten(live, at, sent, written)
+    before = dict(outcome.before) | {page: each.before for page, each in merged.texts.items()}
+    after = dict(outcome.after) | {page: each.after for page, each in merged.texts.items()}
+    if not merged.conflicts:
+        remark = "" if sent.message == SAVED else sent.message
+        return SendResult("done", remark, replace(outcome, before=before, after=after))
+    await live.outbox.undo_entries(outcome.later_ids)
+    results = tuple((each, "changed" if each.page in merged.conflicts else result) for each, result in outcome.results)
+    return SendResult(
+        "changed", "", SuggestionOutcome(results, {**before, **merged.conflicts}, {**after, **merged.conflicts})
+    )
 
 
 async def revert_suggestions(
@@ -173,9 +204,9 @@ async def _load_old_page(live: Live, at: ChangeRequestRef, suggestion: Suggested
     return await page_source(live, _revision_ref(at, suggestion.revision), suggestion.page)
 
 
-def _updates(before: Mapping[str, Raw], after: Mapping[str, Raw]) -> tuple[UpdatePage, ...]:
+def _updates(before: Mapping[str, Raw], after: Mapping[str, Raw]) -> tuple[ContentEdit, ...]:
     changed = {page: text for page, text in after.items() if text != before[page]}
-    return tuple(UpdatePage(page=page, document=DocumentBody(markdown=text.text)) for page, text in changed.items())
+    return tuple(update_text(page, text) for page, text in changed.items())
 
 
 def _revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:

@@ -7,15 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from octavo.api import change_requests
-from octavo.api.content import DocumentBody, UpdatePage
+from octavo.api.content import ContentEdit
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.safety import safe_text
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, edit, page_source
+from octavo.data.writes.content_writes import (
+    CHANGES_OF_ONE_EDIT,
+    EditOutcome,
+    WrittenText,
+    edit,
+    merge_overwritten,
+    page_source,
+    update_text,
+)
 from octavo.data.writes.direct import SendResult
-from octavo.documents.merging.page_merge import merge
 from octavo.documents.term_changes import TermChange
 from octavo.documents.term_matches import TermMatch, find_matches, replace_matches
 
@@ -128,9 +135,7 @@ async def _write_batch(
                 return SendResult("done", "", outcome)
             sent = await edit(live, at, request.revision, _updates(outcome.written))
             if sent.kind == "done":
-                if sent.replaced is not None and sent.revision is not None:
-                    outcome = await _merge_overwritten(live, at, sent.replaced, sent.revision, outcome)
-                return SendResult("done", "", outcome)
+                return SendResult("done", "", await _merge_overwritten(live, at, sent, outcome))
             if sent.kind != "changed":
                 return SendResult(sent.kind, sent.cause)
     except ApiError as error:
@@ -157,34 +162,16 @@ async def _texts(live: Live, head: RevisionRef, changes: Mapping[str, tuple[str,
     return TermOutcome(written, tuple(refused))
 
 
-async def _merge_overwritten(
-    live: Live, at: ChangeRequestRef, replaced: str, revision: str, outcome: TermOutcome
-) -> TermOutcome:
-    """Merge the edits that someone else saved at the same moment, in `replaced`, into the texts of `revision`. Pages
-    whose texts conflict get the text of the other person again. Raises ApiError."""
-    written, refused = dict(outcome.written), list(outcome.refused)
-    theirs_at = RevisionRef(space_id=at.space_id, revision_id=replaced)
-    repaired: dict[str, WrittenPage] = {}
-    for page, each in outcome.written.items():
-        theirs = await page_source(live, theirs_at, page)
-        if theirs is None or theirs in (each.before, each.after):
-            continue
-        merged = await asyncio.to_thread(merge, each.before.text, theirs.text, each.after.text)
-        if merged.named_conflicts:
-            refused.append((each.title, _EDITED))
-            del written[page]
-            repaired[page] = WrittenPage(each.title, each.after, theirs)
-        else:
-            written[page] = repaired[page] = WrittenPage(each.title, theirs, Raw(merged.text()))
-    if repaired:
-        sent = await edit(live, at, revision, _updates(repaired))
-        if sent.kind != "done":
-            titles = [(each.title, "was edited by someone else at the same moment") for each in repaired.values()]
-            return TermOutcome(
-                {page: each for page, each in written.items() if page not in repaired}, (*refused, *titles)
-            )
-    return TermOutcome(written, tuple(refused))
+async def _merge_overwritten(live: Live, at: ChangeRequestRef, sent: EditOutcome, outcome: TermOutcome) -> TermOutcome:
+    """Merge the edits that someone else saved at the same moment. Pages whose texts conflict get the text of the other
+    person again. Raises ApiError."""
+    titles = {page: each.title for page, each in outcome.written.items()}
+    texts = {page: WrittenText(each.before, each.after) for page, each in outcome.written.items()}
+    merged = await merge_overwritten(live, at, sent, texts)
+    written = {page: WrittenPage(titles[page], each.before, each.after) for page, each in merged.texts.items()}
+    reason = _EDITED if merged.restored else "was edited by someone else at the same moment"
+    return TermOutcome(written, (*outcome.refused, *((titles[page], reason) for page in merged.conflicts)))
 
 
-def _updates(pages: Mapping[str, WrittenPage]) -> tuple[UpdatePage, ...]:
-    return tuple(UpdatePage(page=page, document=DocumentBody(markdown=each.after.text)) for page, each in pages.items())
+def _updates(pages: Mapping[str, WrittenPage]) -> tuple[ContentEdit, ...]:
+    return tuple(update_text(page, each.after) for page, each in pages.items())

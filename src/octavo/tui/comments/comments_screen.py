@@ -28,7 +28,7 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.unsent_texts import with_unsent_mark
 from octavo.tui.core.view import report_missing_parts
 from octavo.tui.core.workspace import PENDING
-from octavo.tui.render.threads import WORD_CHANGES
+from octavo.tui.render.threads import WORD_CHANGES, WORD_MARKS
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
@@ -304,7 +304,7 @@ class CommentsScreen(ListView[Thread]):
             text = Content.assemble((f"{thread.page}  ", "$octavo-muted"), text)
         age = self.shell.workspace.send_status(comment.id) or short_age(comment.posted_at)
         if change := self.page_words.change_of(thread):
-            text = Content.assemble((WORD_CHANGES[change], "$warning"), "  ", text)
+            text = Content.assemble((WORD_MARKS[change], "$warning"), "  ", text)
         elif thread.is_outdated and comment.is_open:
             age = f"outdated · {age}"
         of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)

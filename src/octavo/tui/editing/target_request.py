@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.content import DocumentBody, UpdatePage
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create
-from octavo.data.writes.content_writes import edit, page_source
+from octavo.data.writes.content_writes import WrittenText, edit, merge_overwritten, page_source, update_text
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.write_queue import show_progress
@@ -185,31 +184,19 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
             text = await _merge_or_none(before or current, current, mine)
             if text is None:
                 return PageOutcome("conflict", "", head, await _with_markers(before or current, current, mine))
-            sent = await edit(live, at, head, (_update(page_id, text),))
+            sent = await edit(live, at, head, (update_text(page_id, text),))
             if sent.kind == "changed":
                 continue
             if sent.kind != "done":
                 return PageOutcome(sent.kind, sent.message, sent.revision or head, text)
-            if sent.replaced is not None and sent.revision is not None:
-                return await _merge_overwritten(live, at, page_id, current, text, sent.replaced, sent.revision)
-            return PageOutcome("sent" if text == mine else "merged", revision=sent.revision or head, text=text)
+            merged = await merge_overwritten(live, at, sent, {page_id: WrittenText(current, text)})
+            if (theirs := merged.conflicts.get(page_id)) is not None:
+                return PageOutcome("conflict", "", merged.revision or head, await _with_markers(current, theirs, text))
+            saved = merged.texts[page_id].after
+            return PageOutcome("sent" if saved == mine else "merged", revision=merged.revision or head, text=saved)
     except ApiError as error:
         return PageOutcome("refused", f"Could not save the page: {error}")
     return PageOutcome("refused", "Could not save the page: others keep changing the page. Try again in a moment.")
-
-
-async def _merge_overwritten(
-    live: Live, at: ChangeRequestRef, page_id: str, before: Raw, mine: Raw, overwritten: str, revision: str
-) -> PageOutcome:
-    """Restore an edit of other people that the last write has overwritten, by merging both texts."""
-    theirs = await page_source(live, revision_ref(at, overwritten), page_id)
-    if theirs is None or theirs in (before, mine):
-        return PageOutcome("sent", revision=revision, text=mine)
-    text = await _merge_or_none(before, theirs, mine)
-    sent = await edit(live, at, revision, (_update(page_id, text),)) if text is not None else None
-    if text is None or sent is None or sent.kind != "done":
-        return PageOutcome("conflict", "", revision, await _with_markers(before, theirs, mine))
-    return PageOutcome("merged", revision=sent.revision or revision, text=text)
 
 
 async def _merge_or_none(before: Raw, theirs: Raw, mine: Raw) -> Raw | None:
@@ -222,10 +209,6 @@ async def _with_markers(before: Raw, theirs: Raw, mine: Raw) -> Raw:
     """Return both texts merged, with conflict markers."""
     merged = await asyncio.to_thread(merge, before.text, theirs.text, mine.text)
     return Raw(merged.text(request=OWN_LABEL, main=OTHERS_LABEL))
-
-
-def _update(page_id: str, text: Raw) -> UpdatePage:
-    return UpdatePage(page=page_id, document=DocumentBody(markdown=text.text))
 
 
 def revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:

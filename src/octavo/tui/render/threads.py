@@ -14,6 +14,8 @@ DRAFT = "draft "
 """Prefix of the key of a draft."""
 WORD_CHANGES: Mapping[WordChange, str] = {"changed": "words changed since this comment", "gone": "words are gone"}
 """What a thread says about the words that it is about."""
+WORD_MARKS: Mapping[WordChange, str] = {"changed": "words changed", "gone": "words are gone"}
+"""The same in a row of a list."""
 FINDING = "finding "
 """Prefix of the key of a finding."""
 

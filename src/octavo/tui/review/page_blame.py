@@ -159,6 +159,7 @@ class BlameScreen(ListView[BlamedBlock]):
             self.rows.state.fail(f"Could not load the blame of {self.target.title}", str(error))
         finally:
             self.is_loading = False
+        self.rows.apply_filter()  # The heading of the blocks without a known origin says what is loading.
         self._show_status()
         self._draw_details()
         self.refresh_bindings()
@@ -197,9 +198,9 @@ class BlameScreen(ListView[BlamedBlock]):
         has_draft = bool(pages_with_drafts(self.shell, self._space.space_id, (self.target.page_id,)))
         facts = (
             "your unsent draft is not included" if has_draft else "",
-            f"{self.rows.counts.summary} · {plural(len(requests), 'change request')}" if items else "",
             "loading…" if self.is_loading else f"{plural(unknown, 'block')} not known yet" if unknown else "",
-            "press m to check older revisions" if blame.has_older and not self.is_loading and items else "",
+            "press m to check older" if blame.has_older and not self.is_loading and items else "",
+            f"{self.rows.counts.summary} · {plural(len(requests), 'change request')}" if items else "",
         )
         place = f"{self.target.place_label} › " if self.target.place_label else ""
         self.show_location(f"{place}{self.target.title} › Blame", " · ".join(each for each in facts if each))

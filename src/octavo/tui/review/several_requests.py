@@ -33,7 +33,7 @@ MAX_REQUESTS = 50
 
 @dataclass(frozen=True)
 class PlannedWrite:
-    """What will happen to one of the selected change requests."""
+    """A change of one of the selected change requests, before the confirmation."""
 
     change_request: ChangeRequest
     name: str

@@ -81,7 +81,8 @@ class SuggestionPreviewScreen(View):
         self._unfit: set[str] = set()
         """Ids of the threads whose suggestions cannot be applied."""
         self._outcome: SuggestionOutcome | None = None
-        """The shown result. None while it is loading."""
+        """The shown result. None while it is loading, or if it could not be loaded."""
+        self._has_failed = False
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="banner")
@@ -97,7 +98,7 @@ class SuggestionPreviewScreen(View):
         self._start()
 
     def _start(self) -> None:
-        self._outcome = None
+        self._outcome, self._has_failed = None, False
         self._show_banner()
         self.run_worker(self._load(), exclusive=True)
 
@@ -120,6 +121,8 @@ class SuggestionPreviewScreen(View):
                 self._unfit |= unfit
         except ApiError as error:
             self.view.state.fail(f"Could not load {self._title}", str(error))
+            self._has_failed = True
+            self._show_banner()
             return
         before, after = (next(iter(pages.values())).text if pages else "" for pages in (outcome.before, outcome.after))
         compared = await asyncio.to_thread(compare, safe_text(before), safe_text(after))
@@ -195,7 +198,11 @@ class SuggestionPreviewScreen(View):
     def why_not_apply(self) -> str | None:
         """Return the reason why the suggestions cannot be applied. None if they can be."""
         if self._outcome is None:
-            return "The preview is still loading."
+            return (
+                "The preview could not be loaded. Press esc to go back."
+                if self._has_failed
+                else "The preview is still loading."
+            )
         if not self._chosen():
             return "No suggestion can be applied." if self._unfit else "Press x to include a suggestion first."
         reasons = (why_not_in_discussion(self.shell, self._at, "resolve", thread) for thread in self._chosen())

@@ -15,7 +15,7 @@ from octavo.documents.suggestions import find_suggestions
 from octavo.documents.thread_anchors import TwoVersionAnchors, WordChange
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.core.view import View
-from octavo.tui.render.threads import WORD_CHANGES
+from octavo.tui.render.threads import WORD_CHANGES, WORD_MARKS
 
 _UNKNOWN = "Words changed or are gone since this comment."
 
@@ -69,4 +69,4 @@ class WordChanges:
     def pending_note(self, entry: OutboxEntry) -> str:
         """Return the words about the block of a pending comment, such as “words are gone”. Empty if it is unchanged."""
         change = self._by_thread.get(entry.created_id)
-        return WORD_CHANGES[change] if change else ""
+        return WORD_MARKS[change] if change else ""
