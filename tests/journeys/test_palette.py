@@ -14,6 +14,7 @@ from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.review.conflict_choices import MergedPreviewScreen
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.suggestion_preview import SuggestionPreviewScreen
+from octavo.tui.review.term_screen import TermScreen
 from octavo.tui.review.update_from_main import IncomingChanges
 from octavo.tui.widgets.command_palette import SYNONYMS, PaletteScreen
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, ActiveCommand, HasCommands
@@ -107,6 +108,7 @@ WITHOUT_PALETTE = (
     SuggestionPreviewScreen,
     IncomingChanges,
     SignInScreen,
+    TermScreen,
 )
 """Screens for a single task, which the palette does not cover, like dialogs."""
 

@@ -126,8 +126,6 @@ SYNONYMS = {
     "finding.dismiss": "ignore hide false positive lint check",
     "finding.next": "check lint problem broken link",
     "finding.previous": "check lint problem broken link",
-    "places.replace": "rename apply edit everywhere term",
-    "places.suggest": "rename suggestion review term",
     "term.find": "rename replace everywhere other places occurrences old words number consistency search",
     "finding.suggest": "accept fix lint suggestion",
     "suggestion.apply": "accept suggested change",
