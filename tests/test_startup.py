@@ -135,6 +135,6 @@ def test_first_screen_imports_no_late_modules(home: dict[str, str], tmp_path: Pa
     imported = noted.read_text().split()
     assert "octavo.tui.content.content_screen" in imported
     early = [name for name in imported if any(f"{name}.".startswith(f"{late}.") for late in AFTER_THE_FIRST_SCREEN)]
-    assert early == []
+    assert not early, early
     named = (*VIEWS.values(), CHANGE_REQUEST, SEARCH, OWN_CONFLICTS)
     assert {name.partition(":")[0] for name in named} & set(imported) == {"octavo.tui.content.content_screen"}

@@ -18,7 +18,7 @@ from octavo.tui.review.draft_conflicts import DraftConflictsScreen
 from octavo.tui.widgets.chooser import Chooser
 from octavo.tui.widgets.commands import binding_faults, keys_as_markdown, own_bindings
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton
-from octavo.tui.widgets.filtering import FilterInput
+from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.text_inputs import SecretInput
 from tests.journeys.stage import Stage
 

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
-from octavo.api.places import ChangeRequestRef
 from octavo.cli import sessions
 from octavo.cli.failures import Failure, why_read_only
-from octavo.cli.refs import References, Target
-from octavo.cli.threads import find_thread, thread_at
 from octavo.data.state_db import NotSaved
 from octavo.settings import Settings
 from octavo.tui.app import garbage_collection
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.core.routes import Route, ToChangeRequest, ToPage, ToThread
 from octavo.tui.terminal import graphics
 from octavo.tui.terminal.crash_report import fault_reports
 
@@ -41,7 +36,7 @@ def run_app(
     sign_in_methods = sessions.sign_in_methods(settings, choice.origin, choice.greeting, why_read_only(options))
     start = None
     if choice.ref:
-        from octavo.cli.running_app import route_finder  # lazy: the API of threads, rarely needed
+        from octavo.cli.first_route import route_finder  # lazy: the API of threads, rarely needed
 
         start = route_finder(options, choice.ref)
     app = Octavo(settings, sign_in_methods, session, picture=picture, find_first_route=start)
@@ -79,43 +74,3 @@ def _open_session(
     if choice.access is None:
         return None
     return sessions.server(settings, choice.access, read_only=read_only or choice.access.why_read_only)
-
-
-def route_finder(options: argparse.Namespace, text: str) -> Callable[[Session], Awaitable[Route]]:
-    """Return a function that finds the screen for a REF or URL. It raises ApiError, or ValueError with a message."""
-
-    async def find(session: Session) -> Route:
-        references = References(session, options)
-        try:
-            return await _route_of(references, text)
-        except Failure as failure:
-            raise ValueError(str(failure)) from failure
-
-    return find
-
-
-async def _route_of(references: References, text: str) -> Route:
-    try:
-        target = await references.target(text)
-    except Failure:
-        if "/" in text or "#" in text or ":" in text:
-            raise
-        found = await find_thread(references, text)  # an id alone may name a thread
-        return await _thread_route(references, found.target, found.comment.id)
-    if target.block and target.page is None:
-        return await _thread_route(references, target, target.block)
-    return _target_route(target)
-
-
-def _target_route(target: Target) -> Route:
-    if target.change_request is not None:
-        return ToChangeRequest(target.change_request.ref(target.space.ref), target.change_request)
-    return ToPage(target.space.id, target.page.id if target.page is not None else None, target.block)
-
-
-async def _thread_route(references: References, target: Target, thread_id: str) -> Route:
-    comment = (await thread_at(references, target, thread_id)).comment
-    if isinstance(target.at, ChangeRequestRef):
-        return ToChangeRequest(target.at, target.change_request, comment)
-    page, node = comment.target.page, comment.target.node
-    return ToThread(target.at, comment, page.id if page else None, node.id if node else "", "comments")

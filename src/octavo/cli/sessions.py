@@ -17,8 +17,8 @@ from octavo.api.errors import Unauthorized
 from octavo.api.operation import SPECS
 from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.late_client import LazyClient, LazyPlatform
+from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, folder_of_pages
-from octavo.cli.platforms import OpenFolder
 from octavo.cli.standard_streams import tell
 from octavo.client.accounts import Accounts
 from octavo.client.origin import host_of, is_loopback, triple

@@ -23,7 +23,7 @@ from octavo.tui.widgets.commands import (
 )
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.dialog import TextButton
-from octavo.tui.widgets.filtering import FilterInput
+from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList

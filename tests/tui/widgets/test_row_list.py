@@ -6,7 +6,7 @@ import pytest
 from textual.content import Content
 from textual.events import MouseScrollDown
 
-from octavo.tui.widgets.filtering import FilterInput
+from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
 from tests.tui.widgets.scratch import (

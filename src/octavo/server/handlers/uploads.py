@@ -24,7 +24,7 @@ from octavo.documents.link_rewriting import rewrite_links
 from octavo.documents.page_trees import Pages
 from octavo.server import loader
 from octavo.server.fetcher import FetchedFile, Fetcher
-from octavo.server.handlers import change_requests, revisions, uploads
+from octavo.server.handlers import change_requests, revisions
 from octavo.server.handlers.permissions import allows, organization_guard, organization_role, require
 from octavo.server.rest import before_save, guards, handle, omit, presents
 from octavo.server.store import Json
@@ -195,10 +195,10 @@ def _create(op: imports.Create, world: World) -> BackgroundWork[Any]:
 def _fetcher(op: imports.Create, world: World) -> Fetcher:
     """Return the fetcher for an import. Uploaded files are read from the store, because their URL accepts no downloads."""
     fetcher = Fetcher(private=world.private_imports)
-    if (key := uploads.upload_key(world, op.url)) is None:
+    if (key := upload_key(world, op.url)) is None:
         return fetcher
     organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]
-    upload = uploads.find_upload(world, organization, key, "import_file")
+    upload = find_upload(world, organization, key, "import_file")
     return _UploadFetcher(
         private=False, file=FetchedFile(upload["name"], upload["type"], None, world.store.blob(upload["blob"]))
     )

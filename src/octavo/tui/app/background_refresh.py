@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import threading
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
-from pathlib import Path
-from time import monotonic
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from octavo.api.change_requests import ChangeRequest
-from octavo.data.inbox_events import InboxEvent, InboxEventDetector, event_of_merge, event_of_row
 from octavo.lazy_import import lazy
 from octavo.settings import in_words
-from octavo.tui.terminal.desktop_notifications import notification
-from octavo.tui.terminal.limited_programs import ProgramFailed, program_environment, run_limited
-from octavo.tui.terminal.textual_internals import write_to_terminal
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
@@ -27,7 +15,7 @@ if TYPE_CHECKING:
 
     from octavo.api.operation import Operation
     from octavo.data.polling import Poller
-    from octavo.settings.hooks import Hook
+    from octavo.tui.app.event_hooks import EventHooks
     from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
 
@@ -35,7 +23,7 @@ _report_unfinished = lazy("octavo.tui.review.status_changes:report_unfinished")
 _report_unsent_pages = lazy("octavo.tui.editing.page_drafts:report_unsent_pages")
 _recover_drafts = lazy("octavo.tui.app.editor_files:recover_drafts")
 _new_poller = lazy("octavo.data.polling:Poller")
-_new_event_hooks = lazy("octavo.tui.app.background_refresh:EventHooks")
+_new_event_hooks = lazy("octavo.tui.app.event_hooks:EventHooks")
 
 
 PROBLEM_SECONDS = GREETING_SECONDS = 15.0
@@ -187,115 +175,3 @@ class BackgroundRefresh:
 
     def _visible_ops(self) -> Sequence[Operation[Any]]:
         return self._app.workspace.connection.visible_operations
-
-
-SECONDS = 10.0
-"""Time limit of a hook."""
-MOST_AN_HOUR = 30
-"""Maximum number of hooks that run in an hour, and of notifications."""
-_HOUR = timedelta(hours=1)
-
-
-class EventHooks:
-    """Runs hooks one at a time, and shows notifications while the terminal has no focus."""
-
-    def __init__(self, app: Shell) -> None:
-        self._app = app
-        self._detector = InboxEventDetector()
-        self._turn = asyncio.Lock()
-        self._runs: deque[datetime] = deque(maxlen=MOST_AN_HOUR)
-        """Times of the last hooks."""
-        self._notified: deque[datetime] = deque(maxlen=MOST_AN_HOUR)
-        self._reported: set[str] = set()
-
-    def follow(self) -> None:
-        """Start over for a new session: its first complete inbox has no events."""
-        self._detector = InboxEventDetector()
-
-    def on_inbox_changed(self, _: object) -> None:
-        """Handle the rows that are new in the inbox."""
-        feed = self._app.workspace.inbox
-        if feed.rows is None:
-            return
-        rows = self._detector.new_rows(feed.rows.active, is_complete=feed.is_complete)
-        self._handle(event_of_row(each, feed.change_request(each), self._titles) for each in rows)
-
-    def on_merges(self, merged: Iterable[ChangeRequest]) -> None:
-        """Handle change requests that were merged."""
-        self._handle(event_of_merge(each, self._titles) for each in self._detector.newly_merged(merged))
-
-    @property
-    def _titles(self) -> Mapping[str, str]:
-        return self._app.workspace.space_titles
-
-    def _handle(self, events: Iterable[InboxEvent]) -> None:
-        for event in events:
-            self._notify(event)
-            for hook in self._app.settings.hooks:
-                if hook.event in event.names and self._is_allowed(self._runs):
-                    self._app.background(self._run(hook, event))
-
-    def _notify(self, event: InboxEvent) -> None:
-        if self._app.app_focus:
-            return
-        sequence = notification(event.text, self._app.settings.notify, os.environ)
-        if sequence and self._is_allowed(self._notified):
-            write_to_terminal(self._app, sequence)
-
-    def _is_allowed(self, times: deque[datetime]) -> bool:
-        """Count one more run, unless there were too many in the last hour."""
-        now = self._app.session.state.now()
-        if len(times) == times.maxlen and now - times[0] < _HOUR:
-            return False
-        times.append(now)
-        return True
-
-    async def _run(self, hook: Hook, event: InboxEvent) -> None:
-        """Run a hook. Each failure is shown once."""
-        async with self._turn:
-            try:
-                await asyncio.to_thread(_run_hook, hook, event)
-            except (ProgramFailed, OSError) as error:
-                cause = str(error) if isinstance(error, ProgramFailed) else _cause(hook, error)
-                if cause not in self._reported and not self._app.is_ending:
-                    self._reported.add(cause)
-                    self._app.say(cause, tone="failed")
-
-
-def _cause(hook: Hook, error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return (
-            f"Could not run {hook.command[0]}: it was not found. Correct the [[hook]] in the settings, or install it."
-        )
-    return f"Could not run {hook.command[0]}: {(error.strerror or 'unknown cause').lower()}."
-
-
-def _run_hook(hook: Hook, event: InboxEvent) -> None:
-    """Run a hook and wait for its end. Raises ProgramFailed or OSError."""
-    environment = {
-        **program_environment(os.environ),
-        "OCTAVO_EVENT": hook.event,
-        "OCTAVO_REF": event.ref,
-        "OCTAVO_URL": event.url,
-        "OCTAVO_KIND": event.kind,
-        "OCTAVO_SPACE": event.space,
-    }
-    values = {"{ref}": event.ref, "{url}": event.url, "{kind}": event.kind, "{space}": event.space}
-    run_limited(
-        hook.command[0],
-        [filled(each, values) for each in hook.command],
-        json.dumps(event.facts(hook.event), ensure_ascii=False).encode(),
-        folder=Path.home(),
-        environment=environment,
-        deadline=monotonic() + SECONDS,
-        cancelled=threading.Event(),
-    )
-
-
-def filled(argument: str, values: Mapping[str, str]) -> str:
-    """Return an argument with its placeholder filled in. A value that would be read as an option gets `./`."""
-    head, mark, last = argument.rpartition("=")
-    if last not in values:
-        return argument
-    value = values[last]
-    return f"{head}{mark}{'./' if value.startswith('-') and not mark else ''}{value}"

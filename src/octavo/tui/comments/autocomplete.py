@@ -20,7 +20,8 @@ from octavo.documents.emoji import NamedEmoji
 from octavo.documents.suggestions import mention_suffix
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice, match_choice
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.filtering import FilterInput, FuzzyMatch
+from octavo.tui.widgets.filter_input import FilterInput
+from octavo.tui.widgets.filtering import FuzzyMatch
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

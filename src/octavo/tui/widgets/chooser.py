@@ -20,7 +20,8 @@ from textual.widgets import Input, Static
 
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
-from octavo.tui.widgets.filtering import FilterInput, FuzzyMatch, match
+from octavo.tui.widgets.filter_input import FilterInput
+from octavo.tui.widgets.filtering import FuzzyMatch, match
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import AnyText, fit, safe
 from octavo.tui.widgets.text_widgets import ChangingText

@@ -36,7 +36,7 @@ from octavo.tui.widgets.scrolling import ScrollWidget
 from octavo.tui.widgets.short_texts import fit, plural, spread
 
 if TYPE_CHECKING:
-    from octavo.tui.widgets.filtering import FilterLine
+    from octavo.tui.widgets.filter_input import FilterLine
 
 _create_filter_line = lazy("octavo.tui.widgets.filtering:FilterLine")
 
