@@ -1,0 +1,106 @@
+"""The files of a folder that is open in the app, and the changes in them."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from octavo.cli.platform_folders import PlatformFolder
+
+if TYPE_CHECKING:
+    from octavo.server.app import Platform
+
+WAIT_FACTOR = 30
+"""The wait before the next check of all files, as a multiple of the time the last check took: at most 3 % of one
+processor."""
+RETRY_SECONDS = 60.0
+"""Seconds until changes that could not be loaded are loaded again."""
+STOP_SECONDS = 0.5
+"""Maximum number of seconds to wait for the indexing thread at the end."""
+
+
+class OpenFolder:
+    """Loads the files of a folder into its platform. The methods run in a thread, never on the event loop."""
+
+    def __init__(self, platform_folder: PlatformFolder, folder: Path, user_name: str, left_out: list[str]) -> None:
+        self._platform_folder, self._folder, self._user_name = platform_folder, folder, user_name
+        self._left_out = left_out
+        self._title = folder.resolve().name or str(folder)
+        self.progress = ""
+        """The current step, in a sentence. Empty once all files are loaded and indexed."""
+        self._loaded_fingerprint = b""
+        """Fingerprint of the loaded files."""
+        self._next_check_at = 0.0
+        self._is_closed = False
+        self._index_thread: threading.Thread | None = None
+
+    def build(self) -> Platform:
+        """Load the folder and start indexing it for search. Raises OSError."""
+        # lazy: the server, after the first screen
+        from octavo.cli import platforms
+        from octavo.documents.folders.folder import fingerprint
+
+        self.progress = f"Looking for pages in {self._title}…"
+        try:
+            self._loaded_fingerprint = fingerprint(self._folder)
+            platform = platforms.build_folder(
+                self._platform_folder, self._folder, self._user_name, self._left_out, self._on_file_read
+            )
+        except BaseException:
+            self.progress = ""
+            raise
+        self._start_indexing()
+        return platform
+
+    def load_changes(self) -> bool:
+        """Load the changes since the last call as a new revision. Return whether there were any. Raises OSError."""
+        # lazy: the server, after the first screen
+        from octavo.cli import platforms
+        from octavo.documents.folders.folder import fingerprint
+
+        started_at = monotonic()
+        if self._is_closed or self.progress or started_at < self._next_check_at:
+            return False
+        now = fingerprint(self._folder)
+        next_check_at = self._next_check_at = monotonic() + WAIT_FACTOR * (monotonic() - started_at)
+        if now == self._loaded_fingerprint:
+            return False
+        self._next_check_at = started_at + RETRY_SECONDS
+        try:
+            has_changed = platforms.update_folder(self._platform_folder, self._folder, self._on_file_read)
+        finally:
+            self.progress = ""
+        self._loaded_fingerprint, self._next_check_at = now, next_check_at
+        self._start_indexing()
+        return has_changed
+
+    def close(self) -> None:
+        """Stop indexing. The rest is indexed when the folder is opened again."""
+        self._is_closed = True
+        if self._index_thread is not None:
+            self._index_thread.join(STOP_SECONDS)
+
+    def _on_file_read(self, number: int, count: int) -> None:
+        if number == count or number % 100 == 0:
+            self.progress = f"Reading {self._title}: {number:,} of {count:,} files…"
+
+    def _start_indexing(self) -> None:
+        """Index the pages for search in a thread that ends with the program."""
+        self.progress = f"Indexing {self._title} for search…"
+        self._index_thread = threading.Thread(target=self._index_all, daemon=True, name="octavo-indexing")
+        self._index_thread.start()
+
+    def _index_all(self) -> None:
+        from octavo.cli import platforms  # lazy: the server, after the first screen
+
+        def on_progress(done: int, count: int) -> bool:
+            self.progress = f"Indexing {self._title} for search: {done:,} of {count:,} pages…"
+            return not self._is_closed
+
+        try:
+            if failure := platforms.index_folder(self._platform_folder, on_progress):
+                self._left_out.append(f"Search may miss some pages: {failure}")
+        finally:
+            self.progress = ""
