@@ -23,9 +23,10 @@ from octavo.settings import FILE
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.core.external_links import LINK_COMMANDS, copy_text
+from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.file_dialogs import short_path
 from octavo.tui.core.inbox_feed import InboxFeed
+from octavo.tui.core.link_commands import LINK_COMMANDS
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.core.shell import Shell
 from octavo.tui.inbox import row_commands, row_views, tabs

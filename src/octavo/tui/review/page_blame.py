@@ -19,8 +19,8 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.page_blame import ContentVersion, PageBlame, RequestPeople, load_people
 from octavo.documents.blame import Origin
 from octavo.documents.blocks import Block
-from octavo.tui.core.external_links import LINK_COMMANDS
 from octavo.tui.core.item_labels import REVISION_TYPES
+from octavo.tui.core.link_commands import LINK_COMMANDS
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, ListView
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.editing.page_drafts import pages_with_drafts

@@ -20,7 +20,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import change_requests_of
 from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.thread_commands import UNSENT
-from octavo.tui.core.external_links import LINK_COMMANDS
+from octavo.tui.core.link_commands import LINK_COMMANDS
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.core.permissions import CANNOT_DELETE, why_no_space
 from octavo.tui.core.routes import ToChangeRequest

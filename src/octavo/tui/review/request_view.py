@@ -22,8 +22,8 @@ from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_commands import UNSENT
-from octavo.tui.core.external_links import LINK_COMMANDS
 from octavo.tui.core.file_dialogs import choose_export
+from octavo.tui.core.link_commands import LINK_COMMANDS
 from octavo.tui.core.permissions import CANNOT_DELETE, why_not_in_discussion
 from octavo.tui.core.routes import is_stop
 from octavo.tui.core.view import View

@@ -38,7 +38,7 @@ from octavo.tui.widgets.short_texts import fit, plural, spread
 if TYPE_CHECKING:
     from octavo.tui.widgets.filter_input import FilterLine
 
-_create_filter_line = lazy("octavo.tui.widgets.filtering:FilterLine")
+_create_filter_line = lazy("octavo.tui.widgets.filter_input:FilterLine")
 
 _MAX_MESSAGE_LINES = 3
 """Maximum lines of a failed refresh's message below a list, so that the items keep enough room."""
