@@ -18,7 +18,7 @@ from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data.live import Live, Snapshot
 from octavo.data.live_response import MAX_PAGES
-from octavo.data.queries import all_items
+from octavo.data.loaders import all_items
 from octavo.data.response_cache import ResponseCache, StoredResponse
 from octavo.data.sync_queue import Rank, Want
 from tests.data.conftest import ManualOutbox, run_wants

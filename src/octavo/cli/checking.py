@@ -20,7 +20,7 @@ from octavo.cli.failures import USAGE, Failure
 from octavo.cli.refs import Target
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
-from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.documents import links, page_trees
 from octavo.documents.checks.checked_pages import CheckedPage, read_page
 from octavo.documents.checks.findings import DEFAULT_RULES, RULES, Finding, RuleChoice

@@ -18,8 +18,8 @@ from octavo.api.users import Me
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.refs import References, Target
 from octavo.concurrency import gather_bounded
-from octavo.data.page_queries import find_page, get_page_source, page_markdown
-from octavo.data.queries import PAGE_LIMIT, all_items, reviews_of
+from octavo.data.loaders import all_items, find_page, get_page_source, page_markdown
+from octavo.data.queries import PAGE_LIMIT, reviews_of
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import ChangeSize
 from octavo.documents.revision_changes import ChangedPage, changed_pages, changes_between, has_document_ids

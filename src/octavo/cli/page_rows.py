@@ -10,7 +10,7 @@ from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.cli.output import Field
 from octavo.cli.refs import Target, short_name
-from octavo.data.page_queries import get_page_to_read
+from octavo.data.loaders import get_page_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -33,7 +33,8 @@ from octavo.api.spaces import Space
 from octavo.api.users import Me
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.standard_streams import tell
-from octavo.data.queries import all_items, spaces_of
+from octavo.data.loaders import all_items
+from octavo.data.queries import spaces_of
 from octavo.data.space_names import slug, space_name
 from octavo.settings import did_you_mean
 from octavo.untrusted_input import parse_json

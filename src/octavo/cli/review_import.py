@@ -16,7 +16,7 @@ from octavo.cli.failures import USAGE, Failure
 from octavo.cli.note_files import Note
 from octavo.cli.refs import References, Target
 from octavo.cli.review_export import check_is_change
-from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposedNote, sanitize_note_text, sanitize_source_name
 from octavo.documents.blocks import Document
 from octavo.documents.checks.findings import Finding

@@ -15,7 +15,8 @@ from octavo.api.safety import safe_line
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.output import Field
 from octavo.cli.refs import Ref, References, Target, parse_ref
-from octavo.data.queries import UNDECIDED, all_items, change_requests_of, open_threads_of, replies_of
+from octavo.data.loaders import all_items
+from octavo.data.queries import UNDECIDED, change_requests_of, open_threads_of, replies_of
 from octavo.documents.suggestions import find_suggestions
 
 if TYPE_CHECKING:

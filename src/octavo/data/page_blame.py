@@ -16,7 +16,7 @@ from octavo.api.content import Change, Changes
 from octavo.api.errors import NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.data.live import Live
-from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.queries import reviews_of
 from octavo.data.revision_summaries import RevisionSummary, load_current_revision, load_summary
 from octavo.data.writes.change_request_kinds import change_request_in

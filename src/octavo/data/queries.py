@@ -3,21 +3,17 @@ response."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from octavo.api import comments
 from octavo.api.collections import List as ListCollections
-from octavo.api.paging import MAX_ITEMS, read_pages
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.api.spaces import List as ListSpaces
 
 if TYPE_CHECKING:
     from octavo.api import reviews
     from octavo.api.change_requests import ListOfOrganization, Status
-    from octavo.api.operation import Listing, ListPage
-    from octavo.data.live import Live
 
-T = TypeVar("T")
 PAGE_LIMIT = 1000
 """Number of items on a page: the maximum that the API allows."""
 UNDECIDED: tuple[Literal["open", "draft"], ...] = ("open", "draft")
@@ -66,20 +62,3 @@ def open_threads_of(at: Discussion) -> comments.List:
 def replies_of(at: Discussion, thread: str) -> comments.ListReplies:
     """Return the operation that lists the replies of a thread. `thread` is the id of its first comment."""
     return comments.ListReplies(at=at, comment_id=thread, format="markdown", limit=PAGE_LIMIT)
-
-
-async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tuple[T, ...]:
-    """Return all items of a list. With `is_fresh=False`, use the cached response if there is one. Raises ApiError, also if
-    the list does not end."""
-    value: ListPage[T] = await (live.fetch(op) if is_fresh else live.cached_or_fetch(op))
-    if value.next is not None:
-        await live.fetch_pages(op, MAX_ITEMS)
-        snapshot = live.peek(op)
-        if snapshot.error is not None:
-            raise snapshot.error
-        value = snapshot.value or value
-    if value.next is None:
-        return tuple(value.items)
-    # `Live` keeps a limited number of pages, which are few items if the server sends short pages.
-    further = [item async for page in read_pages(live.send, op, after=value) for item in page.items]
-    return (*value.items, *further)

@@ -10,7 +10,7 @@ from octavo.api.content import ListPages, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import RevisionRef
 from octavo.data.live import Live
-from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.search_index import SearchIndex
 from octavo.data.sync_queue import Rank
 from octavo.documents.term_changes import TermChange

@@ -31,7 +31,7 @@ from octavo.cli.sending import (
 )
 from octavo.cli.standard_streams import tell
 from octavo.data.access import why_not_in_space
-from octavo.data.page_queries import get_page_source, page_markdown
+from octavo.data.loaders import get_page_source, page_markdown
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.blocks import Block, Document, plain_text
 from octavo.documents.source_reader import parse

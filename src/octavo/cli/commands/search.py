@@ -21,7 +21,8 @@ from octavo.cli.output import Column, Field, Output, Row, add_limit_options, add
 from octavo.cli.refs import Ref, References, short_name
 from octavo.cli.standard_streams import tell
 from octavo.concurrency import gather_bounded
-from octavo.data.queries import PAGE_LIMIT, UNDECIDED, all_items, change_requests_of
+from octavo.data.loaders import all_items
+from octavo.data.queries import PAGE_LIMIT, UNDECIDED, change_requests_of
 from octavo.data.search_index import Hit, HitKind
 from octavo.settings import did_you_mean
 

@@ -11,7 +11,7 @@ from octavo.api.content import Page, PageTree
 from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
 from octavo.data.live import Snapshot
-from octavo.data.page_queries import get_page_to_read
+from octavo.data.loaders import get_page_to_read
 from octavo.data.unsent_index import UnsentIndex, UnsentText, by_block
 from octavo.documents.blocks import Block
 from octavo.documents.thread_anchors import ThreadAnchors

@@ -17,7 +17,7 @@ from octavo.api.content import File, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
 from octavo.data.atomic_files import FileExists, FileNotSaved, destination, safe_name, save, save_folder
-from octavo.data.page_queries import get_page_source, page_markdown
+from octavo.data.loaders import get_page_source, page_markdown
 from octavo.data.writes import uploads
 from octavo.data.writes.uploads import NotSendable
 from octavo.tui.core.item_labels import format_size

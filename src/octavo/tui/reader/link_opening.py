@@ -12,7 +12,7 @@ from textual.message import Message
 from octavo.api.content import GetPage, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
-from octavo.data.page_queries import file_of, find_page, page_markdown
+from octavo.data.loaders import file_of, find_page, page_markdown
 from octavo.documents import links
 from octavo.documents.source_reader import parse
 from octavo.lazy_import import lazy

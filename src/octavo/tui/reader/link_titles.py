@@ -10,7 +10,7 @@ from octavo.api import content, spaces
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, SiteRef, SpaceRef
-from octavo.data.page_queries import file_of
+from octavo.data.loaders import file_of
 from octavo.documents import links
 from octavo.documents.emoji import to_emoji
 from octavo.lazy_import import lazy

@@ -17,7 +17,7 @@ from octavo.api.content import File
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ContentRef, OrganizationRef
 from octavo.api.text import SafeLine
-from octavo.data.page_queries import file_of
+from octavo.data.loaders import file_of
 from octavo.documents import links
 from octavo.documents.openapi import Specification
 from octavo.tui.core.session import Session

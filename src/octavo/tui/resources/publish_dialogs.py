@@ -16,7 +16,7 @@ from octavo.api.places import SiteRef
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, SiteStructure
 from octavo.api.sites import Checkout, Site
 from octavo.data.live import Live
-from octavo.data.queries import all_items
+from octavo.data.loaders import all_items
 from octavo.data.writes.direct import SendResult, send_unchecked
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo

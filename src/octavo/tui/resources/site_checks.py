@@ -25,7 +25,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import SiteRef
 from octavo.api.text import SafeLine
 from octavo.data.live import Live
-from octavo.data.queries import all_items
+from octavo.data.loaders import all_items
 from octavo.documents import conditions, yaml_values
 from octavo.documents.redirect_chains import End, RedirectChain, chain_ends, follow_redirects, path_on_site
 from octavo.documents.yaml_values import YamlError

@@ -16,7 +16,7 @@ from octavo.api.roles import Role
 from octavo.data import access
 from octavo.data.access import MERGE_ROLES, actions
 from octavo.data.live import Live
-from octavo.data.queries import all_items
+from octavo.data.loaders import all_items
 from octavo.tui.resources.resource import (
     PAGE_SIZE,
     Arguments,

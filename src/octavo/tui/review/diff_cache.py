@@ -12,7 +12,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef, RevisionRef
 from octavo.concurrency import report_error
 from octavo.data.live import Live
-from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.sync_queue import Rank
 from octavo.documents.change_kinds import ChangeKind
 from octavo.documents.conflict_markers import find_markers

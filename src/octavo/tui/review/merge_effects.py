@@ -19,7 +19,7 @@ from octavo.api.safety import safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.documents import anchors
 from octavo.documents import links as link_model
 from octavo.documents.conflict_markers import find_markers

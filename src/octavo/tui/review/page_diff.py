@@ -12,7 +12,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.page_queries import get_page_to_read
+from octavo.data.loaders import get_page_to_read
 from octavo.data.unsent_index import UnsentText, by_block, unsent_draft
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document

@@ -14,7 +14,7 @@ from octavo.api.content import Page, PageTree
 from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef
 from octavo.data.live import Live
-from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.sync_queue import Rank
 from octavo.documents.blocks import Document
 from octavo.documents.checks.added_findings import AddedFinding, added_findings, added_links

@@ -1,18 +1,40 @@
-"""Loads a page for reading, comparing or exporting, or the file that a link of a page leads to."""
+"""Loads all items of a list, a page for reading, comparing or exporting, or the file that a link of a page leads to."""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 from octavo.api import content
 from octavo.api.content import File, GetPage, Page
 from octavo.api.errors import NotFound
 from octavo.api.folding import fold
+from octavo.api.operation import Listing, ListPage
+from octavo.api.paging import MAX_ITEMS, read_pages
 from octavo.api.places import ContentRef, RevisionRef
 from octavo.data.live import Live
 from octavo.data.sync_queue import Rank
 from octavo.documents.links import FileLink
 
+T = TypeVar("T")
 MOST_FILES = 1000
 """Maximum number of files that are listed to find a file by its name."""
+
+
+async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tuple[T, ...]:
+    """Return all items of a list. With `is_fresh=False`, use the cached response if there is one. Raises ApiError, also if
+    the list does not end."""
+    value: ListPage[T] = await (live.fetch(op) if is_fresh else live.cached_or_fetch(op))
+    if value.next is not None:
+        await live.fetch_pages(op, MAX_ITEMS)
+        snapshot = live.peek(op)
+        if snapshot.error is not None:
+            raise snapshot.error
+        value = snapshot.value or value
+    if value.next is None:
+        return tuple(value.items)
+    # `Live` keeps a limited number of pages, which are few items if the server sends short pages.
+    further = [item async for page in read_pages(live.send, op, after=value) for item in page.items]
+    return (*value.items, *further)
 
 
 def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
