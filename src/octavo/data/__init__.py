@@ -18,7 +18,6 @@ Reads
     live_response.py        a response in memory, and its snapshots for screens
     stamps.py, queries.py   whether a response has changed; operations that several callers share
     loaders.py              all items of a list, pages and linked files, in as many requests as they need
-    loaders.py         the page or file that a link leads to
     response_cache.py       responses on disk, their versions, and the pins that keep them
     polling.py              runs the background rounds: lists, responses on screen, inbox. Notices changes by other users
     inbox_plan.py           the wants of the inbox; inbox_loader.py builds its rows by the rules of inbox.py (pure)
