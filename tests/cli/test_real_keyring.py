@@ -132,7 +132,7 @@ def desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desktop
 
 def test_unreadable_keyring_is_named_and_works_again_once_unlocked(desktop: Desktop, server_url: str) -> None:
     host = server_url.removeprefix("http://")
-    key_of = f"the key of profile default ({host}) from the keyring:"
+    key_of = f"the API key of profile default ({host}) from the keyring:"
 
     def run_failing(*arguments: str, code: int = 4, **environ: str) -> str:
         ran = desktop.octavo(*arguments, **environ)
@@ -156,7 +156,7 @@ def test_unreadable_keyring_is_named_and_works_again_once_unlocked(desktop: Desk
     desktop.lock()
     assert f"Could not read {key_of} the keyring is locked. Set OCTAVO_API_KEY" in run_failing("api", "users.Me")
     with open_app(desktop) as shown:
-        shown.wait_for("○ no key", limit=LIMIT)
+        shown.wait_for("○ no API key", limit=LIMIT)
         shown.wait_for("Could not read the API key of profile default", "the keyring is locked", limit=LIMIT)
         shown.wait_for("f3 sign in", limit=LIMIT)
         desktop.unlock()
@@ -169,7 +169,7 @@ def test_unreadable_keyring_is_named_and_works_again_once_unlocked(desktop: Desk
     desktop.kill("gnome-keyring-daemon")
     assert f"Could not read {key_of} no keyring service is running." in run_failing("api", "users.Me")
     with open_app(desktop) as shown:
-        shown.wait_for("○ no key", "no keyring service is running", limit=LIMIT)
+        shown.wait_for("○ no API key", "no keyring service is running", limit=LIMIT)
         desktop.unlock()
         shown.write(b"r")
         shown.wait_for("● updated", limit=LIMIT)
@@ -184,7 +184,9 @@ def test_unreadable_keyring_is_named_and_works_again_once_unlocked(desktop: Desk
     assert can_read_key(), "the recommended address is the address of this test's bus"
     desktop.kill("dbus-daemon")
     assert f"Could not read {key_of} the D-Bus session bus" in run_failing("api", "users.Me")
-    assert f"Could not read {key_of}" in desktop.octavo("auth", "status").stdout
+    status = desktop.octavo("auth", "status")
+    assert "unreadable" in status.stdout
+    assert f"Could not read {key_of}" in status.stderr
 
     # Bus and keyring run again: the key can be read again.
     desktop.kill("gnome-keyring-daemon")
@@ -198,8 +200,8 @@ def test_logout_without_dbus_says_how_to_delete_the_key(desktop: Desktop, server
     desktop.octavo("--base-url", server_url, "auth", "login", "--with-token", typed=KEY)
     ran = desktop.octavo("auth", "logout", DBUS_SESSION_BUS_ADDRESS="")
     assert ran.returncode == 1
-    assert "Signed out default" in ran.stdout
-    assert "Could not delete the key of profile default" in ran.stderr
+    assert f"Signed out of {server_url} (profile default)." in ran.stdout
+    assert "Could not delete the API key of profile default" in ran.stderr
     assert desktop.octavo("api", "users.Me").returncode == 4
     command = ran.stderr.strip().rpartition("run: ")[2].split()
     assert command == ["secret-tool", "clear", "service", f"octavo:{server_url}", "username", "default"]
