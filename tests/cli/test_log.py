@@ -6,6 +6,7 @@ import json
 import os
 import re
 import select
+import signal
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -96,6 +97,7 @@ def test_follow_prints_new_lines_until_it_is_interrupted(home: CommandLine) -> N
         env=home.environ,
         stdout=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # Background jobs inherit an ignored SIGINT.
     ) as following:
         assert following.stdout is not None
         try:
@@ -104,7 +106,7 @@ def test_follow_prints_new_lines_until_it_is_interrupted(home: CommandLine) -> N
                 while not select.select([following.stdout], [], [], 0.5)[0]:
                     home.run("api", "users.Me")
                 event = json.loads(following.stdout.readline())["event"]
-            following.send_signal(2)
+            following.send_signal(signal.SIGINT)
             assert following.wait(20) == 130
         finally:
             following.kill()  # Otherwise a failed test would wait for it without end.

@@ -180,7 +180,9 @@ def test_interrupt_causes_no_traceback(environ: dict[str, str]) -> None:
             except subprocess.TimeoutExpired:
                 running.send_signal(signal.SIGINT)
         out, err = running.communicate()
-    assert (running.returncode, out, err) == (130, b"", b"")
+    assert (out, err) == (b"", b"")
+    # On a busy machine, the signal may come before Python handles signals, or while it ends.
+    assert running.returncode in (130, -signal.SIGINT)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import octavo
 
 NAMES = {
+    "ages of blocks",
     "base ",
     "count of the inbox",
     "deleted spaces",

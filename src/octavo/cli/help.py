@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from octavo import __version__
 from octavo.cli.arguments import parser
 from octavo.cli.failures import USAGE, Failure
 from octavo.cli.parsers import commands_of, summaries_of
 from octavo.cli.standard_streams import write_out
-from octavo.documents.blocks import Block, Document, Run
 from octavo.help import TOPICS, text_of
 from octavo.settings import read
 
@@ -55,7 +52,8 @@ def run(options: argparse.Namespace) -> int:
 def _form_of(topic: str, *, as_man: bool) -> str:
     """Return a topic as a manual page, as a page for a terminal, or as Markdown."""
     if as_man:
-        from octavo.documents.source_reader import parse  # lazy: it takes longer to load than all else here
+        from octavo.cli.man_page import man_page  # lazy: the parser takes longer to load than everything else here
+        from octavo.documents.source_reader import parse
 
         return man_page(topic, TOPICS[topic], parse(text_of(topic)))
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
@@ -77,99 +75,8 @@ def _list(summaries: Mapping[str, str]) -> Iterator[str]:
 
 def _page(markdown: str) -> str:
     """Return a topic as Octavo shows a page, in the colours and at the width of the terminal."""
-    from octavo.documents.source_reader import parse  # lazy: it takes longer to load than all else here
+    from octavo.documents.source_reader import parse  # lazy: the parser takes longer to load than everything else here
     from octavo.tui.render.printing import print_document
 
     columns, colors = shutil.get_terminal_size().columns, not os.environ.get("NO_COLOR")
     return print_document(parse(markdown), columns, colors=colors, ascii=read(os.environ).ascii)
-
-
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_COMMENT = re.compile(r"\s*<!--.*-->\s*", re.DOTALL)
-
-
-def man_page(topic: str, about: str, document: Document) -> str:
-    """Return a help topic as a manual page. `about` is its line in the list of topics."""
-    name = f"octavo-{topic}"
-    head = [
-        f'.TH "{name.upper()}" "7" "" "octavo {__version__}" "Octavo"',
-        ".SH NAME",
-        f"{_escape_roff(name)} \\- {_escape_roff(about)}",
-        ".SH DESCRIPTION",
-    ]
-    return "\n".join([*head, *(line for each in document.blocks for line in _lines(each))]) + "\n"
-
-
-def _lines(block: Block) -> Iterator[str]:
-    """Yield the lines of a block."""
-    match block.kind:
-        case "heading":
-            if (level := block.attrs.get("level", 1)) > 1:  # The title of the page is in its first line.
-                yield f".{'SH' if level == 2 else 'SS'} {_text(block.runs)}"
-        case "code":
-            yield from (".PP", ".RS 4", ".nf")
-            yield from (_line_of_text(_escape_roff(each)) for each in block.text.splitlines())
-            yield from (".fi", ".RE")
-        case "list":
-            for number, item in enumerate(block.children, block.attrs.get("start", 1)):
-                mark = f"{number}." if block.attrs.get("ordered") else "\\(bu"
-                yield f'.IP "{mark}" 4'
-                yield from _item(item)
-        case "table":
-            yield from _table(block)
-        case _:
-            if block.runs and not _COMMENT.fullmatch("".join(each.text for each in block.runs)):
-                yield from (".PP", _line_of_text(_text(block.runs)))
-            for child in block.children:
-                yield from _lines(child)
-
-
-def _item(item: Block) -> Iterator[str]:
-    """Yield the lines of a list item. Its first paragraph is beside the mark."""
-    first, *others = item.children or (item,)
-    yield _line_of_text(_text(first.runs))
-    if others:
-        yield ".RS 4"
-        for each in others:
-            yield from _lines(each)
-        yield ".RE"
-
-
-def _table(block: Block) -> Iterator[str]:
-    """Yield a paragraph for each row: the first cell, then the other cells, with the titles of their columns if there are
-    several."""
-    titles = [_text(each.title) for each in block.attrs.get("columns", ())]
-    for row in block.children:
-        cells = [_text(each.runs) for each in row.children]
-        yield from (".TP", _line_of_text(cells[0] if cells else ""))
-        others = [(title, cell) for title, cell in zip(titles[1:], cells[1:], strict=False) if cell]
-        if len(titles) == 2:
-            yield from (_line_of_text(cell) for _, cell in others)
-        else:
-            yield _line_of_text("; ".join(f"{title}: {cell}" for title, cell in others))
-
-
-def _text(runs: Sequence[Run]) -> str:
-    return "".join(map(_run, runs))
-
-
-def _run(run: Run) -> str:
-    if run.kind == "break":
-        return "\n.br\n"
-    text = _escape_roff(run.text)
-    if run.kind == "code" or "bold" in run.marks:
-        return f"\\fB{text}\\fR"
-    if "italic" in run.marks:
-        return f"\\fI{text}\\fR"
-    return f"{text} <{_escape_roff(run.link)}>" if run.link and run.link != run.text and "://" in run.link else text
-
-
-def _escape_roff(text: str) -> str:
-    """Return text without the meaning that its characters have in roff."""
-    plain = text.replace("\\", "\\e").replace("-", "\\-").replace("\n", " ")
-    return _NOT_ASCII.sub(lambda found: f"\\[u{ord(found[0]):04X}]", plain)
-
-
-def _line_of_text(text: str) -> str:
-    """Return a line that roff does not take for a request."""
-    return "\\&" + text if text.startswith((".", "'")) or not text else text
