@@ -102,6 +102,19 @@ def test_command_line_parser_imports_no_heavy_modules() -> None:
     assert not {name.partition(".")[0] for name in told.split()} & HEAVY
 
 
+def test_inbox_imports_no_diffs_merges_and_checks() -> None:
+    code = "import sys, octavo.tui.app.octavo, octavo.tui.inbox.inbox_screen; print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {*told.split()} & {
+        "rapidfuzz",
+        "octavo.documents.diff",
+        "octavo.documents.merging.page_merge",
+        "octavo.documents.checks.findings",
+        "octavo.documents.linters.readers",
+        "octavo.tui.render.comparison",
+    }
+
+
 def test_first_picture_is_shown_before_the_app_is_imported(home: dict[str, str], tmp_path: Path) -> None:
     noted = tmp_path / "modules"
     code = f"""

@@ -19,7 +19,9 @@ from octavo.data.writes.change_request_kinds import NOT_SAVED, FoundEdit, get_re
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.write_kind import Basis
-from octavo.documents.merging.page_merge import merge
+from octavo.lazy_import import lazy
+
+_merge = lazy("octavo.documents.merging.page_merge:merge")
 
 SAVED = "Saved."
 """Message of an edit without remarks."""
@@ -142,7 +144,7 @@ async def merge_overwritten(
         theirs = await page_source(live, overwritten, page)
         if theirs is None or theirs in (mine.before, mine.after):
             continue
-        merged = await asyncio.to_thread(merge, mine.before.text, theirs.text, mine.after.text)
+        merged = await asyncio.to_thread(_merge, mine.before.text, theirs.text, mine.after.text)
         if merged.named_conflicts:
             del texts[page]
             conflicts[page] = repairs[page] = theirs

@@ -18,19 +18,21 @@ from octavo.data.queries import replies_of
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions
 from octavo.documents.thread_anchors import WordChange
+from octavo.lazy_import import lazy
 from octavo.tui.core.unsent_texts import unsent_mark
 from octavo.tui.core.view import View
 from octavo.tui.core.workspace import PENDING
-from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.thread_layout import suggestion_lines
 from octavo.tui.render.threads import DRAFT, ThreadReply, ThreadSummary
 from octavo.tui.widgets.short_texts import short_age
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
+    from octavo.tui.render.comparison import PageComparison
 
+_compare = lazy("octavo.tui.render.comparison:compare")
+_suggestion_lines = lazy("octavo.tui.render.thread_layout:suggestion_lines")
 
 BlockId = tuple[str, str, str]
 """The id of a page, a revision (empty: the current one), and the key of a block."""
@@ -94,7 +96,8 @@ class SuggestionDiffs:
             _result_note(self._result(block, suggestion.text), styles)
             for suggestion in find_suggestions(message.body.text)
         ]
-        return suggestion_lines(message.body.text, diffs, width, styles, notes)
+        lines: list[Line] = _suggestion_lines(message.body.text, diffs, width, styles, notes)
+        return lines
 
     async def _compare(self, at: Discussion, block: BlockId, texts: list[str]) -> None:
         page, revision, key = block
@@ -110,7 +113,7 @@ class SuggestionDiffs:
             return
         self._sources[block] = source
         for text in texts:
-            self._diffs[block, text] = await asyncio.to_thread(compare, source, text)
+            self._diffs[block, text] = await asyncio.to_thread(_compare, source, text)
         self._on_change()
 
 

@@ -15,7 +15,7 @@ from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.content_writes import WrittenText, edit, merge_overwritten, page_source, update_text
-from octavo.documents.merging.page_merge import merge
+from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.widgets.chooser import Choice, Picker
@@ -23,6 +23,8 @@ from octavo.tui.widgets.short_texts import long_age
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
+
+_merge = lazy("octavo.documents.merging.page_merge:merge")
 
 
 _MAX_SUBJECT_LENGTH = 100
@@ -201,13 +203,13 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
 
 async def _merge_or_none(before: Raw, theirs: Raw, mine: Raw) -> Raw | None:
     """Return both texts merged, or None if they conflict."""
-    merged = await asyncio.to_thread(merge, before.text, theirs.text, mine.text)
+    merged = await asyncio.to_thread(_merge, before.text, theirs.text, mine.text)
     return None if merged.named_conflicts else Raw(merged.text())
 
 
 async def _with_markers(before: Raw, theirs: Raw, mine: Raw) -> Raw:
     """Return both texts merged, with conflict markers."""
-    merged = await asyncio.to_thread(merge, before.text, theirs.text, mine.text)
+    merged = await asyncio.to_thread(_merge, before.text, theirs.text, mine.text)
     return Raw(merged.text(request=OWN_LABEL, main=OTHERS_LABEL))
 
 

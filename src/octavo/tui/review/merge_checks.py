@@ -29,13 +29,13 @@ from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.documents.revision_changes import title_of
 from octavo.lazy_import import lazy
 from octavo.tui.review import merge_effects
-from octavo.tui.review.request_findings import check_findings
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.short_texts import Fact
 
 if TYPE_CHECKING:
     from octavo.documents.merging.conflict_prediction import PredictedConflict
 
+_check_findings = lazy("octavo.tui.review.request_findings:check_findings")
 _pages_to_read = lazy("octavo.documents.merging.conflict_prediction:pages_to_read")
 _predict_merge = lazy("octavo.documents.merging.conflict_prediction:predict_merge")
 _shows_all_changes = lazy("octavo.documents.merging.conflict_prediction:shows_all_changes")
@@ -218,7 +218,7 @@ async def _load_effects(
         merge_effects.check_in_time("redirects", merge_effects.check_redirects(live, trees, space, sites)),
         merge_effects.check_in_time("images", merge_effects.check_images(live, trees, pages)),
         merge_effects.check_in_time("reverts", merge_effects.check_reverts(live, at, change_request, trees, pages)),
-        merge_effects.check_in_time("findings", check_findings(live, trees, pages)),
+        merge_effects.check_in_time("findings", _check_findings(live, trees, pages)),
     )
     facts = [*reverts, *broken_links, *missing_redirects, *images, *findings]
     if titles := markers.titles:
