@@ -232,3 +232,25 @@ async def test_simultaneous_edit_of_the_same_words_is_restored(
     assert (sent.kind, [result for _, result in sent.result.results]) == ("changed", ["changed"])
     assert await page_text(ask, at) == Raw(theirs)
     assert not outbox.entries
+
+
+async def test_undo_keeps_a_simultaneous_edit_of_other_words(
+    live: Live, ask: Ask, at: ChangeRequestRef, gate: RequestGate
+) -> None:
+    sent = await apply_suggestions(live, at, (await suggest(ask, at, "Hello, reader.", "Hello."),))
+    assert sent.result is not None
+    edit_as_other_during_send(ask, at, gate, "# Intro\n\nHello.\n\nSee you.\n")
+    assert (await revert_suggestions(live, at, sent.result)).kind == "done"
+    assert await page_text(ask, at) == Raw("# Intro\n\nHello, reader.\n\nSee you.\n")
+
+
+async def test_undo_leaves_a_simultaneous_edit_of_the_same_words(
+    live: Live, ask: Ask, at: ChangeRequestRef, gate: RequestGate
+) -> None:
+    sent = await apply_suggestions(live, at, (await suggest(ask, at, "Hello, reader.", "Hello."),))
+    assert sent.result is not None
+    theirs = "# Intro\n\nHello, all.\n\nGoodbye.\n"
+    edit_as_other_during_send(ask, at, gate, theirs)
+    undone = await revert_suggestions(live, at, sent.result)
+    assert (undone.kind, "edited afterward" in undone.message) == ("changed", True)
+    assert await page_text(ask, at) == Raw(theirs)

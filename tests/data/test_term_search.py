@@ -185,7 +185,7 @@ async def test_page_that_was_edited_after_the_search_is_refused_and_named(rename
     await rename.edit(moved.page.id, moved.text + "\nMore.")
     sent = await replace_term(rename.live, rename.at, RENAME, replacements((moved, other)))
     assert sent.result is not None
-    assert sent.result.refused == ((moved.page.title, "was edited in the meantime"),)
+    assert sent.result.refused == {moved.page.id: "was edited in the meantime"}
     assert list(sent.result.written) == [other.page.id]
     assert await rename.text(moved.page.id) == moved.text + "\nMore."
     assert await rename.text(other.page.id) == rename.pages[other.page.id].renamed
@@ -199,7 +199,7 @@ async def test_undo_leaves_a_page_that_was_edited_afterward(rename: Rename) -> N
     await rename.edit(first.id, "Rewritten.")
     undone = await revert_term(rename.live, rename.at, sent.result)
     assert undone.result is not None
-    assert undone.result.refused == ((first.title, "was edited in the meantime"),)
+    assert undone.result.refused == {first.id: "was edited in the meantime"}
     assert await rename.text(first.id) == "Rewritten."
     assert await rename.text(second.id) == rename.pages[second.id].source
 

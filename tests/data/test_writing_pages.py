@@ -13,9 +13,8 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.writes.content_writes import page_source
+from octavo.data.writes.content_writes import MAYBE_OVERWRITTEN, PageOutcome, page_source, write_page
 from octavo.documents.conflict_markers import find_markers
-from octavo.tui.editing.target_request import PageOutcome, write_page
 from tests.data.sends import RequestGate
 from tests.server.asking import Ask
 
@@ -41,13 +40,13 @@ class PageUnderEdit:
             change = UpdatePage(page="intro", document=DocumentBody(markdown=change))
         await self._ask(content.Edit(at=self.at, changes=(change,)))
 
-    def edit_as_other_during_send(self, change: str) -> None:
-        """Let another user edit the page after the check of the next edit, before its request."""
-        waiting = [change]
+    def edit_as_other_during_send(self, *changes: str) -> None:
+        """Let another user edit the page after the check of each of the next edits, before its request."""
+        waiting = list(changes)
 
         async def send(op: Operation[Any]) -> Any:
             if isinstance(op, content.Edit) and waiting:
-                await self.edit_as_other(waiting.pop())
+                await self.edit_as_other(waiting.pop(0))
             return await self.gate(op)
 
         self.live.send = send
@@ -114,6 +113,43 @@ async def test_simultaneous_edit_of_the_same_text_is_a_conflict(page: PageUnderE
     assert outcome.text is not None
     assert {"Theirs.", "Mine."} <= set(outcome.text.text.split("\n"))
     assert await page.current_text() == BEFORE.replace("Two", "Theirs")
+
+
+async def test_two_simultaneous_edits_are_not_overwritten(page: PageUnderEdit) -> None:
+    page.edit_as_other_during_send(
+        BEFORE.replace("One", "Theirs"), BEFORE.replace("Three", "Mine").replace("Two", "Ours")
+    )
+    outcome = await page.write(BEFORE.replace("Three", "Mine"))
+    assert outcome.kind == "merged"
+    assert outcome.text == Raw("# Intro\n\nTheirs.\n\nOurs.\n\nMine.\n")
+    assert await page.current_text() == outcome.text.text
+
+
+async def test_second_simultaneous_edit_of_the_same_text_is_a_conflict(page: PageUnderEdit) -> None:
+    second = BEFORE.replace("Two", "Mine").replace("One", "Changed later")
+    page.edit_as_other_during_send(BEFORE.replace("One", "Theirs"), second)
+    outcome = await page.write(BEFORE.replace("Two", "Mine"))
+    assert outcome.kind == "conflict"
+    assert outcome.text is not None
+    assert "Changed later." in outcome.text.text.split("\n")
+    assert await page.current_text() == second
+
+
+async def test_lost_connection_after_a_simultaneous_edit_says_that_the_page_is_saved(page: PageUnderEdit) -> None:
+    page.edit_as_other_during_send(BEFORE.replace("One", "Theirs"))
+    send = page.live.send
+
+    async def lose_later_reads(op: Operation[Any]) -> Any:
+        if isinstance(op, content.GetRawPage) and page.gate.writes:
+            raise NotSent("Can't reach the server.")
+        return await send(op)
+
+    page.live.send = lose_later_reads
+    mine = BEFORE.replace("Three", "Mine")
+    outcome = await page.write(mine)
+    assert (outcome.kind, outcome.message) == ("sent", MAYBE_OVERWRITTEN)
+    page.live.send = send
+    assert await page.current_text() == mine
 
 
 async def test_unchanged_text_is_not_sent(page: PageUnderEdit) -> None:

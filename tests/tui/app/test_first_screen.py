@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 from textual.app import App, ComposeResult
 from textual.color import Color
 from textual.containers import Vertical
+from textual.geometry import Region
 from textual.screen import Screen
+from textual.strip import Strip
 from textual.widgets import Static
 
 from octavo.cli.sessions import sign_in_methods
@@ -26,14 +28,25 @@ class PlainShell(Shell):
         super().__init__(settings, sign_in_methods(settings, "https://api.example.com"), None)
 
 
+class CountingLine(Static, can_focus=True):
+    """A line that counts how often it is drawn."""
+
+    drawn = 0
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self.drawn += 1
+        return super().render_lines(crop)
+
+
 class OneLineApp(PlainShell):
-    CSS = "Static { color: red; } Static.-changed { color: blue; }"
+    CSS = "Static { color: red; &.-changed { color: blue; } } Screen:focus-within Static { color: green; }"
+    AUTO_FOCUS = None
 
     def on_load(self) -> None:
         self.delay_paint()
 
     def compose(self) -> ComposeResult:
-        yield Static("a line")
+        yield CountingLine("a line")
 
 
 async def test_changes_before_the_first_paint_are_painted(tmp_path: Path) -> None:
@@ -47,6 +60,30 @@ async def test_changes_before_the_first_paint_are_painted(tmp_path: Path) -> Non
         assert line.styles.color == Color.parse("blue")
         line.remove_class("-changed")
         assert line.styles.color == Color.parse("red")
+
+
+async def test_nothing_is_drawn_before_the_first_paint(tmp_path: Path) -> None:
+    app = OneLineApp(tmp_path)
+    async with app.run_test() as pilot:
+        line = app.query_one(CountingLine)
+        line.update("another line")
+        await pilot.resize_terminal(70, 20)
+        assert line.drawn == 0
+        app.paint_first_screen()
+        await pilot.pause()
+        assert line.drawn
+
+
+async def test_focus_before_the_first_paint_is_painted(tmp_path: Path) -> None:
+    app = OneLineApp(tmp_path)
+    async with app.run_test() as pilot:
+        line = app.query_one(CountingLine)
+        line.focus()
+        await pilot.pause()
+        assert line.has_focus
+        assert line.styles.color == Color.parse("red")
+        app.paint_first_screen()
+        assert line.styles.color == Color.parse("green")
 
 
 def test_css_source_is_parsed_once_for_each_theme() -> None:

@@ -4,9 +4,9 @@ and is never queued."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, Page, RevertPage, Revision
@@ -25,6 +25,10 @@ _merge = lazy("octavo.documents.merging.page_merge:merge")
 
 SAVED = "Saved."
 """Message of an edit without remarks."""
+_MAX_ATTEMPTS = 3
+"""Number of attempts while other people keep editing a change request."""
+MAYBE_OVERWRITTEN = "Someone else saved at the same time, and this edit may have replaced their text. Check the diff."
+OTHERS_KEEP_EDITING = "others keep changing the change request. Try again in a moment."
 CHANGES_OF_ONE_EDIT = 50
 """Maximum number of changes that the server accepts in one edit."""
 NO_OPERATION = "This server does not support editing content. Edit pages in the browser."
@@ -118,8 +122,8 @@ class WrittenText:
 
 
 @dataclass(frozen=True)
-class MergedEdit:
-    """The pages of an edit after the text of someone else, which the edit had overwritten, was merged into them."""
+class SavedTexts:
+    """The texts of an edit after the texts of others, which the edit had overwritten, were merged into them."""
 
     revision: str | None
     """Head of the change request."""
@@ -132,32 +136,89 @@ class MergedEdit:
     """False if the pages that someone else had changed could not be saved again."""
 
 
-async def merge_overwritten(
+class NotEditable(Exception):
+    """The change request cannot be edited now. `str(error)` is the reason as a sentence that begins in lower case."""
+
+
+async def latest_heads(live: Live, at: ChangeRequestRef) -> AsyncIterator[RevisionRef]:
+    """Yield the head of a change request up to 3 times, for an edit that is tried again if others edit meanwhile.
+
+    Raises ApiError, and NotEditable if the change request is closed.
+    """
+    for _ in range(_MAX_ATTEMPTS):
+        request = await live.send(change_requests.Get(at=at))
+        if request.status not in ("draft", "open"):
+            raise NotEditable(f"the change request is now {request.status}.")
+        if request.revision is None:
+            raise NotEditable("the server did not return the current revision.")
+        yield revision_ref(at, request.revision)
+
+
+async def save_texts(
+    live: Live,
+    at: ChangeRequestRef,
+    head: RevisionRef,
+    texts: Mapping[str, WrittenText],
+    later_writes: Sequence[NewWrite] = (),
+) -> SendResult[SavedTexts]:
+    """Save the texts of pages by page id, if the head of the change request is still `head`.
+
+    If someone else saves between the check and the edit, their text is merged into the pages. `later_writes` are added
+    to the outbox if the edit is done.
+    """
+    changes = [update_text(page, text.after) for page, text in texts.items()]
+    sent = await edit(live, at, head.revision_id, changes, later_writes)
+    if sent.kind != "done":
+        return SendResult(sent.kind, sent.cause, error=sent.error, revision=sent.revision)
+    try:
+        saved = await _merge_overwritten(live, at, sent, texts)
+    except ApiError:  # The edit is saved nevertheless.
+        saved = SavedTexts(sent.revision, texts)
+        return SendResult("done", MAYBE_OVERWRITTEN, saved, revision=sent.revision, later_ids=sent.later_ids)
+    remark = "" if sent.message == SAVED else sent.message
+    return SendResult("done", remark, saved, revision=saved.revision, later_ids=sent.later_ids)
+
+
+async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, sent: EditOutcome, written: Mapping[str, WrittenText]
-) -> MergedEdit:
+) -> SavedTexts:
     """Merge the texts that the edit `sent` overwrote into the pages that it has `written`. Raises ApiError."""
     if sent.replaced is None or sent.revision is None:
-        return MergedEdit(sent.revision, written)
-    texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, Raw]()
-    overwritten = _revision_ref(at, sent.replaced)
+        return SavedTexts(sent.revision, written)
+    texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, WrittenText]()
+    overwritten = revision_ref(at, sent.replaced)
     for page, mine in written.items():
         theirs = await page_source(live, overwritten, page)
         if theirs is None or theirs in (mine.before, mine.after):
             continue
-        merged = await asyncio.to_thread(_merge, mine.before.text, theirs.text, mine.after.text)
-        if merged.named_conflicts:
+        both = await merge_texts(mine.before, theirs, mine.after)
+        if both is None:
             del texts[page]
-            conflicts[page] = repairs[page] = theirs
+            conflicts[page] = theirs
         else:
-            repairs[page] = Raw(merged.text())
-            texts[page] = WrittenText(theirs, repairs[page])
+            texts[page] = WrittenText(theirs, both)
+        repairs[page] = WrittenText(mine.after, theirs if both is None else both)
     if not repairs:
-        return MergedEdit(sent.revision, texts)
-    repaired = await edit(live, at, sent.revision, [update_text(page, text) for page, text in repairs.items()])
-    if repaired.kind == "done":
-        return MergedEdit(repaired.revision, texts, conflicts)
-    kept = {page: text for page, text in texts.items() if page not in repairs}
-    return MergedEdit(sent.revision, kept, repairs, restored=False)
+        return SavedTexts(sent.revision, texts)
+    changes = [update_text(page, each.after) for page, each in repairs.items()]
+    repaired = await edit(live, at, sent.revision, changes)
+    if repaired.kind != "done":
+        kept = {page: text for page, text in texts.items() if page not in repairs}
+        others = {page: conflicts[page] if page in conflicts else texts[page].before for page in repairs}
+        return SavedTexts(sent.revision, kept, others, restored=False)
+    # Someone may have saved before the repair, too. Then their text contains the text of `sent`.
+    again = await _merge_overwritten(live, at, repaired, repairs)
+    for page, text in again.texts.items():
+        if page in texts and text != repairs[page]:
+            texts[page] = text
+    kept = {page: text for page, text in texts.items() if page not in again.conflicts}
+    return SavedTexts(again.revision, kept, {**conflicts, **again.conflicts}, again.restored)
+
+
+async def merge_texts(before: Raw, theirs: Raw, mine: Raw) -> Raw | None:
+    """Return both texts merged, or None if they conflict."""
+    merged = await asyncio.to_thread(_merge, before.text, theirs.text, mine.text)
+    return None if merged.named_conflicts else Raw(merged.text())
 
 
 def update_text(page: str, text: Raw) -> ContentEdit:
@@ -176,7 +237,7 @@ async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
         # Pages that the change request deleted exist in its base.
         base = (await send(change_requests.Get(at=op.at))).base
         revisions = {getattr(change, "revision", None) or base for change in op.changes}
-        places: list[ContentRef] = [op.at, *(_revision_ref(op.at, revision) for revision in revisions if revision)]
+        places: list[ContentRef] = [op.at, *(revision_ref(op.at, revision) for revision in revisions if revision)]
         for place in places if named else ():
             existing |= {page.id for page in (await send(content.ListPages(at=place))).walk()}
     except ApiError:
@@ -196,7 +257,7 @@ def _head_in(response: Any) -> str | None:
     return head if isinstance(head, str) else None
 
 
-def _revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
+def revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
     return RevisionRef(space_id=at.space_id, revision_id=revision)
 
 
@@ -234,8 +295,8 @@ async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, c
     """Return an edit with the same effect as `change`, without reverting a page. Raises ApiError, _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
-    earlier_revision = await live.cached_or_fetch(content.Get(at=_revision_ref(at, change.revision)))
-    head_revision = await live.cached_or_fetch(content.Get(at=_revision_ref(at, head)))
+    earlier_revision = await live.cached_or_fetch(content.Get(at=revision_ref(at, change.revision)))
+    head_revision = await live.cached_or_fetch(content.Get(at=revision_ref(at, head)))
     earlier, current = earlier_revision.find(change.page), head_revision.find(change.page)
     if earlier is None:
         return content.DeletePage(page=change.page)
@@ -253,7 +314,7 @@ async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, c
         if current is None:
             raise _CannotRestore(f"this server cannot restore {earlier.title}, which is not a page")
         return content.UpdatePage(page=earlier.id, **fields)
-    text = await page_source(live, _revision_ref(at, change.revision), earlier.id)
+    text = await page_source(live, revision_ref(at, change.revision), earlier.id)
     if text is None:
         raise _CannotRestore("the earlier text is not available")
     document = content.DocumentBody(markdown=text.text)
@@ -280,3 +341,63 @@ def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
         if differs and (value is not None or (current is not None and name not in NEVER_NONE)):
             fields[name] = value
     return fields
+
+
+OWN_LABEL = "your text"
+"""Label of the own text in conflict markers."""
+OTHERS_LABEL = "other people's text"
+
+
+@dataclass(frozen=True)
+class PageOutcome:
+    """Result of saving a page."""
+
+    kind: Literal["sent", "merged", "same", "conflict", "gone", "refused", "unknown"]
+    """`merged`: saved together with edits of other people. `same`: the page already has the text. `conflict`: other
+    people edited the same text. `gone`: the page does not exist any more."""
+    message: str = ""
+    revision: str = ""
+    """Latest revision of the change request."""
+    text: Raw | None = None
+    """The text that was sent. For a conflict, the text with conflict markers, based on `revision`."""
+
+
+async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, mine: Raw) -> PageOutcome:
+    """Save `mine` as the text of a page that was loaded from `base`. Edits that other people made since then are kept."""
+    try:
+        before = await page_source(live, base, page_id)
+        async for head in latest_heads(live, at):
+            current = await page_source(live, head, page_id)
+            if current is None:
+                return PageOutcome("gone", "Could not save the page: it was deleted from this change request.")
+            if current == mine:
+                return PageOutcome("same", "The page already has this text.", head.revision_id, mine)
+            text = await merge_texts(before or current, current, mine)
+            if text is None:
+                marked = await _with_markers(before or current, current, mine)
+                return PageOutcome("conflict", "", head.revision_id, marked)
+            sent = await save_texts(live, at, head, {page_id: WrittenText(current, text)})
+            if sent.result is not None:
+                outcome = await _saved_page(sent.result, page_id, WrittenText(current, text), mine)
+                return replace(outcome, message=MAYBE_OVERWRITTEN) if sent.message == MAYBE_OVERWRITTEN else outcome
+            if sent.kind != "changed":
+                message = f"Could not save the page: {sent.message}"
+                return PageOutcome("unknown" if sent.kind == "unknown" else "refused", message, head.revision_id, text)
+    except (ApiError, NotEditable) as error:
+        return PageOutcome("refused", f"Could not save the page: {error}")
+    return PageOutcome("refused", f"Could not save the page: {OTHERS_KEEP_EDITING}")
+
+
+async def _saved_page(saved: SavedTexts, page_id: str, sent: WrittenText, mine: Raw) -> PageOutcome:
+    """Return the result for a page after its edit."""
+    revision = saved.revision or ""
+    if (theirs := saved.conflicts.get(page_id)) is not None:
+        return PageOutcome("conflict", "", revision, await _with_markers(sent.before, theirs, sent.after))
+    text = saved.texts[page_id].after
+    return PageOutcome("sent" if text == mine else "merged", revision=revision, text=text)
+
+
+async def _with_markers(before: Raw, theirs: Raw, mine: Raw) -> Raw:
+    """Return both texts merged, with conflict markers."""
+    merged = await asyncio.to_thread(_merge, before.text, theirs.text, mine.text)
+    return Raw(merged.text(request=OWN_LABEL, main=OTHERS_LABEL))

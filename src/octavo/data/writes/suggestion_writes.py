@@ -7,29 +7,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from octavo.api import change_requests, comments
+from octavo.api import comments
 from octavo.api.comments import Comment, Reply
-from octavo.api.content import ContentEdit
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef, RevisionRef
+from octavo.api.places import ChangeRequestRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import (
-    SAVED,
-    EditOutcome,
+    OTHERS_KEEP_EDITING,
+    NotEditable,
+    SavedTexts,
     WrittenText,
-    edit,
-    merge_overwritten,
+    latest_heads,
     page_source,
-    update_text,
+    revision_ref,
+    save_texts,
 )
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions
 
-_MAX_ATTEMPTS = 3
-"""Number of attempts while other people keep editing the change request."""
+_EDITED_AFTERWARD = "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block."
 SuggestionResult = Literal["applied", "same", "changed", "gone"]
 """`same`: the page already has the text. `changed`: the block was edited or deleted after the suggestion was made.
 `gone`: the page does not exist any more."""
@@ -103,44 +102,33 @@ async def apply_suggestions(
     its page, the result is `changed` and nothing is sent. The same if the pages are not as the user `previewed` them.
     """
     try:
-        for _ in range(_MAX_ATTEMPTS):
-            change_request = await live.send(change_requests.Get(at=at))
-            if change_request.status not in ("draft", "open") or change_request.revision is None:
-                return SendResult("refused", f"the change request is now {change_request.status}.")
-            outcome = await preview_suggestions(live, at, change_request.revision, suggestions)
+        async for head in latest_heads(live, at):
+            outcome = await preview_suggestions(live, at, head.revision_id, suggestions)
             if not outcome.applied or not outcome.fits or previewed not in (None, outcome):
                 return SendResult("changed", "", outcome)
-            sent = await edit(live, at, change_request.revision, _updates(outcome.before, outcome.after), later_writes)
-            if sent.kind == "done":
-                outcome = replace(outcome, later_ids=sent.later_ids)
-                return await _merge_overwritten(live, at, sent, outcome)
+            sent = await save_texts(live, at, head, _changed_texts(outcome.before, outcome.after), later_writes)
+            if sent.result is not None:
+                return await _saved_outcome(live, sent.result, replace(outcome, later_ids=sent.later_ids), sent.message)
             if sent.kind != "changed":
-                return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.cause)
-    except ApiError as error:
+                return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.message)
+    except (ApiError, NotEditable) as error:
         return SendResult("refused", str(error))
-    return SendResult("refused", "others keep changing the page. Try again in a moment.")
+    return SendResult("refused", OTHERS_KEEP_EDITING)
 
 
-async def _merge_overwritten(
-    live: Live, at: ChangeRequestRef, sent: EditOutcome, outcome: SuggestionOutcome
+async def _saved_outcome(
+    live: Live, saved: SavedTexts, outcome: SuggestionOutcome, remark: str
 ) -> SendResult[SuggestionOutcome]:
-    """Merge what someone else saved at the same moment. If they changed the same words, nothing stays applied to that
-    page, and no thread is resolved. Raises ApiError."""
-    written = {
-        page: WrittenText(outcome.before[page], text)
-        for page, text in outcome.after.items()
-        if text != outcome.before[page]
-    }
-    merged = await merge_overwritten(live, at, sent, written)
-    before = dict(outcome.before) | {page: each.before for page, each in merged.texts.items()}
-    after = dict(outcome.after) | {page: each.after for page, each in merged.texts.items()}
-    if not merged.conflicts:
-        remark = "" if sent.message == SAVED else sent.message
+    """Return the outcome with the texts that were saved. If someone else changed the same words at the same moment,
+    nothing is applied to that page, and no thread is resolved."""
+    before = dict(outcome.before) | {page: each.before for page, each in saved.texts.items()}
+    after = dict(outcome.after) | {page: each.after for page, each in saved.texts.items()}
+    if not saved.conflicts:
         return SendResult("done", remark, replace(outcome, before=before, after=after))
     await live.outbox.undo_entries(outcome.later_ids)
-    results = tuple((each, "changed" if each.page in merged.conflicts else result) for each, result in outcome.results)
+    results = tuple((each, "changed" if each.page in saved.conflicts else result) for each, result in outcome.results)
     return SendResult(
-        "changed", "", SuggestionOutcome(results, {**before, **merged.conflicts}, {**after, **merged.conflicts})
+        "changed", "", SuggestionOutcome(results, {**before, **saved.conflicts}, {**after, **saved.conflicts})
     )
 
 
@@ -148,26 +136,25 @@ async def revert_suggestions(
     live: Live, at: ChangeRequestRef, outcome: SuggestionOutcome
 ) -> SendResult[SuggestionOutcome]:
     """Restore the old texts of the pages and reopen the threads, unless the pages were edited in the meantime."""
+    texts = _changed_texts(outcome.after, outcome.before)
     try:
-        change_request = await live.send(change_requests.Get(at=at))
-        if change_request.revision is None:
-            return SendResult(
-                "refused", "Could not undo the applied suggestion: the server did not return the current revision."
-            )
-        for page, after in outcome.after.items():
-            if await page_source(live, _revision_ref(at, change_request.revision), page) != after:
-                return SendResult(
-                    "changed",
-                    "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block.",
-                )
-        sent = await edit(live, at, change_request.revision, _updates(outcome.after, outcome.before))
-        if sent.kind == "done":
-            await live.outbox.undo_entries(outcome.later_ids)
-    except (ApiError, NotSaved) as error:
+        async for head in latest_heads(live, at):
+            for page, after in outcome.after.items():
+                if await page_source(live, head, page) != after:
+                    return SendResult("changed", _EDITED_AFTERWARD)
+            sent = await save_texts(live, at, head, texts)
+            if sent.result is not None:
+                if sent.result.conflicts:
+                    return SendResult("changed", _EDITED_AFTERWARD)
+                await live.outbox.undo_entries(outcome.later_ids)
+                before = dict(outcome.before) | {page: each.after for page, each in sent.result.texts.items()}
+                return SendResult("done", result=SuggestionOutcome((), outcome.after, before))
+            if sent.kind != "changed":
+                message = f"Could not undo the applied suggestion: {sent.message}"
+                return SendResult("unknown" if sent.kind == "unknown" else "refused", message)
+    except (ApiError, NotEditable, NotSaved) as error:
         return SendResult("refused", f"Could not undo the applied suggestion: {error}")
-    if sent.kind == "done":
-        return SendResult("done", result=SuggestionOutcome((), outcome.after, outcome.before))
-    return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.message)
+    return SendResult("refused", f"Could not undo the applied suggestion: {OTHERS_KEEP_EDITING}")
 
 
 async def preview_suggestions(
@@ -181,7 +168,7 @@ async def preview_suggestions(
     old_pages: dict[tuple[str, str | None], Raw | None] = {}
     for suggestion in suggestions:
         if suggestion.page not in after:
-            source = await page_source(live, _revision_ref(at, revision), suggestion.page)
+            source = await page_source(live, revision_ref(at, revision), suggestion.page)
             if source is None:
                 results.append((suggestion, "gone"))
                 continue
@@ -201,13 +188,8 @@ async def preview_suggestions(
 async def _load_old_page(live: Live, at: ChangeRequestRef, suggestion: SuggestedText) -> Raw | None:
     if suggestion.revision is None:
         return None
-    return await page_source(live, _revision_ref(at, suggestion.revision), suggestion.page)
+    return await page_source(live, revision_ref(at, suggestion.revision), suggestion.page)
 
 
-def _updates(before: Mapping[str, Raw], after: Mapping[str, Raw]) -> tuple[ContentEdit, ...]:
-    changed = {page: text for page, text in after.items() if text != before[page]}
-    return tuple(update_text(page, text) for page, text in changed.items())
-
-
-def _revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
-    return RevisionRef(space_id=at.space_id, revision_id=revision)
+def _changed_texts(before: Mapping[str, Raw], after: Mapping[str, Raw]) -> dict[str, WrittenText]:
+    return {page: WrittenText(before[page], text) for page, text in after.items() if text != before[page]}

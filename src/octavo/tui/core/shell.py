@@ -103,7 +103,7 @@ class Shell(HostApp[int]):
         for screen in self.screen_stack:
             self.stylesheet.update(screen)
         self._batch.close()
-        self.screen.refresh(layout=True)
+        self.screen.refresh(repaint=False, layout=True)
 
     def switch_mode(self, mode: str) -> AwaitMount:
         self._is_switching_back = bool(_screens_of(self, mode))

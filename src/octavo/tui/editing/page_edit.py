@@ -14,7 +14,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import SpaceRef
 from octavo.api.text import Raw
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.content_writes import page_source
+from octavo.data.writes.content_writes import PageOutcome, page_source, write_page
 from octavo.documents.blocks import Block
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.source_reader import parse
@@ -34,7 +34,7 @@ from octavo.tui.editing.page_drafts import (
     save_conflict_base,
     unused_key,
 )
-from octavo.tui.editing.target_request import PageOutcome, TargetRequest, write_page
+from octavo.tui.editing.target_request import TargetRequest
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
@@ -336,7 +336,9 @@ class PageEdit:
             )
         except ApiError:
             saved = outcome.text
-        if saved != outcome.text:
+        if outcome.message:
+            note += f" {outcome.message}"
+        elif saved != outcome.text:
             note += " The server changed the formatting when it saved the page. Check the diff."
         return f"Saved {self.title} to {title}.{note}"
 

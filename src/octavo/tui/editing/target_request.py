@@ -5,17 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound
-from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
-from octavo.api.text import Raw
-from octavo.data.live import Live
+from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.writes.change_request_writes import create
-from octavo.data.writes.content_writes import WrittenText, edit, merge_overwritten, page_source, update_text
-from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.widgets.chooser import Choice, Picker
@@ -23,9 +19,6 @@ from octavo.tui.widgets.short_texts import long_age
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
-
-_merge = lazy("octavo.documents.merging.page_merge:merge")
-
 
 _MAX_SUBJECT_LENGTH = 100
 
@@ -149,69 +142,3 @@ def remember_target(app: Shell, space: SpaceRef, change_request: ChangeRequest) 
 
 def _last_used_fact(space: SpaceRef) -> str:
     return f"written {space.space_id}"
-
-
-_MAX_ATTEMPTS = 3
-"""Number of attempts while other people keep editing the change request."""
-OWN_LABEL = "your text"
-"""Label of the own text in conflict markers."""
-OTHERS_LABEL = "other people's text"
-
-
-@dataclass(frozen=True)
-class PageOutcome:
-    """Result of saving a page."""
-
-    kind: Literal["sent", "merged", "same", "conflict", "gone", "refused", "unknown"]
-    """`merged`: saved together with edits of other people. `same`: the page already has the text. `conflict`: other
-    people edited the same text. `gone`: the page does not exist any more."""
-    message: str = ""
-    revision: str = ""
-    """Latest revision of the change request."""
-    text: Raw | None = None
-    """The text that was sent. For a conflict, the text with conflict markers, based on `revision`."""
-
-
-async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, mine: Raw) -> PageOutcome:
-    """Save `mine` as the text of a page that was loaded from `base`. Edits that other people made since then are kept."""
-    try:
-        before = await page_source(live, base, page_id)
-        for _ in range(_MAX_ATTEMPTS):
-            head = (await live.send(change_requests.Get(at=at))).revision or ""
-            current = await page_source(live, revision_ref(at, head), page_id) if head else None
-            if current is None:
-                return PageOutcome("gone", "Could not save the page: it was deleted from this change request.")
-            if current == mine:
-                return PageOutcome("same", "The page already has this text.", head, mine)
-            text = await _merge_or_none(before or current, current, mine)
-            if text is None:
-                return PageOutcome("conflict", "", head, await _with_markers(before or current, current, mine))
-            sent = await edit(live, at, head, (update_text(page_id, text),))
-            if sent.kind == "changed":
-                continue
-            if sent.kind != "done":
-                return PageOutcome(sent.kind, sent.message, sent.revision or head, text)
-            merged = await merge_overwritten(live, at, sent, {page_id: WrittenText(current, text)})
-            if (theirs := merged.conflicts.get(page_id)) is not None:
-                return PageOutcome("conflict", "", merged.revision or head, await _with_markers(current, theirs, text))
-            saved = merged.texts[page_id].after
-            return PageOutcome("sent" if saved == mine else "merged", revision=merged.revision or head, text=saved)
-    except ApiError as error:
-        return PageOutcome("refused", f"Could not save the page: {error}")
-    return PageOutcome("refused", "Could not save the page: others keep changing the page. Try again in a moment.")
-
-
-async def _merge_or_none(before: Raw, theirs: Raw, mine: Raw) -> Raw | None:
-    """Return both texts merged, or None if they conflict."""
-    merged = await asyncio.to_thread(_merge, before.text, theirs.text, mine.text)
-    return None if merged.named_conflicts else Raw(merged.text())
-
-
-async def _with_markers(before: Raw, theirs: Raw, mine: Raw) -> Raw:
-    """Return both texts merged, with conflict markers."""
-    merged = await asyncio.to_thread(_merge, before.text, theirs.text, mine.text)
-    return Raw(merged.text(request=OWN_LABEL, main=OTHERS_LABEL))
-
-
-def revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
-    return RevisionRef(space_id=at.space_id, revision_id=revision)

@@ -10,13 +10,12 @@ from octavo.api.errors import ApiError
 from octavo.api.places import SpaceRef
 from octavo.api.text import Raw
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.content_writes import page_source
+from octavo.data.writes.content_writes import OWN_LABEL, page_source
 from octavo.documents.merging.merged_page import MergedPage, read_marked_page
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.shell import Shell
 from octavo.tui.editing.page_drafts import ToConflicts, conflict_base
-from octavo.tui.editing.target_request import OWN_LABEL
 from octavo.tui.review.conflict_choices import Choices, ConflictSource
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.conflicts import CONFLICT_COMMANDS, ConflictsScreen

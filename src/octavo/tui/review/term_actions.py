@@ -175,7 +175,9 @@ def _replace(
         if not outcome.written:
             message = f"Could not replace the term: {sent.message or _skipped(outcome)}"
             return SendResult("unknown" if sent.kind == "unknown" else "refused", message)
-        failure = f" The edit ended early: {sent.message}" if sent.kind != "done" else ""
+        failure = (
+            f" The edit ended early: {sent.message}" if sent.kind != "done" else sent.message and f" {sent.message}"
+        )
         places = sum(len(each.matches) for each in replacements if each.page in outcome.written)
         done = f"Replaced {plural(places, 'place')} on {plural(len(outcome.written), 'page')} of #{number}."
         note = f"{done} {_skipped(outcome)}{failure}" if outcome.refused or failure else ""
@@ -206,7 +208,8 @@ def _skipped(outcome: TermOutcome) -> str:
     """Return a sentence that names the pages that were not changed. Empty if all were changed."""
     if not outcome.refused:
         return ""
-    named = ", ".join(f"{title} ({reason})" for title, reason in outcome.refused[:_NAMED_PAGES])
+    reasons = list(outcome.refused.items())[:_NAMED_PAGES]
+    named = ", ".join(f"{outcome.titles[page]} ({reason})" for page, reason in reasons)
     more = len(outcome.refused) - _NAMED_PAGES
     others = f", and {plural(more, 'more page')}" if more > 0 else ""
     return f"Skipped {named}{others}."

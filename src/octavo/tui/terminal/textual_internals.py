@@ -173,6 +173,21 @@ def is_ending(app: App[Any]) -> bool:
 # Screens
 
 
+@replaces(Screen, "_compositor_refresh")
+def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) -> None:
+    """Paint nothing while the app batches updates. Textual renders the frame and throws it away: its changes are not
+    painted after the batch either."""
+    if not screen.app._batch_count:
+        original(screen)
+
+
+@replaces(Screen, "_update_focus_styles")
+def _skip_focus_styles(original: Callable[..., None], screen: Screen[Any], *focused: Any, **options: Any) -> None:
+    """Compute no styles for a new focus while the first screen is built: `Shell.paint_first_screen` computes all."""
+    if not getattr(screen.app, "is_opening", False):
+        original(screen, *focused, **options)
+
+
 @replaces(Screen, "_binding_chain")
 def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) -> list[tuple[DOMNode, BindingsMap]]:
     """Add the key bindings of the screen's `fallback_pane`, if it has one, after those of the screen.

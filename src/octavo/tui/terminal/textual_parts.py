@@ -50,6 +50,8 @@ PARTS: dict[tuple[type, str], int] = {
     (App, "_fatal_error"): 0xB2320153,
     (App, "_prune"): 0x516B9499,
     (Screen, "_binding_chain"): 0x93FD9604,
+    (Screen, "_compositor_refresh"): 0xEA0E41F0,
+    (Screen, "_update_focus_styles"): 0x57F2EAC2,
     (Stylesheet, "set_variables"): 0xB21E7C04,
     (Stylesheet, "parse"): 0xBC88A289,
     (Stylesheet, "reparse"): 0x57B6371B,
