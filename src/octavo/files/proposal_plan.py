@@ -16,8 +16,7 @@ from octavo.api.content import Page, Revision
 from octavo.api.safety import safe_line
 from octavo.documents import page_trees
 from octavo.documents.conflict_markers import find_markers
-from octavo.documents.folders import safe_paths
-from octavo.documents.folders.folder import Entry, slug_source, walk_entries
+from octavo.documents.folders.folder import Entry, slug_source, walk_entries, why_unsafe
 from octavo.documents.folders.layout import PAGE_SUFFIXES, SUMMARY, FolderLayout
 from octavo.documents.folders.page_files import PageFile, normalize
 from octavo.documents.link_rewriting import change_outside_code, link_urls, rewrite_links
@@ -263,7 +262,7 @@ class ProposalPlanner:
                 if ":" in name.partition("/")[0] or name.startswith("/") or name.endswith((*PAGE_SUFFIXES, "/")):
                     continue
                 target = joined_path(path, name)
-                if PurePosixPath(target).suffix and not safe_paths.why_unsafe(target):
+                if PurePosixPath(target).suffix and not why_unsafe(target):
                     yield target
 
     # Pages

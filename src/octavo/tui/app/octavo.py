@@ -32,7 +32,7 @@ from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.driver import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
-from octavo.tui.terminal.textual_parts import new_stylesheet
+from octavo.tui.terminal.textual_internals import new_stylesheet
 from octavo.tui.widgets.commands import Command, Commands, accepted_keys
 from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.themes import adapt_theme, palettes, themes

@@ -22,7 +22,7 @@ from octavo.api.places import ContentRef, RevisionRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live, Snapshot
 from octavo.data.loaders import find_page, get_page_source, get_page_to_read, page_markdown
-from octavo.data.revision_summaries import load_current_revision, load_summary
+from octavo.data.page_blame import load_current_revision, load_summary
 from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE

@@ -27,7 +27,7 @@ from octavo.tui.render.failed_block import render_failed_block
 from octavo.tui.render.layout_context import NARROWEST
 from octavo.tui.render.painting import paint_line, unpaintable_units
 from octavo.tui.render.styled_lines import ClickableSpan, Line
-from octavo.tui.terminal.textual_parts import disable_caches
+from octavo.tui.terminal.textual_internals import disable_caches
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.empty_states import LoadingMessage, empty_lines, failure_lines
 from octavo.tui.widgets.scrolling import ScrollWidget
