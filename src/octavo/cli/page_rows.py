@@ -11,11 +11,15 @@ from octavo.api.users import User
 from octavo.cli.output import Field
 from octavo.cli.refs import Target, short_name
 from octavo.data.loaders import get_page_to_read
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from octavo.data.live import Live
+
+_parse = lazy("octavo.documents.source_reader:parse")  # lazy: for the outline only
+
 
 PAGE_FIELDS = (
     Field("id", "string"),
@@ -76,9 +80,7 @@ def page_row(target: Target, page: Page, revision: str | None) -> dict[str, Any]
 
 def outline_of(markdown: str) -> list[dict[str, Any]]:
     """Return the headings of a page, each with `level`, `title` and `anchor`."""
-    from octavo.documents.source_reader import parse  # lazy: the parser, for this field only
-
-    return [{"level": each.level, "title": each.title, "anchor": each.anchor} for each in parse(markdown).headings]
+    return [{"level": each.level, "title": each.title, "anchor": each.anchor} for each in _parse(markdown).headings]
 
 
 def space_row(space: Space, spaces: Sequence[Space]) -> dict[str, Any]:
