@@ -166,7 +166,9 @@ class ChangedTree:
                 Content.styled(f"{plural(comparison.unlisted_count, 'change')} not listed by the server", "$warning")
             )
         if comparison.sides is not None and comparison.sides.old_name:
-            lines.append(Content.styled(f"compared with {comparison.sides.old_name}", "$primary"))
+            compared = self._wrap(f"compared with {comparison.sides.old_name}")
+            lines += [Content.styled(line, "$primary") for line in compared]
+            lines.append(Content.styled("Press B to see all changes", "$octavo-muted"))
         if comparison.sides is not None and (counts := comparison.diffs.kind_counts.get(self.key)):
             items = [count_text({kind: count}).replace(" ", "\N{NO-BREAK SPACE}") for kind, count in counts.items()]
             if findings := self._findings.counts.get(self.key):

@@ -19,6 +19,7 @@ from octavo.api.reviews import Review
 from octavo.data.live import Snapshot
 from octavo.data.queries import reviews_of
 from octavo.documents.revision_changes import ChangedPage, changed_pages, changes_between, has_document_ids
+from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.review.diff_cache import ComparedSides, DiffCache
 from octavo.tui.review.merge_checks import load_revision, predict_conflicts
@@ -37,6 +38,8 @@ FIRST_LIMIT, MAX_LIMIT = 100, 1000
 itself."""
 PREDICTION_DELAY = 0.6
 """Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
+REVIEWS_WAIT = 2.0
+"""Seconds after which the reviews no longer decide what the first diff is compared with."""
 
 
 class Comparison:
@@ -52,8 +55,10 @@ class Comparison:
         on_diff: Callable[[ChangedPage, PageComparison], None],
         on_reviews: Callable[[], None],
         on_new_base: Callable[[], None],
+        opens_at_review: bool,
     ) -> None:
-        """`on_change` is called after the changed pages or `error_text` have changed, `on_diff` after a page was
+        """With `opens_at_review`, a change request that has changed since your last review opens with these changes
+        only. `on_change` is called after the changed pages or `error_text` have changed, `on_diff` after a page was
         compared, `on_reviews` after the reviews or the predicted conflicts have changed, and `on_new_base` after the
         changes since another old revision were loaded."""
         self._view = view
@@ -80,6 +85,12 @@ class Comparison:
         self._new_pages: tuple[Page, ...] | None = None
         """Page tree of the new revision. None if this is the current revision of the change request."""
         self._base: Base = "base"
+        self._is_base_chosen = False
+        """True after you chose the old revision. Until then, Octavo chooses it."""
+        self._is_opening = opens_at_review and change_request.status in UNDECIDED
+        """True until the reviews and the change request are loaded from the server, so Octavo may choose another old
+        revision."""
+        self._has_reviews = self._are_reviews_current = self._is_request_current = False
         self._base_changed = False
         """True if another old revision was chosen and its changes are still loading."""
         self._listed: Changes | None = None
@@ -104,6 +115,8 @@ class Comparison:
 
     def start(self) -> None:
         """Load the changes, the reviews and the page tree."""
+        if self._is_opening:
+            self._view.set_timer(REVIEWS_WAIT, self._stop_waiting_for_reviews)
         self._follow_changes()
         self._view.subscriptions.follow_whole("reviews", reviews_of(self.at), self._show_reviews)
         self._view.follow("tree", content.ListPages(at=self.at), self._show_tree)
@@ -139,10 +152,15 @@ class Comparison:
             return self._new_pages
         return self.tree.value.pages if self.tree.value is not None else ()
 
-    def set_change_request(self, now: ChangeRequest) -> bool:
-        """Store the change request. Return whether the compared revisions have changed."""
+    def set_change_request(self, now: ChangeRequest, *, is_current: bool) -> bool:
+        """Store the change request. Return whether the compared revisions have changed. `is_current`: the change
+        request is loaded from the server."""
         before, self.change_request = self.change_request, now.with_space(self.space)
-        return (before.revision, before.base, before.status) != (now.revision, now.base, now.status)
+        self._is_request_current = is_current
+        has_changed = (before.revision, before.base, before.status) != (now.revision, now.base, now.status)
+        if not has_changed:
+            self._finish_opening()
+        return has_changed
 
     def reload(self) -> None:
         """Load the changes and the page tree again, because the change request has a new revision."""
@@ -180,7 +198,20 @@ class Comparison:
 
     def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
         self.reviews = snapshot.value.items if snapshot.value else ()
+        if self._is_opening and (snapshot.value is not None or snapshot.error is not None):
+            self._has_reviews, self._are_reviews_current = True, not snapshot.loading
+            self._find_changes()
         self._on_reviews()
+
+    def _stop_waiting_for_reviews(self) -> None:
+        """Decide on the old revision: a later change would move the text while you read it."""
+        self._is_opening = False
+        if not self._has_reviews:
+            self._find_changes()
+
+    def _finish_opening(self) -> None:
+        if self._are_reviews_current and self._is_request_current:
+            self._is_opening = False
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         self.tree = snapshot
@@ -226,7 +257,12 @@ class Comparison:
     def _find_changes(self) -> None:
         """Find the changes between the compared revisions."""
         self._predict_soon()
+        if self._is_opening and not self._has_reviews:
+            return
         change_request = self.change_request
+        if self._is_opening:
+            self._set_base("review" if self.has_changed_since_review else "base")
+            self._finish_opening()
         is_merged = change_request.status == "merged" and change_request.revision_merged is not None
         if self._base != "base" or is_merged:
             self.replace_worker("changes", partial(self._compare_revisions, self._base, is_merged))
@@ -286,7 +322,7 @@ class Comparison:
                 self.error_text = str(error)
                 self._on_change()
             else:
-                self._base = "base"
+                self._base, self._is_opening = "base", False
                 self._view.shell.say(
                     f"Could not compare #{self.change_request.number} with {_NAMES[base]}: {error} "
                     f"Octavo is comparing #{self.change_request.number} with its base instead.",
@@ -295,6 +331,11 @@ class Comparison:
                 self._find_changes()
             return
         changed = changed_pages(await asyncio.to_thread(changes_between, before, after))
+        if base == "review" and not changed and not self._is_base_chosen:
+            self._is_opening = False
+            self._set_base("base")
+            self._find_changes()
+            return
         if not has_document_ids(after) and self._listed is not None:
             # The revisions do not tell which texts differ, so the changes listed by the server are added.
             keys = {each.key for each in changed}
@@ -341,18 +382,28 @@ class Comparison:
         own_reviews = (each for each in self.reviews if me is not None and each.reviewer.id == me.id and each.revision)
         return next(own_reviews, None)
 
+    @property
+    def has_changed_since_review(self) -> bool:
+        """True if you reviewed an earlier revision than the current one."""
+        review = self.my_review
+        return review is not None and review.revision != self.change_request.revision
+
+    def _set_base(self, base: Base) -> None:
+        if base != self._base:
+            self._base, self._base_changed = base, self.changed is not None
+
     def open_base_picker(self) -> None:
         """Open the picker of the version to compare with."""
         change_request, review = self.change_request, self.my_review
         disabled = ""
         if review is None:
             disabled = "You have not reviewed this change request yet."
-        elif review.revision == change_request.revision:
+        elif not self.has_changed_since_review:
             disabled = "This change request has not been edited since your last review."
         merged = change_request.status == "merged"
         base = "main before the merge" if merged else "the revision of main that this change request is based on"
         choices: list[Choice[Base]] = [
-            Choice("base", "Base", detail=base),
+            Choice("base", "Base", detail=f"all changes since {base}"),
             Choice("review", "Your last review", detail="the revision that you reviewed last", disabled_reason=disabled,
                    right=short_age(review.created_at) if review else ""),
             Choice("main", "Main", detail="the current content of main"),
@@ -360,7 +411,8 @@ class Comparison:
 
         def on_choice(base: Base | None) -> None:
             if base is not None and base != self._base:
-                self._base, self._base_changed = base, True
+                self._is_base_chosen, self._is_opening = True, False
+                self._set_base(base)
                 self._find_changes()
 
         self._view.app.push_screen(Picker("Compare with", choices, initial=self._base), on_choice)

@@ -207,6 +207,7 @@ class ChangeRequestScreen(View):
             on_diff=self._show_diff,
             on_reviews=lambda: self.request_head.show_reviews(),
             on_new_base=self.select_first_change,
+            opens_at_review=thread is None and block is None,
         )
         self.diff_threads = DiffThreads(self, self.at, lambda: self.page_diff.draw_threads())
         self.findings = RequestFindings(self, change_request.id, self._show_findings)
@@ -281,7 +282,7 @@ class ChangeRequestScreen(View):
     def _show_change_request(self, snapshot: Snapshot[ChangeRequest]) -> None:
         if snapshot.value is None:
             return
-        if self.comparison.set_change_request(snapshot.value):
+        if self.comparison.set_change_request(snapshot.value, is_current=not snapshot.loading):
             self.changed_tree.load_marks()
             self.comparison.reload()
             self.request_head.show_reviews(renew=True)

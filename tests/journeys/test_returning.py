@@ -1,0 +1,110 @@
+"""You return to a change request that you reviewed: the diff opens with the changes since your review."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import content, reviews
+from octavo.api.places import ChangeRequestRef
+from octavo.tui.review.request_view import ChangeRequestScreen
+from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_reviewing import open_change_request
+
+EDITED = "# Time and time zones\n\nAll is new.\n"
+
+
+async def open_refused(run: Run) -> ChangeRequestScreen:
+    await open_change_request(run, "refused")
+    screen = run.app.screen
+    assert isinstance(screen, ChangeRequestScreen)
+    return screen
+
+
+async def find_refused(run: Run) -> ChangeRequestRef:
+    """Return the change request #7 of the demo without opening it."""
+    screen = await open_refused(run)
+    at = screen.at
+    await run.press("escape", "escape", "escape")
+    await run.see("Open 7")
+    return at
+
+
+async def edit_time_page(run: Run, at: ChangeRequestRef, text: str = EDITED) -> None:
+    listed = await run.ask(content.ListChanges(at=at), MARA)
+    page = next(each.page for each in listed.changes if each.page and each.page.title == "Time and time zones")
+    edit = content.UpdatePage(page=page.id, document=content.DocumentBody(markdown=text))
+    await run.ask(content.Edit(at=at, changes=(edit,), compat=False), "tomas-okafor")
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+async def test_request_changed_since_your_review_opens_with_the_changes(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        at = await find_refused(run)
+        await run.ask(reviews.Submit(at=at, status="approved"), MARA)
+        await edit_time_page(run, at)
+        await open_refused(run)
+        await run.see(
+            "0 of 1 viewed", "compared with your", "last review", "Press B to see all changes", "− All times in"
+        )
+        await run.press("B", "up", "enter")
+        await run.see("0 of 2 viewed")
+        await run.gone("Press B to see all changes")
+        await edit_time_page(run, at, f"{EDITED}\nEven newer.\n")
+        await run.press("r")
+        await run.see("0 of 2 viewed")
+
+
+async def test_request_unchanged_since_your_review_opens_with_all_changes(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await find_refused(run)
+        await edit_time_page(run, at)
+        await run.ask(reviews.Submit(at=at, status="approved"), MARA)
+        await open_refused(run)
+        await run.see("0 of 2 viewed", "page 1 of 2")
+        await run.gone("compared with your last review")
+
+
+async def test_revision_with_the_same_pages_opens_with_all_changes(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await find_refused(run)
+        await edit_time_page(run, at)
+        await run.ask(reviews.Submit(at=at, status="approved"), MARA)
+        await edit_time_page(run, at, f"{EDITED}\nMore.\n")
+        await edit_time_page(run, at)
+        await open_refused(run)
+        await run.see("0 of 2 viewed", "page 1 of 2")
+        await run.gone("compared with your last review")
+
+
+async def test_another_persons_review_does_not_change_the_comparison(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await find_refused(run)
+        await run.ask(reviews.Submit(at=at, status="approved"), "noor-haddad")
+        await edit_time_page(run, at)
+        await open_refused(run)
+        await run.see("0 of 2 viewed", "page 1 of 2")
+
+
+async def test_slow_reviews_do_not_hold_back_the_diff(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await find_refused(run)
+        await run.ask(reviews.Submit(at=at, status="approved"), MARA)
+        await edit_time_page(run, at)
+        run.gate.shut(reviews.List)
+        screen = await open_refused(run)
+        await run.see("0 of 2 viewed", "page 1 of 2")
+        await run.until(lambda: not screen.comparison._is_opening, "stop waiting for the reviews")
+        run.gate.open()
+        await run.see("Mara Lindqvist (you)")
+        await run.see("0 of 2 viewed")
+
+
+async def test_edit_while_the_request_is_open_keeps_the_comparison(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await find_refused(run)
+        await run.ask(reviews.Submit(at=at, status="approved"), MARA)
+        await open_refused(run)
+        await run.see("0 of 2 viewed")
+        await edit_time_page(run, at)
+        await run.press("r")
+        await run.see("(1 page changed)", "0 of 2 viewed")
