@@ -11,12 +11,14 @@ from traceback import format_exception
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
-from octavo.api.safety import safe_text
 from octavo.cli.failures import Failure
+from octavo.lazy_import import lazy
 from octavo.redaction import RedactingFilter, redact
 
 if TYPE_CHECKING:
     from threading import ExceptHookArgs
+
+_safe_text = lazy("octavo.api.safety:safe_text")  # lazy: the API, which the help of a command does not need
 
 
 def write_out(text: str) -> None:
@@ -90,4 +92,4 @@ def _uncaught_in_thread(args: ExceptHookArgs) -> None:
 def _write_traceback(heading: str, error: BaseException) -> None:
     if sys.stderr is not None:
         with suppress(OSError, ValueError):  # standard error is closed
-            sys.stderr.write(safe_text(redact(heading + "".join(format_exception(error)))))
+            sys.stderr.write(_safe_text(redact(heading + "".join(format_exception(error)))))
