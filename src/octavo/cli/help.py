@@ -9,9 +9,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from octavo.cli.arguments import parser
+from octavo.cli.arguments import commands_of, parser, summaries_of
 from octavo.cli.failures import USAGE, Failure
-from octavo.cli.parsers import commands_of, summaries_of
 from octavo.cli.standard_streams import write_out
 from octavo.help import TOPICS, text_of
 from octavo.lazy_import import lazy

@@ -16,10 +16,10 @@ from pydantic import SecretStr
 from octavo.api import users
 from octavo.api.errors import ApiError, Unauthorized
 from octavo.cli.access import home_of, read_settings, signed_in
+from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
 from octavo.cli.failures import FAILED, NOT_SIGNED_IN, USAGE, Failure
 from octavo.cli.output import Column, Field, Output, add_output_options
-from octavo.cli.parsers import add_command
 from octavo.cli.standard_streams import tell, write_out
 from octavo.cli.web_browser import start_browser
 from octavo.client import keys, profiles, signing_in

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
 from octavo.cli.failures import USAGE, Failure
 from octavo.cli.output import Column, Field, Output, add_output_options
-from octavo.cli.parsers import add_command
 from octavo.cli.standard_streams import tell, write_out
 from octavo.client.private_files import write_private
 from octavo.lazy_import import lazy, load

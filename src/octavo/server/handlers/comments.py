@@ -21,9 +21,9 @@ from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, change_request_path
 from octavo.server.handlers.members import present_member, present_user
 from octavo.server.handlers.permissions import allows, require, role
-from octavo.server.includes import expand_includes
 from octavo.server.rest import handle, paginate, path_of
 from octavo.server.store import Json
+from octavo.server.text_expansion import expand_includes
 from octavo.server.world import Refusal, World
 
 _to_markdown = lazy("octavo.documents.json_to_markdown:to_markdown")  # lazy: few clients send documents

@@ -16,9 +16,9 @@ from octavo.documents import page_trees
 from octavo.documents.page_trees import Pages
 from octavo.lazy_import import lazy
 from octavo.server.handlers import revisions
-from octavo.server.includes import expand_includes
 from octavo.server.rest import handle
 from octavo.server.store import Json, MissingResource
+from octavo.server.text_expansion import expand_includes
 from octavo.server.world import Refusal, World
 from octavo.settings.extras import has_extra, how_to_install
 

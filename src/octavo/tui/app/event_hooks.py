@@ -20,7 +20,7 @@ from octavo.tui.terminal.limited_programs import ProgramFailed, program_environm
 from octavo.tui.terminal.textual_internals import write_to_terminal
 
 if TYPE_CHECKING:
-    from octavo.settings.hooks import Hook
+    from octavo.settings.programs import Hook
     from octavo.tui.core.shell import Shell
 
 SECONDS = 10.0
