@@ -89,9 +89,10 @@ IMPORT_SEVERAL_SCREENS = {
     "octavo.tui.app.keymap_contexts",
     "octavo.tui.app.preloading",
     "octavo.tui.app.destinations",
+    "octavo.tui.app.command_targets",
 }
-"""Modules that may import screens of several packages: the tables of routes, keys and preloaded modules, and the entries
-of the command palette."""
+"""Modules that may import screens of several packages: the tables of routes, keys and preloaded modules, the entries of
+the command palette, and the targets of custom commands."""
 CHILD_PROGRAMS = ("bounded",)
 """Folders inside a package of octavo.tui. They hold programs that run as child processes."""
 USED_IN = {

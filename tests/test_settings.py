@@ -15,8 +15,9 @@ from textual.keys import Keys, _character_to_key
 from octavo import settings
 from octavo.data.inbox import REASONS
 from octavo.settings import InboxFilter, Settings
-from octavo.settings.programs import Hook
-from octavo.settings.table import THEMES, command_ids, is_key
+from octavo.settings.key_names import is_key
+from octavo.settings.programs import CustomCommand, Hook
+from octavo.settings.table import THEMES, command_ids
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.widgets.chooser import ThemePicker
@@ -420,3 +421,59 @@ def test_hooks_and_notifications_are_read(tmp_path: Path) -> None:
     assert found.problems == ()
     assert (found.notify, found.hooks) == ("auto", (Hook("merged", ("say", "--ref={ref}", "{url}")),))
     assert "Did you mean auto?" in read(tmp_path, OCTAVO_NOTIFY="auot").problems[0]
+
+
+_COMMAND = 'name = "Make a ticket"\nin = ["change"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f'{_COMMAND}command = "x"', "command must be a list of a program and its arguments"),
+        (f"{_COMMAND}command = []", "command must be a list of a program and its arguments"),
+        (f'{_COMMAND}command = ["{{ref}}"]', "command must begin with a program, not with a placeholder"),
+        (f'{_COMMAND}command = ["sh", "-c", "{{ref}}"]', "'{ref}' after -c, where it would run as code"),
+        (f'{_COMMAND}command = ["perl", "-e", "{{path}}"]', "'{path}' after -e, where it would run as code"),
+        (f'{_COMMAND}command = ["node", "--eval={{url}}"]', "'{url}' after --eval, where it would run as code"),
+        (f'{_COMMAND}command = ["x", "a{{block}}b"]', "A placeholder must be a whole argument, or the part after ="),
+        (f'{_COMMAND}command = ["x"]\nshell = true', "shell is not a field of a command"),
+        (f'{_COMMAND}command = ["x"]\nkey = "ctrl+foo"', "key contains 'ctrl+foo', which is not a key"),
+        (f'{_COMMAND}command = ["x"]\nkey = 7', "key must be a key, such as d or ctrl+d, not 7"),
+        (f'{_COMMAND}command = ["x"]\nshow = "pagr"', "Did you mean pager"),
+        (f'{_COMMAND}command = ["x"]\nconfirm = "yes"', "confirm must be true or false"),
+        (f'{_COMMAND}command = ["x"]\nwrites = 1', "writes must be true or false"),
+        ('in = ["change"]\ncommand = ["x"]', "name must be a name of 1 to 40 printable characters"),
+        ('name = "\\u001b"\nin = ["change"]\ncommand = ["x"]', "name must be a name of 1 to 40 printable characters"),
+        ('name = "x"\ncommand = ["x"]', "in must be a list of items"),
+        ('name = "x"\nin = []\ncommand = ["x"]', "in must be a list of items"),
+        (
+            'name = "x"\nin = ["pag"]\ncommand = ["x"]',
+            "in contains 'pag'. Did you mean page? The items are block, thread",
+        ),
+    ],
+)
+def test_invalid_command_is_reported_and_ignored(tmp_path: Path, text: str, why: str) -> None:
+    found = read(tmp_path, f"[[command]]\n{text}\n")
+    assert len(found.problems) == 1
+    assert why in found.problems[0]
+    assert found.problems[0].endswith("Octavo ignores the command.")
+    assert found.commands == ()
+
+
+def test_commands_are_read(tmp_path: Path) -> None:
+    fields = 'key = "f9"\nshow = "pager"\nconfirm = true\nwrites = true\n'
+    found = read(tmp_path, f'[[command]]\n{_COMMAND}command = ["new", "{{ref}}", "--url={{url}}"]\n{fields}')
+    assert found.problems == ()
+    command = ("new", "{ref}", "--url={url}")
+    assert found.commands == (CustomCommand("Make a ticket", ("change",), command, "f9", "pager", True, True),)
+
+
+def test_second_command_with_the_same_name_is_reported(tmp_path: Path) -> None:
+    section = f'[[command]]\n{_COMMAND}command = ["x"]\n'
+    found = read(tmp_path, section * 2)
+    assert len(found.commands) == 1
+    assert "name 'Make a ticket' is used by two commands" in found.problems[0]
+
+
+def test_command_with_one_bracket_is_reported(tmp_path: Path) -> None:
+    assert "must be written as [[command]]" in read(tmp_path, '[command]\nname = "x"\n').problems[0]

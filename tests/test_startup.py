@@ -33,7 +33,7 @@ AFTER_THE_FIRST_SCREEN = {
     ),
     *("octavo.documents.diff", "octavo.documents.openapi", "octavo.documents.yaml_values", "octavo.data.search_text"),
     *("octavo.api.change_requests", "octavo.api.reviews", "octavo.api.search", "octavo.api.sites", "octavo.api.system"),
-    *("octavo.tui.render.diagrams",),
+    *("octavo.tui.render.diagrams", "octavo.tui.app.custom_commands", "octavo.tui.app.command_targets"),
     *("octavo.tui.review", "encodings.idna"),
     *("octavo.tui.widgets.confirm", "octavo.tui.widgets.chooser", "octavo.tui.comments.composer"),
     *(

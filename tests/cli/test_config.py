@@ -126,6 +126,10 @@ def test_broken_file_is_not_changed(octavo: Octavo, file: Path) -> None:
         ("motion = 7", "line 1: motion must be true or false, not 7."),
         ("motion = flase", "line 1: Octavo cannot read this line (invalid value) and ignores it."),
         ('[keys]\n"app.quit" = "f1"', "line 2: keys.'app.quit' cannot use f1: app.topics already uses this key."),
+        (
+            '[[command]]\nname = "Lint"\nkey = "m"\nin = ["change"]\ncommand = ["lint"]',
+            "line 1: command 'Lint' cannot use m: change.merge already uses this key.",
+        ),
     ],
 )
 def test_check_reports_each_kind_of_mistake(octavo: Octavo, file: Path, text: str, message: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from octavo.settings import table
 from octavo.settings.file import FILE, SettingsFile
-from octavo.settings.programs import Hook, Linter
+from octavo.settings.programs import CustomCommand, Hook, Linter
 from octavo.settings.table import INBOX_REASONS, InboxFilter, Setting
 from octavo.settings.values import LONGEST_NAME, InvalidValueError, did_you_mean, quoted
 
@@ -89,6 +89,8 @@ class Settings:
     """Programs that check pages, in the order of the file."""
     hooks: tuple[Hook, ...] = ()
     """Programs that run when something happens while the app is open."""
+    commands: tuple[CustomCommand, ...] = ()
+    """Programs that run when the user chooses their commands."""
     notify: str = "off"
     """How desktop notifications are shown: off, auto, osc9, osc777 or osc99."""
     problems: tuple[str, ...] = ()
@@ -149,6 +151,7 @@ def read_each(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, Found]
         keys=values.get(table.KEYS, {}),
         linters=values.get(table.LINTERS, ()),
         hooks=values.get(table.HOOKS, ()),
+        commands=values.get(table.COMMANDS, ()),
         notify=values.get(table.NOTIFY, "off"),
         problems=tuple(values.problems),
         location=values.location,

@@ -1,4 +1,4 @@
-"""The programs of the user in `config.toml`: hooks in `[[hook]]` sections, and linters in `[[linter]]` sections."""
+"""The programs of the user in `config.toml`: `[[hook]]`, `[[command]]` and `[[linter]]` sections."""
 
 from __future__ import annotations
 
@@ -9,16 +9,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeGuard, get_args
 
+from octavo.settings.key_names import why_not_keys
 from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted
 
 HookEvent = Literal["inbox-row", "review-requested", "new-reply", "changes-requested", "outdated", "merged"]
 EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 HOOK_PLACEHOLDERS = ("{ref}", "{url}", "{kind}", "{space}")
 """Arguments of a command that Octavo fills in, alone or after `=`."""
-_CODE_OPTIONS = ("-c", "-e")
+_CODE_OPTIONS = ("-c", "-e", "--eval")
 """Options after which many programs run their argument as code."""
 _HOOK_FIELDS = ("on", "command")
 _MAX_HOOKS = 20
+CommandPlace = Literal["block", "thread", "page", "change", "inbox", "space"]
+PLACES: tuple[CommandPlace, ...] = get_args(CommandPlace)
+"""What a custom command can act on, the smallest item first."""
+CommandResult = Literal["none", "notification", "pager", "pending-comment"]
+RESULTS: tuple[CommandResult, ...] = get_args(CommandResult)
+COMMAND_PLACEHOLDERS = (*HOOK_PLACEHOLDERS, "{path}", "{block}")
+"""Arguments of a custom command that Octavo fills in, alone or after `=`."""
+_COMMAND_FIELDS = ("key", "name", "in", "command", "show", "confirm", "writes")
+_MAX_COMMANDS = 50
 FORMATS = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
 COLUMNS = ("code-points", "utf-16", "utf-16-0", "bytes")
 MASKS = ("tags", "code", "front-matter")
@@ -68,23 +78,99 @@ def _hook_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if event not in EVENTS:
         meant = did_you_mean(event, EVENTS) if isinstance(event, str) else ""
         yield "on", f"must be one of {', '.join(EVENTS)}, not {quoted(event)}.{meant}".removesuffix(".")
-    yield from _hook_command_problems(section.get("command"))
+    yield from _command_problems(section.get("command"), HOOK_PLACEHOLDERS, '["notify", "{ref}"]')
 
 
-def _hook_command_problems(command: object) -> Iterator[tuple[str, str]]:
+def _command_problems(command: object, placeholders: Collection[str], example: str) -> Iterator[tuple[str, str]]:
     """Yield why a command cannot be used. It is never run by a shell, and no placeholder is part of code."""
     if not _is_command(command):
-        yield "command", 'must be a list of a program and its arguments, such as ["notify", "{ref}"]'
+        yield "command", f"must be a list of a program and its arguments, such as {example}"
         return
-    for before, each in zip(["", *command], command, strict=False):
-        if not any(mark in each for mark in HOOK_PLACEHOLDERS):
+    for number, each in enumerate(command):
+        if not any(mark in each for mark in placeholders):
             continue
-        if each is command[0]:
+        head, _, last = each.rpartition("=")
+        option = head or (command[number - 1] if number else "")
+        if number == 0:
             yield "command", "must begin with a program, not with a placeholder"
-        elif each.rpartition("=")[2] not in HOOK_PLACEHOLDERS:
+        elif last not in placeholders:
             yield "command", f"contains {quoted(each)}. A placeholder must be a whole argument, or the part after ="
-        elif before in _CODE_OPTIONS:
-            yield "command", f"contains {quoted(each)} after {before}, where it would run as code"
+        elif option in _CODE_OPTIONS:
+            yield "command", f"contains {quoted(last)} after {option}, where it would run as code"
+
+
+@dataclass(frozen=True)
+class CustomCommand:
+    """A program that runs when you choose its command in the app."""
+
+    name: str
+    """Title in the command palette and in the help."""
+    places: tuple[CommandPlace, ...]
+    """Items that the command acts on."""
+    command: tuple[str, ...]
+    key: str = ""
+    """Keys in the notation of Textual, separated by commas. Empty: the command is in the command palette only."""
+    result: CommandResult = "none"
+    """How the output of the program is shown."""
+    is_confirmed: bool = False
+    """Whether Octavo asks before the program runs."""
+    writes: bool = False
+    """Whether the program changes something, which read-only mode does not allow."""
+
+
+def validate_commands(value: Any, ignore: Ignore) -> tuple[CustomCommand, ...]:
+    """Return the valid custom commands, and report the others. Raises InvalidValueError if the value is no list of
+    sections."""
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise InvalidValueError("must be written as [[command]], with two brackets")
+    found: dict[str, CustomCommand] = {}
+    for section in value[:_MAX_COMMANDS]:
+        name = section.get("name")
+        problems = list(_custom_command_problems(section))
+        if not problems and name in found:
+            problems = [("name", f"{quoted(name)} is used by two commands")]
+        for field, why in problems:
+            ignore(f"{field} {why}", result="Octavo ignores the command.")
+        if not problems:
+            found[section["name"]] = CustomCommand(
+                section["name"],
+                tuple(section["in"]),
+                tuple(section["command"]),
+                section.get("key", ""),
+                section.get("show", "none"),
+                section.get("confirm", False),
+                section.get("writes", False),
+            )
+    if len(value) > _MAX_COMMANDS:
+        ignore(f"has more than {_MAX_COMMANDS} sections", result="Octavo ignores the others.")
+    return tuple(found.values())
+
+
+def _custom_command_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each invalid field of a custom command, and why."""
+    for unknown in section.keys() - set(_COMMAND_FIELDS):
+        yield (
+            unknown[:LONGEST_NAME],
+            f"is not a field of a command.{did_you_mean(unknown, _COMMAND_FIELDS)} The fields are {', '.join(_COMMAND_FIELDS)}",
+        )
+    yield from _name_problems(section.get("name"))
+    if why := why_not_keys(section["key"]) if "key" in section else "":
+        yield "key", why
+    places = section.get("in")
+    if not (isinstance(places, list) and places and all(_is_line(each) for each in places)):
+        yield "in", 'must be a list of items, such as ["change", "thread"]'
+    elif unknown := next((each for each in places if each not in PLACES), ""):
+        yield "in", f"contains {quoted(unknown)}.{did_you_mean(unknown, PLACES)} The items are {', '.join(PLACES)}"
+    yield from _command_problems(section.get("command"), COMMAND_PLACEHOLDERS, '["make-ticket", "{ref}"]')
+    yield from _choice(section, "show", RESULTS)
+    for field in ("confirm", "writes"):
+        if not isinstance(section.get(field, False), bool):
+            yield field, "must be true or false"
+
+
+def _name_problems(name: object) -> Iterator[tuple[str, str]]:
+    if not (isinstance(name, str) and name.strip() and name.isprintable() and len(name) <= LONGEST_NAME):
+        yield "name", f"must be a name of 1 to {LONGEST_NAME} printable characters"
 
 
 @dataclass(frozen=True)
@@ -153,10 +239,11 @@ def _linter_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             unknown[:LONGEST_NAME],
             f"is not a field of a linter.{did_you_mean(unknown, _LINTER_FIELDS)} The fields are {', '.join(_LINTER_FIELDS)}",
         )
-    name = section.get("name")
-    if not (isinstance(name, str) and name.strip() and name.isprintable() and len(name) <= LONGEST_NAME):
-        yield "name", f"must be a name of 1 to {LONGEST_NAME} printable characters"
-    yield from _linter_command_problems(section.get("command"))
+    yield from _name_problems(section.get("name"))
+    command = section.get("command")
+    yield from _command_problems(command, LINTER_PLACEHOLDERS, '["vale", "--output=JSON", "{file}"]')
+    if _is_command(command) and not any("{file}" in each or each == "-" for each in command):
+        yield "command", "needs the argument {file}, or - for the page on standard input"
     yield from _choice(section, "format", FORMATS, needed=True)
     yield from _choice(section, "columns", COLUMNS)
     for field in ("mask", "spaces", "env"):
@@ -171,17 +258,6 @@ def _linter_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "folder", "must be the path of a folder"
     if not isinstance(section.get("auto", False), bool):
         yield "auto", "must be true or false"
-
-
-def _linter_command_problems(command: object) -> Iterator[tuple[str, str]]:
-    if not _is_command(command):
-        yield "command", 'must be a list of a program and its arguments, such as ["vale", "--output=JSON", "{file}"]'
-        return
-    for each in command:
-        if any(mark in each for mark in LINTER_PLACEHOLDERS) and each.rpartition("=")[2] not in LINTER_PLACEHOLDERS:
-            yield "command", f"contains {quoted(each)}. A placeholder must be a whole argument, or the part after ="
-    if not any("{file}" in each or each == "-" for each in command):
-        yield "command", "needs the argument {file}, or - for the page on standard input"
 
 
 def _choice(

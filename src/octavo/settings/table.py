@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from octavo.help import text_of
-from octavo.settings.programs import validate_hooks, validate_linters
+from octavo.settings.key_names import why_not_keys
+from octavo.settings.programs import validate_commands, validate_hooks, validate_linters
 from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted
 
 V = TypeVar("V")
@@ -55,26 +55,6 @@ _MOST_REPLIES = 50
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _TURNING = ("auto", "terminal", "octavo")
 _NOTIFICATIONS = ("off", "auto", "osc9", "osc777", "osc99")
-_MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
-_KEYS = (
-    *(
-        "escape",
-        "enter",
-        "return",
-        "tab",
-        "space",
-        "backspace",
-        "insert",
-        "delete",
-        "home",
-        "end",
-        "pageup",
-        "pagedown",
-    ),
-    *("left", "right", "up", "down", *(f"f{number}" for number in range(1, 25))),
-    *("plus", "minus", "underscore", "at", "slash", "backslash", "less_than_sign", "greater_than_sign"),
-)
-"""Names of keys, in addition to the Unicode names of characters."""
 _ROW_OF_KEYS = re.compile(r"^\| .* \| .* \| ([a-z][a-z0-9_.-]*) \|$", re.MULTILINE)
 
 
@@ -116,20 +96,6 @@ class Setting(Generic[V]):
 def command_ids() -> list[str]:
     """Return the ids of all commands, from the help topic `keys`."""
     return list(dict.fromkeys(_ROW_OF_KEYS.findall(text_of("keys"))))
-
-
-def is_key(key: str) -> bool:
-    """Return whether a terminal can send a key of this name, such as `d`, `ctrl+d` or `question_mark`."""
-    *modifiers, last = key.split("+") if len(key) > 1 else [key]
-    if not all(each in _MODIFIERS for each in modifiers):
-        return False
-    return len(last) == 1 or last in _KEYS or _is_character(last)
-
-
-def _is_character(name: str) -> bool:
-    with suppress(KeyError):
-        return name.islower() and bool(unicodedata.lookup(name.replace("_", " ")))
-    return False
 
 
 def _theme(value: Any, ignore: Ignore) -> str:
@@ -279,17 +245,7 @@ def _why_not(command_id: str, keys: object, ids: Collection[str]) -> str:
     if command_id not in ids:
         meant = did_you_mean(command_id[:LONGEST_NAME], ids)
         return f"is not a command ID.{meant} To list the command IDs, run octavo help keys"
-    if not (isinstance(keys, str) and keys.strip() and keys.isprintable() and len(keys) < 100):
-        return f"must be a key, such as d or ctrl+d, not {quoted(keys)}"
-    unknown = next((key for key in map(str.strip, keys.split(",")) if key and not is_key(key)), "")
-    if not unknown:
-        return ""
-    *modifiers, last = unknown.split("+")
-    names = [*_KEYS, *(f"{each}+{last}" for each in _MODIFIERS)] if modifiers else _KEYS
-    return (
-        f"contains {unknown!r}, which is not a key.{did_you_mean(unknown, names)} "
-        "Examples of keys are d, D, f5, ctrl+d, enter, and space"
-    )
+    return why_not_keys(keys)
 
 
 THEME = Setting(
@@ -361,6 +317,14 @@ NOTIFY = Setting(
 HOOKS = Setting(
     "hook", "section", "none", "Programs that run when something happens, in [[hook]] sections", validate_hooks, ""
 )
+COMMANDS = Setting(
+    "command",
+    "section",
+    "none",
+    "Your own commands, which run programs, in [[command]] sections",
+    validate_commands,
+    "",
+)
 KEYS = Setting("keys", "section", "none", "Your keys, by the command IDs that `octavo help keys` lists", _keys, "")
 
 TABLE: tuple[Setting[Any], ...] = (
@@ -379,6 +343,7 @@ TABLE: tuple[Setting[Any], ...] = (
         KEYS,
         LINTERS,
         HOOKS,
+        COMMANDS,
     ),
 )
 """All settings, in the order of the documentation."""

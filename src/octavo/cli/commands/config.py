@@ -25,6 +25,7 @@ from octavo.untrusted_input import read_toml_text
 
 # lazy: Textual
 _accepted_keys = lazy("octavo.tui.widgets.commands:accepted_keys")
+_usable_keys = lazy("octavo.tui.app.custom_commands:usable_keys")
 _run_editor = lazy("octavo.tui.terminal.external_editor:run_editor")
 _ignored_keyboard_signals = lazy("octavo.tui.terminal.external_editor:ignored_keyboard_signals")
 
@@ -186,11 +187,14 @@ def _check(settings: Settings) -> int:
 
 
 def _key_problems(settings: Settings) -> list[str]:
-    if not settings.keys:
+    """Return a sentence for each key of the settings that another command uses already."""
+    if not settings.keys and not settings.commands:
         return []
-    contexts = (load("octavo.tui.app.octavo:Octavo"), *load("octavo.tui.app.keymap_contexts:KEYMAP_CONTEXTS"))
-    _, ignored = _accepted_keys(settings.keys, contexts)
-    return [f"{settings.location('keys', command_id)} {why}" for command_id, why in ignored]
+    app = load("octavo.tui.app.octavo:Octavo")
+    contexts = (app, *load("octavo.tui.app.keymap_contexts:KEYMAP_CONTEXTS"))
+    keys, ignored = _accepted_keys(settings.keys, contexts)
+    problems = [f"{settings.location('keys', command_id)} {why}" for command_id, why in ignored]
+    return [*problems, *_usable_keys(settings, keys, app)[1]] if settings.commands else problems
 
 
 def _edit(settings: Settings, path: Path) -> int:

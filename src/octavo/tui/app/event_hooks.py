@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -16,7 +17,14 @@ from typing import TYPE_CHECKING
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.safety import safe_line
 from octavo.data.inbox_events import InboxEvent, InboxEventDetector, event_of_merge, event_of_row
-from octavo.tui.terminal.limited_programs import ProgramFailed, program_environment, run_limited
+from octavo.tui.terminal.limited_programs import (
+    ProgramFailed,
+    filled,
+    program_environment,
+    run_in_thread,
+    run_limited,
+    start_failure,
+)
 from octavo.tui.terminal.textual_internals import write_to_terminal
 
 if TYPE_CHECKING:
@@ -97,24 +105,16 @@ class EventHooks:
         """Run a hook. Each failure is shown once."""
         async with self._turn:
             try:
-                await asyncio.to_thread(_run_hook, hook, event)
-            except (ProgramFailed, OSError) as error:
-                cause = str(error) if isinstance(error, ProgramFailed) else _cause(hook, error)
+                await run_in_thread(partial(_run_hook, hook, event))
+            except ProgramFailed as error:
+                cause = str(error)
                 if cause not in self._reported and not self._app.is_ending:
                     self._reported.add(cause)
                     self._app.say(cause, tone="failed")
 
 
-def _cause(hook: Hook, error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return (
-            f"Could not run {hook.command[0]}: it was not found. Correct the [[hook]] in the settings, or install it."
-        )
-    return f"Could not run {hook.command[0]}: {(error.strerror or 'unknown cause').lower()}."
-
-
-def _run_hook(hook: Hook, event: InboxEvent) -> None:
-    """Run a hook and wait for its end. Raises ProgramFailed or OSError."""
+def _run_hook(hook: Hook, event: InboxEvent, cancelled: threading.Event) -> None:
+    """Run a hook and wait for its end. Raises ProgramFailed."""
     environment = {
         **program_environment(os.environ),
         "OCTAVO_EVENT": hook.event,
@@ -124,24 +124,19 @@ def _run_hook(hook: Hook, event: InboxEvent) -> None:
         "OCTAVO_SPACE": event.space,
     }
     values = {"{ref}": event.ref, "{url}": event.url, "{kind}": event.kind, "{space}": event.space}
-    run_limited(
-        hook.command[0],
-        [filled(each, values) for each in hook.command],
-        json.dumps(event.facts(hook.event), ensure_ascii=False).encode(),
-        folder=Path.home(),
-        environment=environment,
-        deadline=monotonic() + HOOK_SECONDS,
-        cancelled=threading.Event(),
-    )
-
-
-def filled(argument: str, values: Mapping[str, str]) -> str:
-    """Return an argument with its placeholder filled in. A value that would be read as an option gets `./`."""
-    head, mark, last = argument.rpartition("=")
-    if last not in values:
-        return argument
-    value = values[last]
-    return f"{head}{mark}{'./' if value.startswith('-') and not mark else ''}{value}"
+    program = hook.command[0]
+    try:
+        run_limited(
+            program,
+            [filled(each, values) for each in hook.command],
+            json.dumps(event.facts(hook.event), ensure_ascii=False).encode(),
+            folder=Path.home(),
+            environment=environment,
+            deadline=monotonic() + HOOK_SECONDS,
+            cancelled=cancelled,
+        )
+    except OSError as error:
+        raise start_failure(program, "it", error, "Correct the [[hook]] in the settings") from None
 
 
 def notification(text: str, setting: str, environment: Mapping[str, str]) -> str:

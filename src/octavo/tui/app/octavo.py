@@ -27,7 +27,7 @@ from octavo.tui.core.external_links import fits_clipboard
 from octavo.tui.core.routes import Route, ToActivity, ToSearch
 from octavo.tui.core.session import Session, SignInMethods
 from octavo.tui.core.shell import Shell
-from octavo.tui.core.view import View
+from octavo.tui.core.view import View, current_view
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.driver import EscapeOrAlt
@@ -60,6 +60,7 @@ _apply_suggestion = lazy("octavo.tui.editing.suggestion_commands:apply_to_page")
 _help_screen = lazy("octavo.tui.widgets.command_palette:HelpScreen")
 _palette_screen = lazy("octavo.tui.widgets.command_palette:PaletteScreen")
 _palette_entries = lazy("octavo.tui.app.destinations:palette_entries")
+_add_custom_commands = lazy("octavo.tui.app.custom_commands:add_custom_commands")
 _theme_picker = lazy("octavo.tui.widgets.chooser:ThemePicker")
 
 
@@ -68,23 +69,18 @@ def _has_session(app: Octavo, _: object) -> bool:
     return app.has_session
 
 
-def _view(app: Octavo) -> View | None:
-    """Return the current view, also if a dialog covers it. None before you sign in."""
-    return next((screen for screen in reversed(app.screen_stack) if isinstance(screen, View)), None)
-
-
 def _why_no_info(app: Octavo, _: object) -> str | None:
-    view = _view(app)
+    view = current_view(app)
     return None if view is not None and view.selected_items else "No details to show. Select an item first."
 
 
 def _show_info_of_view(app: Octavo, _: object) -> None:
-    if (view := _view(app)) is not None:
+    if (view := current_view(app)) is not None:
         _show_info(view)
 
 
 def _refresh(app: Octavo, _: object) -> None:
-    if (view := _view(app)) is not None:
+    if (view := current_view(app)) is not None:
         view.refresh_data()
 
 
@@ -265,6 +261,8 @@ class Octavo(Shell):
             self.set_keymap(keys)
             self.keys_of_user = keys
             self.settings_errors += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in problems)
+        if self.settings.commands:
+            self.settings_errors += _add_custom_commands(self)
         if len(self.settings_errors) > 1:
             count = f"{len(self.settings_errors)} settings are invalid. Press ! to list them. First problem:"
             self.say(f"{count} {self.settings_errors[0]}", tone="care", seconds=MISTAKES_SECONDS)

@@ -474,6 +474,7 @@ def open_composer(
     *,
     excerpt: str = "",
     start: str = "",
+    added_text: str = "",
     add_to_review: Callable[[str], None] | None = None,
     source: str = "",
     verb: str = "send",
@@ -482,7 +483,7 @@ def open_composer(
     """Open a composer about `excerpt` and call `send` with its text, or `add_to_review` if the text is added to the
     pending review.
 
-    Until then the text is the draft with the key `draft_key`. It begins with `start` if there is no draft. `source` is
+    Until then the text is the draft with the key `draft_key`. It begins with `start` if there is no draft, and ends with `added_text`. `source` is
     the Markdown that a suggested change starts with. With `is_recoverable`, a text that the external editor left behind
     after a crash can be found again.
     """
@@ -497,7 +498,7 @@ def open_composer(
     composer = Composer(
         title,
         quoted=quote_excerpt(excerpt),
-        draft=dialog_draft.text,
+        draft="\n\n".join(filter(None, (dialog_draft.text, added_text))),
         save_draft=dialog_draft.save,
         save_draft_now=dialog_draft.save_now,
         is_saved=dialog_draft.is_saved,

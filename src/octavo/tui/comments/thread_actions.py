@@ -60,11 +60,13 @@ def start_thread(
     quote: bool = False,
     is_code: bool = False,
     source: str = "",
+    added_text: str = "",
 ) -> None:
     """Open a composer for a comment on a block, on a page, or on a whole space or change request.
 
     With `quote`, the comment starts with the excerpt, because the current page does not have that text: as a fenced
     block if it `is_code`. `source` is the Markdown of the block, for a suggested change.
+    `added_text` is appended to the draft.
     """
     if not _check_allowed(app, at, "comment"):
         return
@@ -88,11 +90,12 @@ def start_thread(
         label=title,
         source=source,
         block_text=excerpt[:MAX_BLOCK_TEXT] if node is not None and not quote else "",
+        added_text=added_text,
     )
 
 
-def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:
-    """Reply to a thread, and with `resolve` resolve it when the reply is sent."""
+def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False, added_text: str = "") -> None:
+    """Reply to a thread, and with `resolve` resolve it when the reply is sent. `added_text` is appended to the draft."""
     if not _check_allowed(app, at, "reply_resolve" if resolve else "reply", comment):
         return
 
@@ -115,6 +118,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
         message="Sending reply and resolving thread…" if resolves else "Sending reply…",
         label=label,
         later_writes=(resolution,) if resolves else (),
+        added_text=added_text,
     )
 
 
@@ -244,6 +248,7 @@ def _compose(
     later_writes: Sequence[NewWrite] = (),
     source: str = "",
     block_text: str = "",
+    added_text: str = "",
 ) -> None:
     def new_write(text: str) -> NewWrite:
         return NewWrite(make_operation(text), action, draft_key, basis, label, block_text=block_text)
@@ -263,6 +268,7 @@ def _compose(
         send,
         excerpt=excerpt,
         start=start,
+        added_text=added_text,
         add_to_review=add_to_review if can_add_to_review else None,
         source=source,
     )

@@ -68,6 +68,11 @@ def focus_if(pane: Widget, condition: bool) -> bool:
     return condition
 
 
+def current_view(app: Shell) -> View | None:
+    """Return the current view, also if a dialog covers it. None before you sign in."""
+    return next((screen for screen in reversed(app.screen_stack) if isinstance(screen, View)), None)
+
+
 class View(HasCommands, Screen[None]):
     """A screen inside the frame, with a top bar, a body, a status bar and a key bar."""
 

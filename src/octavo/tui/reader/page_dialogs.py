@@ -39,7 +39,7 @@ class TextDialog(Dialog[LinkFollowed | None]):
     ]
     CONTEXT: ClassVar[str] = "note dialog"
     HELP: ClassVar[str] = (
-        "This dialog shows a footnote, reusable content, or a help topic. Press j or k to scroll, / to find text, "
+        "This dialog shows a footnote, reusable content, output, or a help topic. Press j or k to scroll, / to find text, "
         "f to open a link, or y to copy the selected block. Press esc to close the dialog."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (NOTE,)

@@ -9,17 +9,20 @@ import selectors
 import shutil
 import signal
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Event
 from time import monotonic
-from typing import IO
+from typing import IO, TypeVar
 
 from octavo.api.safety import safe_line
 from octavo.settings import Linter
+
+T = TypeVar("T")
 
 MAX_OUTPUT = 4 << 20
 """Output limit of a program in bytes."""
@@ -38,6 +41,17 @@ class ProgramFailed(Exception):
     """A program could not run, or exceeded a limit. The message is `Could not run NAME: cause. Next step.`"""
 
 
+@dataclass(frozen=True)
+class ProgramOutput:
+    """What a program printed, and its exit code."""
+
+    output: bytes
+    errors: bytes
+    """The beginning of standard error."""
+    exit_code: int
+    """Negative: the number of the signal that ended the program."""
+
+
 def program_environment(environment: Mapping[str, str], more: Collection[str] = ()) -> dict[str, str]:
     """Return the environment variables that a program gets: a few common ones, and those with the names `more`."""
     wanted = {*_VARIABLES, *more}
@@ -54,8 +68,8 @@ def run_limited(
     deadline: float,
     cancelled: Event,
     when_late: str = "",
-) -> tuple[bytes, bytes]:
-    """Run a program and return its output and the beginning of its errors. Blocks until the program has ended.
+) -> ProgramOutput:
+    """Run a program and return its output. Blocks until the program has ended.
 
     `data` is its standard input, None for none. `deadline` is a time of `monotonic`, and
     `when_late` the next step if the program does not end by then. Raises ProgramFailed if a limit was
@@ -76,6 +90,35 @@ def run_limited(
         return _Exchange(name, child, data or b"", deadline, cancelled, when_late).run()
     finally:
         _end(child)
+
+
+async def run_in_thread(work: Callable[[Event], T]) -> T:
+    """Run `work` in a thread and return its result. Its argument is set when the task of the caller is canceled."""
+    cancelled = Event()
+    running = asyncio.get_running_loop().run_in_executor(None, work, cancelled)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        cancelled.set()
+        # Retrieve the error of the cancelled program. Otherwise asyncio reports it, and the app crashes.
+        running.add_done_callback(lambda ended: None if ended.cancelled() else ended.exception())
+        raise
+
+
+def filled(argument: str, values: Mapping[str, str]) -> str:
+    """Return an argument with its placeholder filled in. A value that would be read as an option gets `./`."""
+    head, mark, last = argument.rpartition("=")
+    if last not in values:
+        return argument
+    value = values[last]
+    return f"{head}{mark}{'./' if value.startswith('-') and not mark else ''}{value}"
+
+
+def start_failure(name: str, program: str, error: OSError, step: str) -> ProgramFailed:
+    """Return the error for a program that cannot be started. `step` says what to correct if it was not found."""
+    if isinstance(error, FileNotFoundError):
+        return ProgramFailed(f"Could not run {name}: {program} was not found. {step}, or install it.")
+    return ProgramFailed(f"Could not run {name}: {(error.strerror or 'unknown cause').lower()}.")
 
 
 def _limit_files(pid: int) -> None:
@@ -100,8 +143,8 @@ class _Exchange:
         self._output, self._errors = bytearray(), bytearray()
         self._selector = selectors.DefaultSelector()
 
-    def run(self) -> tuple[bytes, bytes]:
-        """Return the output and the beginning of the errors. Raises ProgramFailed if a limit was exceeded."""
+    def run(self) -> ProgramOutput:
+        """Return the output of the program. Raises ProgramFailed if a limit was exceeded."""
         child, ended_at = self._child, 0.0
         with self._selector:
             self._add(child.stdin, selectors.EVENT_WRITE)
@@ -119,7 +162,7 @@ class _Exchange:
             self._check_limits()
             with suppress(TimeoutExpired):
                 child.wait(_TICK_SECONDS)
-        return bytes(self._output), bytes(self._errors)
+        return ProgramOutput(bytes(self._output), bytes(self._errors), child.returncode)
 
     def _add(self, pipe: IO[bytes] | None, event: int) -> None:
         if pipe is not None:
@@ -185,26 +228,18 @@ class LinterOutput:
 
 async def run_linter(linter: Linter, path: str, text: str, seconds: float = SECONDS) -> LinterOutput:
     """Run a linter on a page. `path` is the path of the file that it gets. Raises ProgramFailed."""
-    cancelled = Event()
-    running = asyncio.get_running_loop().run_in_executor(
-        None, _run_in_temporary_folder, linter, path, text, seconds, cancelled
-    )
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        cancelled.set()
-        raise
+    return await run_in_thread(partial(_run_in_temporary_folder, linter, path, text, seconds))
 
 
 def _run_in_temporary_folder(linter: Linter, path: str, text: str, seconds: float, cancelled: Event) -> LinterOutput:
     try:
         folder = Path(tempfile.mkdtemp(prefix="octavo-linter-"))  # The mode of the folder is 0700.
     except OSError as error:
-        raise _failure(linter, error) from None
+        raise start_failure(linter.name, linter.command[0], error, "Set linter.command") from None
     try:
         return _run(linter, folder, path, text, monotonic() + seconds, cancelled)
     except OSError as error:
-        raise _failure(linter, error) from None
+        raise start_failure(linter.name, linter.command[0], error, "Set linter.command") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -224,8 +259,8 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
         "{folder}": str(linter.folder or folder),
         "{output}": str(output_file),
     }
-    command = [_fill_placeholder(each, values) for each in linter.command]
-    output, errors = run_limited(
+    command = [filled(each, values) for each in linter.command]
+    ended = run_limited(
         linter.name,
         command,
         data if "-" in linter.command else None,
@@ -235,16 +270,9 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
         cancelled=cancelled,
         when_late="To see why, run it on a single page.",
     )
-    if any("{output}" in each for each in linter.command):
-        output = _read_output(linter, output_file)
-    return LinterOutput(output, safe_line(" ".join(errors.decode("utf-8", "replace").split())))
-
-
-def _fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
-    """Return an argument with its placeholder filled in. The placeholder is the whole argument or the part after
-    `=`."""
-    head, mark, last = argument.rpartition("=")
-    return head + mark + values.get(last, last)
+    has_file = any("{output}" in each for each in linter.command)
+    output = _read_output(linter, output_file) if has_file else ended.output
+    return LinterOutput(output, safe_line(" ".join(ended.errors.decode("utf-8", "replace").split())))
 
 
 def _read_output(linter: Linter, file: Path) -> bytes:
@@ -257,12 +285,3 @@ def _read_output(linter: Linter, file: Path) -> bytes:
     if len(data) > MAX_OUTPUT:
         raise ProgramFailed(f"Could not run {linter.name}: it wrote more than {MAX_OUTPUT >> 20} MiB.")
     return data
-
-
-def _failure(linter: Linter, error: OSError) -> ProgramFailed:
-    if isinstance(error, FileNotFoundError):
-        program = linter.command[0]
-        return ProgramFailed(
-            f"Could not run {linter.name}: {program} was not found. Set linter.command, or install it."
-        )
-    return ProgramFailed(f"Could not run {linter.name}: {(error.strerror or 'unknown cause').lower()}.")

@@ -23,7 +23,7 @@ from textual._parser import ParseError as ParseError
 from textual._xterm_parser import XTermParser as XTermParser
 from textual.app import App
 from textual.await_remove import AwaitRemove
-from textual.binding import BindingsMap
+from textual.binding import Binding, BindingsMap
 from textual.cache import FIFOCache, LRUCache
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
@@ -352,6 +352,11 @@ def _skip_focus_styles(original: Callable[..., None], screen: Screen[Any], *focu
     """Compute no styles for a new focus while the first screen is built: `Shell.paint_first_screen` computes all."""
     if not getattr(screen.app, "is_opening", False):
         original(screen, *focused, **options)
+
+
+def add_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
+    """Add key bindings to a widget, screen or app. Its own bindings come first."""
+    node._bindings = BindingsMap.merge([node._bindings, BindingsMap(bindings)])
 
 
 @replaces(Screen, "_binding_chain")

@@ -35,7 +35,7 @@ from textual.signal import Signal
 from textual.widget import Widget
 
 from octavo.concurrency import Tasks
-from octavo.tui.terminal.textual_internals import crash, is_ending, is_whole
+from octavo.tui.terminal.textual_internals import add_bindings, crash, is_ending, is_whole
 from octavo.tui.widgets.notices import SEVERITIES, NoticeBoard, Tone
 
 LISTS, NAVIGATION = "LISTS", "NAVIGATION"
@@ -288,6 +288,12 @@ class HostApp(HasCommands, App[R]):
 
     def undo(self) -> None:
         """Undo the last change."""
+
+
+def add_commands(node: HasCommands, group: Commands[Any]) -> None:
+    """Add commands to one widget, screen or app."""
+    node._commands_by_id = node._commands_by_id | {group.id_of(each): (group, each) for each in group.commands}  # type: ignore[misc]  # of one instance
+    add_bindings(cast("DOMNode", node), group.bindings())
 
 
 def _is_complete(widget: object) -> bool:
@@ -547,17 +553,18 @@ def accepted_keys(
     accepted = dict(keymap)
     for bindings in bindings_by_context.values():
         taken_keys = {
-            key: binding.id for binding in bindings if binding.id not in accepted for key in _normal_keys(binding.key)
+            key: binding.id for binding in bindings if binding.id not in accepted for key in normal_keys(binding.key)
         }
         for command_id in dict.fromkeys(binding.id for binding in bindings if binding.id in accepted):
-            for key in _normal_keys(accepted.get(command_id or "", "")):
+            for key in normal_keys(accepted.get(command_id or "", "")):
                 if (other := taken_keys.setdefault(key, command_id)) != command_id:
                     ignored.append((command_id or "", f"cannot use {key_name(key)}: {other} already uses this key."))
                     accepted.pop(command_id or "", None)
     return accepted, list(dict.fromkeys(ignored))
 
 
-def _normal_keys(keys: str) -> list[str]:
+def normal_keys(keys: str) -> list[str]:
+    """Return the names of keys that are separated by commas, as Textual uses them, such as `question_mark` for `?`."""
     return [binding.key for binding in Binding.make_bindings([Binding(keys, "")])] if keys.strip() else []
 
 
