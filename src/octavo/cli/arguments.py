@@ -26,8 +26,8 @@ GLOBAL_OPTIONS = "global options"
 
 
 def parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. With `only`, the arguments of other commands in `COMMANDS` are left out,
-    so that their modules are not loaded."""
+    """Return the parser of the command line. With `only`, other commands have no global options, and those in `COMMANDS`
+    no arguments, so that their modules are not loaded."""
     top = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
@@ -48,8 +48,10 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
             commands.add_parser(name, help=summary)
     _add_other_commands(commands)
     add_global_options(top)
-    for command_parser in all_commands(top):
-        add_global_options(command_parser, again=True)
+    for name, command_parser in commands_of(top).items():
+        if only in (None, name):
+            for each in (command_parser, *all_commands(command_parser)):
+                add_global_options(each, again=True)
     return top
 
 

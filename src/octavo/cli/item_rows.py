@@ -16,9 +16,13 @@ from octavo.cli.output import Field
 from octavo.cli.refs import Ref, References, Target, short_name
 from octavo.data.loaders import get_page_to_read
 from octavo.data.queries import PAGE_LIMIT, UNDECIDED, open_threads_of, requested_of, reviews_of
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
+
+_parse = lazy("octavo.documents.source_reader:parse")  # lazy: for the outline only
+
 
 CHANGE_FIELDS = (
     Field("number", "integer"),
@@ -173,9 +177,7 @@ def page_row(target: Target, page: Page, revision: str | None) -> dict[str, Any]
 
 def outline_of(markdown: str) -> list[dict[str, Any]]:
     """Return the headings of a page, each with `level`, `title` and `anchor`."""
-    from octavo.documents.source_reader import parse  # lazy: the parser, for this field only
-
-    return [{"level": each.level, "title": each.title, "anchor": each.anchor} for each in parse(markdown).headings]
+    return [{"level": each.level, "title": each.title, "anchor": each.anchor} for each in _parse(markdown).headings]
 
 
 def space_row(space: Space, spaces: Sequence[Space]) -> dict[str, Any]:

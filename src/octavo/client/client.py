@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from pydantic import SecretStr
 
@@ -34,11 +34,15 @@ from octavo.api.paging import identity, read_pages, walk_pages
 from octavo.api.urgency import IsWaitedFor, current_urgency
 from octavo.api.wire import NothingChanged, Request, encode, route_of
 from octavo.client import responses, transfers
-from octavo.client.carrier import Application, Carrier, InProcessCarrier, Outgoing, RawRequest, RawResponse, Transport
+from octavo.client.carrier import Application, Carrier, InProcessCarrier, Outgoing, RawRequest, RawResponse
 from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.origin import origin_of
 from octavo.client.policy import READS, Budget, Limits, Unsendable, background_wait, clock_offset, limits
 from octavo.client.responses import PAGE_CAP, LargeTurn
+
+if TYPE_CHECKING:
+    from httpx import AsyncBaseTransport
+
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -60,7 +64,7 @@ class Client:
         origin: str,
         key: SecretStr | None,
         *,
-        transport: Application | Transport | None = None,
+        transport: Application | AsyncBaseTransport | None = None,
         ca_file: Path | None = None,
         agent: str = AGENT,
         read_only: str = "",
@@ -245,7 +249,7 @@ class Client:
 
     async def _build_carrier(self, key: SecretStr | None) -> Carrier:
         transport = self._transport
-        if transport is not None and not isinstance(transport, Transport):
+        if callable(transport):
             return InProcessCarrier(self.origin, key, transport)
         return await transfers.open_carrier(self.origin, key, transport=transport, ca_file=self._ca_file)
 

@@ -11,6 +11,7 @@ import socket
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import aclosing
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from pydantic import SecretStr
@@ -18,10 +19,14 @@ from pydantic import SecretStr
 from octavo.api.addresses import is_public, request_target
 from octavo.api.errors import ApiError, BadResponse, NotSent, Trace, rejected
 from octavo.client import policy, responses
-from octavo.client.carrier import Answer, Carrier, Outgoing, Transport
+from octavo.client.carrier import Answer, Carrier, Outgoing
 from octavo.client.exchange import REDIRECTS
 from octavo.client.origin import PORTS, proxy_for, triple
 from octavo.concurrency import run_in_thread
+
+if TYPE_CHECKING:
+    from httpx import AsyncBaseTransport
+
 
 HOPS = 5
 
@@ -115,7 +120,7 @@ async def open_carrier(
     origin: str,
     token: SecretStr | None,
     *,
-    transport: Transport | None = None,
+    transport: AsyncBaseTransport | None = None,
     ca_file: Path | None = None,
     ip_address: str = "",
 ) -> Carrier:

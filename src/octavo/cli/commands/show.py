@@ -22,11 +22,17 @@ from octavo.cli.standard_streams import write_out
 from octavo.cli.threads import FoundThread
 from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
 from octavo.documents.revision_changes import changed_pages
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.api.comments import Message
     from octavo.api.users import User
     from octavo.tui.core.session import Session
+
+# lazy: the renderer, for text only
+_parse = lazy("octavo.documents.source_reader:parse")
+_print_document = lazy("octavo.tui.render.printing:print_document")
+
 
 KINDS = {
     "page": item_rows.PAGE_FIELDS,
@@ -151,12 +157,10 @@ class _Shown:
 
     def _render_markdown(self, markdown: str) -> str:
         """Return Markdown as the app shows it."""
-        from octavo.documents.source_reader import parse  # lazy: the renderer, for text only
-        from octavo.tui.render.printing import print_document
-
-        return print_document(
-            parse(markdown), self._width, colors=self._style.has_colors, has_escapes=self._style.has_escapes
+        text: str = _print_document(
+            _parse(markdown), self._width, colors=self._style.has_colors, has_escapes=self._style.has_escapes
         )
+        return text
 
     # Change requests and spaces
 

@@ -29,7 +29,7 @@ from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
 from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.item_labels import REVISION_TYPES
 from octavo.tui.core.routes import ToPage
-from octavo.tui.core.view import View
+from octavo.tui.core.view import View, focus_if
 from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_dialogs import open_row
@@ -489,4 +489,4 @@ class PageHistoryScreen(View):
             self.load_older()
 
     def go_up(self) -> bool:
-        return self.focus_if(self.rows, condition=self.view.has_focus)
+        return focus_if(self.rows, condition=self.view.has_focus)
