@@ -22,7 +22,6 @@ from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, fol
 from octavo.cli.standard_streams import tell
 from octavo.client import profiles
 from octavo.client.accounts import Accounts
-from octavo.client.credentials import StoreTimeout, StoreUnavailable
 from octavo.client.keys import parse_token
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.client.profiles import Access
@@ -328,6 +327,8 @@ class _SignIn:
         )
 
     async def describe_storage(self) -> str:
+        from octavo.client.credentials import StoreTimeout, StoreUnavailable  # lazy: not needed by the demo
+
         try:
             return f"{STORED_IN_KEYRING} ({await run_in_thread(self._home.keyring.title)}). {SENT_TO_SERVER_ONLY}"
         except StoreTimeout:
@@ -337,6 +338,8 @@ class _SignIn:
             return f"No keyring was found, so Octavo will forget the API key when you quit. {error.cause}"
 
     async def sign_in(self, key: str) -> SignInResult:
+        from octavo.client.credentials import StoreUnavailable  # lazy: not needed by the demo
+
         secret = parse_token(key)
         try:
             signed_in: SignedIn = await _login(self._home, self.origin, secret)
@@ -346,6 +349,8 @@ class _SignIn:
         facts += [("care", each) for each in signed_in.identity.missing]
         if signed_in.notice:
             facts.append(("care", f"Octavo will forget the API key when you quit. {signed_in.notice}"))
+        if signed_in.key_left:
+            facts.append(("care", signed_in.key_left))
         read_only = self.read_only or signed_in.profile.why_read_only
         access = Access(self.origin, signed_in.profile, signed_in.profile.store)
         session = server(self.settings, access, key=secret, read_only=read_only)
