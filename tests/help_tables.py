@@ -12,9 +12,8 @@ from pathlib import Path
 
 from octavo.api.operation import load
 from octavo.api.wire import routes
-from octavo.cli.arguments import parser
+from octavo.cli.arguments import GLOBAL_OPTIONS, commands_of, parser
 from octavo.cli.commands import COMMANDS, fields_by_kind, load_command
-from octavo.cli.parsers import GLOBAL_OPTIONS, commands_of
 from octavo.documents.checks.findings import RULES
 from octavo.help import file_of, text_of
 from octavo.settings.table import TABLE

@@ -36,9 +36,8 @@ from octavo.cli.api_values import Files, values_of
 from octavo.cli.failures import Failure
 from octavo.client import profiles
 from octavo.client.accounts import Accounts
-from octavo.client.answers import read_as
-from octavo.client.body import message_in
 from octavo.client.credentials import KeyFiles, StoreUnavailable
+from octavo.client.responses import message_in, read_as
 from octavo.data import inbox_responses
 from octavo.data.drafts import Drafts
 from octavo.data.response_cache import ResponseCache
@@ -55,12 +54,12 @@ from octavo.documents.merging.page_merge import merge
 from octavo.documents.openapi import Specification
 from octavo.documents.source_reader import parse, read_page
 from octavo.first_picture import FirstPicture
-from octavo.server import conversion, loader
+from octavo.server import import_sources, loader
 from octavo.server.app import Platform
-from octavo.server.expressions import evaluate_text
 from octavo.server.handlers import revisions
 from octavo.server.image_size import image_size
 from octavo.server.store import Store, UnusableDatabase
+from octavo.server.text_expansion import evaluate_text
 from octavo.settings import table
 from octavo.tui.editing import page_form
 from octavo.tui.reader import linked_files
@@ -135,8 +134,8 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     "error of a server": lambda text: message_in(text.encode(), {}),
     "answer of a server": lambda text: parsed_response(content.GetPage, f'{{"id": "a", "document": {text}}}'.encode()),
     "HTML": lambda text: result_or_error(
-        lambda: conversion.read_html(text.replace("[", "<div>").replace("{", "<b>")).markdown(str),
-        conversion.ConversionFailure,
+        lambda: import_sources.read_html(text.replace("[", "<div>").replace("{", "<b>")).markdown(str),
+        import_sources.ConversionFailure,
     ),
     "formula": lambda text: formulas.format_stacked(text[:2000], 80),
     "drawings": lambda text: [*diagrams.parse_drawings(text.encode() + b"\n")],
@@ -199,7 +198,7 @@ def test_value_parsers_handle_ten_thousand_levels(name: str, nodes: str) -> None
 CALLS = {
     ("api/operation.py", "validate_json"): "answer of a server",
     ("api/reading.py", "from_json"): "answer of a server",
-    ("client/body.py", "from_json"): "error of a server",
+    ("client/responses.py", "from_json"): "error of a server",
     ("server/app.py", "from_json"): "request: a row of ROWS",
     ("server/rest.py", "from_json"): "cursor: a row of ROWS",
     ("tui/reader/linked_files.py", "model_validate_json"): "picture",
@@ -208,8 +207,8 @@ CALLS = {
     ("documents/yaml_values.py", "yaml.load"): "specification",
     ("documents/yaml_values.py", "get_single_node"): "YAML",
     ("documents/token_stream.py", "_Markdown"): "page",
-    ("server/conversion.py", "_Soup"): "HTML",
-    ("server/conversion.py", "mammoth.convert_to_html"): "Word document: a row of ROWS",
+    ("server/import_sources.py", "_Soup"): "HTML",
+    ("server/import_sources.py", "mammoth.convert_to_html"): "Word document: a row of ROWS",
     ("tui/render/formula_boxes.py", "LatexWalker"): "formula",
     # Files that only Octavo writes.
     ("server/store.py", "json.loads"): "documents of the platform, bounded when they came",
@@ -428,9 +427,12 @@ def read_image(place: ReaderFolder, data: bytes) -> str:
 def read_imported(kind: str) -> Callable[[ReaderFolder, bytes], str]:
     def read(place: ReaderFolder, data: bytes) -> str:
         if kind == "docx":
-            return result_or_error(lambda: conversion.convert_docx(data, "a").markdown, conversion.ConversionFailure)
+            return result_or_error(
+                lambda: import_sources.convert_docx(data, "a").markdown, import_sources.ConversionFailure
+            )
         return result_or_error(
-            lambda: conversion.read_html(data.decode("utf-8", "replace")).markdown(str), conversion.ConversionFailure
+            lambda: import_sources.read_html(data.decode("utf-8", "replace")).markdown(str),
+            import_sources.ConversionFailure,
         )
 
     return read

@@ -14,8 +14,7 @@ from textual.dom import DOMNode
 from octavo import settings
 from octavo.api.operation import load
 from octavo.cli.api import METHODS
-from octavo.cli.arguments import parser
-from octavo.cli.parsers import commands_of
+from octavo.cli.arguments import commands_of, parser
 from octavo.help import TOPICS, file_of, text_of
 from octavo.settings.table import THEME
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS

@@ -31,7 +31,7 @@ AFTER_THE_FIRST_SCREEN = {
         "octavo.client.credentials",
         "octavo.data.writes.optimistic_updates",
     ),
-    *("octavo.documents.diff", "octavo.documents.openapi"),
+    *("octavo.documents.diff", "octavo.documents.openapi", "octavo.documents.yaml_values", "octavo.data.search_text"),
     *("octavo.api.change_requests", "octavo.api.reviews", "octavo.api.search", "octavo.api.sites", "octavo.api.system"),
     *("octavo.tui.render.diagrams",),
     *("octavo.tui.review", "encodings.idna"),
@@ -53,7 +53,7 @@ def home(library: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
     (demo_folder := folder / "data" / "demo").mkdir(parents=True, mode=0o700)
     shutil.copyfile(library, demo_folder / "platform.db")
     environ = {f"OCTAVO_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-    environ |= {"HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    environ |= {"HOME": str(folder), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
     with demo(environ) as first:
         first.wait_for("Inbox", "updated")
         first.write(b"2")

@@ -22,13 +22,11 @@ def main(argv: list[str] | None = None) -> int:
     # Nobody plugs into our models; looking whether somebody does reads the metadata of every installed package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
-        from octavo.cli.command_line import run
+        from octavo.cli import command_line, standard_streams
 
         if argv is None:
-            from octavo.cli.standard_streams import install_main_hooks
-
-            install_main_hooks()
-        code = run(given)
+            standard_streams.install_main_hooks()
+        code = command_line.run(given)
     except KeyboardInterrupt:
         code = 130
     if argv is None:

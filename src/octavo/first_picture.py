@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import sys
+import termios
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,8 +70,6 @@ class FirstPicture:
             self._is_shown = False
             _write(_CLOSE)
             if self._terminal_settings is not None:
-                import termios
-
                 termios.tcsetattr(0, termios.TCSANOW, self._terminal_settings)
 
     def hand_over(self) -> tuple[bool, list[Any] | None]:
@@ -124,8 +123,6 @@ class FirstPicture:
 
     def _disable_echo(self) -> None:
         """Let the terminal keep typed keys without showing or changing them, or sending signals for them."""
-        import termios
-
         self._terminal_settings = termios.tcgetattr(0)
         quiet = termios.tcgetattr(0)
         quiet[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON | termios.IXOFF)

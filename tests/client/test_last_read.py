@@ -6,7 +6,7 @@ import gc
 
 from octavo.api import content, spaces
 from octavo.api.operation import SPECS
-from octavo.client.answers import ParsedResponseCache
+from octavo.client.responses import ParsedResponseCache
 
 SPACE = SPECS[spaces.Get]
 BODY = b'{"object": "space", "id": "s", "title": "Handbook"}'

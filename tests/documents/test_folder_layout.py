@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from octavo.api.content import File, Page, Revision
 from octavo.api.safety import safe_line
 from octavo.documents import front_matter
-from octavo.documents.folders.folder import Entry, Folder
+from octavo.documents.folders.folder import Entry, Folder, why_unsafe
 from octavo.documents.folders.layout import FolderLayout
 from octavo.documents.folders.page_files import PageFile, as_in, normalize, write_page
-from octavo.documents.folders.safe_paths import why_unsafe
 from octavo.documents.folders.table_of_contents import summary_entries, write_summary
 from octavo.documents.yaml_values import write_entry
 

@@ -12,7 +12,7 @@ from textual.events import AppBlur, AppFocus
 
 from octavo.api import change_requests, reviews
 from octavo.api.places import ChangeRequestRef
-from octavo.settings.hooks import Hook
+from octavo.settings.programs import Hook
 from octavo.tui.app import event_hooks
 from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import MARA, Run, Stage

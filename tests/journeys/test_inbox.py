@@ -581,6 +581,13 @@ async def test_preview_of_a_row_is_loaded_once(stage: Stage, monkeypatch: pytest
 
 async def test_second_start_and_cursor_send_few_requests(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
+        statuses = view(run).statuses
+        for _ in range(3):
+            await run.press("j")
+            await run.until(
+                lambda: not any(statuses._needs_prediction(each) for each in statuses._followed.values()),
+                "store the revisions that show whether the change request can be merged",
+            )
         await run.quit()
     async with stage.play(start="inbox") as run:
         assert len(run.gate.passed) <= 9
@@ -589,7 +596,8 @@ async def test_second_start_and_cursor_send_few_requests(stage: Stage) -> None:
             await run.press("j")
             await run.settle()
             kinds = [type(op) for op in run.gate.passed[before:]]
-            assert kinds in ([content.ListChanges], [comments.Get], [])
+            # On a slow machine the prediction of conflicts asks for the changes after the preview has them.
+            assert kinds in ([content.ListChanges] * 2, [content.ListChanges], [comments.Get], [])
         await run.ask(comments.Create(at=HARBOUR, body=comment_body("Which quay?")), NOOR)
         await run.quit()
     async with stage.play(start="inbox") as run:

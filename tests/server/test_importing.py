@@ -15,7 +15,7 @@ from octavo.api import change_requests, content, imports, links, spaces
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.server import import_sources
 from octavo.server.app import Platform
-from octavo.server.conversion import ConversionFailure, convert_docx, read_html
+from octavo.server.import_sources import ConversionFailure, convert_docx, read_html
 from tests.server.asking import Ask, check_refused, space_with
 from tests.server.web import Web, open_web
 from tests.server.writing import Desk

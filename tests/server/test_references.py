@@ -10,8 +10,8 @@ from octavo.api import comments, content
 from octavo.api.bodies import Markdown
 from octavo.documents.source_reader import parse
 from octavo.server.handlers import revisions
-from octavo.server.includes import expand_includes
 from octavo.server.store import Json, Store
+from octavo.server.text_expansion import expand_includes
 from octavo.server.world import World
 from tests.server.asking import Ask
 from tests.server.writing import Desk, update

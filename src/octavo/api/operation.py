@@ -22,6 +22,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 from pydantic.alias_generators import to_camel
 
 from octavo.api.text import Number, SafeLine
+from octavo.lazy_import import lazy
+
+_read_in_part = lazy("octavo.api.reading:read_in_part")  # lazy: rarely needed
 
 T = TypeVar("T")
 M = TypeVar("M", bound="Model")
@@ -249,9 +252,8 @@ def read(codec: TypeAdapter[T], body: bytes) -> T:
     try:
         return codec.validate_json(body)
     except ValidationError as wrong:
-        from octavo.api.reading import read_in_part  # lazy: rarely needed
-
-        return read_in_part(codec, body, wrong)
+        readable: T = _read_in_part(codec, body, wrong)
+        return readable
 
 
 SPECS: dict[type[Operation[Any]], Spec] = {}

@@ -16,10 +16,17 @@ from octavo.client import profiles, signing_in
 from octavo.client.credentials import StoreTimeout, StoreUnavailable
 from octavo.client.profiles import Access
 from octavo.data.event_log import LOG
+from octavo.lazy_import import lazy
 from octavo.settings import Settings, in_words, read
 
 if TYPE_CHECKING:
     from octavo.cli.late_client import LazyClient
+
+# lazy: commands without requests need no client, and a server needs no data layer
+_server_client = lazy("octavo.cli.late_client:LazyClient")
+_demo_client = lazy("octavo.cli.sessions:demo_client")
+_embedded_client = lazy("octavo.cli.sessions:embedded_client")
+_load_folder = lazy("octavo.cli.sessions:load_folder")
 
 
 def read_settings() -> Settings:
@@ -65,21 +72,20 @@ def check_one_source(options: argparse.Namespace) -> None:
 def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
     """Return a client for `--demo`, `--folder`, `--profile` and `--base-url`, without cache and outbox. Raises
     Failure."""
-    from octavo.cli.late_client import LazyClient  # lazy: commands without requests
-
     check_one_source(options)
     read_only = why_read_only(options)
     try:
-        if options.use_demo or options.pages_folder is not None:
-            from octavo.cli import sessions  # lazy: the data layer, which a server does not need
         if options.use_demo:
-            return sessions.demo_client(demo_folder(settings), read_only=read_only)
+            demo: LazyClient = _demo_client(demo_folder(settings), read_only=read_only)
+            return demo
         if options.pages_folder is not None:
             path = Path(options.pages_folder).expanduser()
             folder = folder_of_pages(settings, path)
-            return sessions.embedded_client(folder, sessions.load_folder(folder, path, [])[1], read_only=read_only)
+            client: LazyClient = _embedded_client(folder, _load_folder(folder, path, [])[1], read_only=read_only)
+            return client
     except (ValueError, OSError) as error:
         raise Failure(in_words(error)) from error
     access, key = signed_in(settings, options)
     read_only = read_only or access.why_read_only
-    return LazyClient(access.origin, lambda _: key, ca_file=settings.ca_file, read_only=read_only)
+    server: LazyClient = _server_client(access.origin, lambda _: key, ca_file=settings.ca_file, read_only=read_only)
+    return server

@@ -13,7 +13,10 @@ from octavo.cli.failures import Failure
 from octavo.cli.session_choice import SessionChoice, choose_session
 from octavo.cli.standard_streams import install_thread_and_log_hooks, tell
 from octavo.first_picture import FirstPicture
+from octavo.lazy_import import lazy
 from octavo.settings import Settings
+
+_run_app = lazy("octavo.cli.running_app:run_app")  # lazy: Textual, after the first picture
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,9 +41,8 @@ def run(options: argparse.Namespace) -> int:
     picture = _picture(settings, choice, fresh=options.reset)
     try:
         install_thread_and_log_hooks()
-        from octavo.cli.running_app import run_app  # lazy: Textual, after the first picture
-
-        code, messages = run_app(settings, options, choice, picture)
+        code: int
+        code, messages = _run_app(settings, options, choice, picture)
     finally:
         if picture is not None:
             picture.take_down()

@@ -9,10 +9,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 
-from octavo.cli.arguments import parser
+from octavo.cli.arguments import COMPLETE, WrongUsage, commands_of, parser
 from octavo.cli.commands import COMMANDS, load_command
 from octavo.cli.failures import Failure
-from octavo.cli.parsers import COMPLETE, WrongUsage, commands_of
 from octavo.cli.standard_streams import install_thread_and_log_hooks, tell, write_error, write_out
 from octavo.settings import did_you_mean
 

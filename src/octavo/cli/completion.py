@@ -11,8 +11,7 @@ import shtab
 
 from octavo.api.operation import load
 from octavo.api.wire import body_fields, query_fields, routes
-from octavo.cli.arguments import parser
-from octavo.cli.parsers import COMPLETE, Commands, commands_of
+from octavo.cli.arguments import COMPLETE, Commands, commands_of, parser
 from octavo.cli.standard_streams import write_out
 from octavo.help import TOPICS
 

@@ -22,10 +22,16 @@ from octavo.cli.failures import FAILED, NOT_ALLOWED, NOT_FOUND, NOT_SIGNED_IN, U
 from octavo.client.policy import READS
 from octavo.data.live import NOT_AVAILABLE_OFFLINE
 from octavo.data.state_db import NotSaved
+from octavo.lazy_import import lazy
 from octavo.settings import in_words
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
+
+# lazy: the data layer, which the help of a command does not need
+_open_demo = lazy("octavo.cli.sessions:demo")
+_open_folder = lazy("octavo.cli.sessions:folder")
+_open_server = lazy("octavo.cli.sessions:server")
 
 
 def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitable[int]], *, action: str) -> int:
@@ -51,20 +57,21 @@ def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitab
 
 def open_session(options: argparse.Namespace) -> Session:
     """Return a session for the options `--demo`, `--folder`, `--profile` and `--base-url`. Raises Failure."""
-    from octavo.cli import sessions  # lazy: the data layer, which `octavo --help` does not need
-
     check_one_source(options)
     # A command does not wait for the undo delay: nobody can press the key.
     settings, read_only = replace(read_settings(), undo_seconds=0.0), why_read_only(options)
     try:
         if options.use_demo:
-            return sessions.demo(settings, read_only=read_only)
+            demo: Session = _open_demo(settings, read_only=read_only)
+            return demo
         if options.pages_folder is not None:
-            return sessions.folder(settings, Path(options.pages_folder).expanduser(), read_only=read_only)
+            folder: Session = _open_folder(settings, Path(options.pages_folder).expanduser(), read_only=read_only)
+            return folder
     except (ValueError, OSError) as error:
         raise Failure(in_words(error)) from error
     access, key = signed_in(settings, options)
-    return sessions.server(settings, access, key=key, read_only=read_only or access.why_read_only)
+    server: Session = _open_server(settings, access, key=key, read_only=read_only or access.why_read_only)
+    return server
 
 
 def failure_of(error: ApiError, action: str) -> Failure:

@@ -9,12 +9,17 @@ import sys
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from octavo.cli.arguments import parser
+from octavo.cli.arguments import commands_of, parser, summaries_of
 from octavo.cli.failures import USAGE, Failure
-from octavo.cli.parsers import commands_of, summaries_of
 from octavo.cli.standard_streams import write_out
 from octavo.help import TOPICS, text_of
+from octavo.lazy_import import lazy
 from octavo.settings import read
+
+# lazy: the parser takes longer to load than everything else here
+_parse = lazy("octavo.documents.source_reader:parse")
+_man_page = lazy("octavo.cli.man_page:man_page")
+_print_document = lazy("octavo.tui.render.printing:print_document")
 
 GROUPS = {
     "Read": ("inbox", "changes", "show", "diff", "search", "open"),
@@ -52,10 +57,8 @@ def run(options: argparse.Namespace) -> int:
 def _form_of(topic: str, *, as_man: bool) -> str:
     """Return a topic as a manual page, as a page for a terminal, or as Markdown."""
     if as_man:
-        from octavo.cli.man_page import man_page  # lazy: the parser takes longer to load than everything else here
-        from octavo.documents.source_reader import parse
-
-        return man_page(topic, TOPICS[topic], parse(text_of(topic)))
+        manual: str = _man_page(topic, TOPICS[topic], _parse(text_of(topic)))
+        return manual
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
     return _page(text_of(topic)) if on_terminal else text_of(topic)
 
@@ -75,8 +78,6 @@ def _list(summaries: Mapping[str, str]) -> Iterator[str]:
 
 def _page(markdown: str) -> str:
     """Return a topic as Octavo shows a page, in the colours and at the width of the terminal."""
-    from octavo.documents.source_reader import parse  # lazy: the parser takes longer to load than everything else here
-    from octavo.tui.render.printing import print_document
-
     columns, colors = shutil.get_terminal_size().columns, not os.environ.get("NO_COLOR")
-    return print_document(parse(markdown), columns, colors=colors, ascii=read(os.environ).ascii)
+    page: str = _print_document(_parse(markdown), columns, colors=colors, ascii=read(os.environ).ascii)
+    return page

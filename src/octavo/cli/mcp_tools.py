@@ -26,12 +26,11 @@ from octavo.cli.commands.changes import ChangeList
 from octavo.cli.commands.inbox import InboxList
 from octavo.cli.commands.search import Search
 from octavo.cli.failures import Failure
-from octavo.cli.note_files import note_of
+from octavo.cli.item_rows import load_page, page_row
 from octavo.cli.output import json_value
-from octavo.cli.page_rows import load_page, page_row
 from octavo.cli.refs import References, Target
 from octavo.cli.review_export import ExportOptions, check_is_change, export_review, proposed_row
-from octavo.cli.review_import import NoteImport
+from octavo.cli.review_import import NoteImport, note_of
 from octavo.data.state_db import NotSaved
 from octavo.documents.checks.findings import sorted_findings
 from octavo.tui.core.session import Session

@@ -8,9 +8,16 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from octavo.cli.platform_folders import PlatformFolder
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.server.app import Platform
+
+# lazy: the server, after the first screen
+_build_folder = lazy("octavo.cli.platforms:build_folder")
+_update_folder = lazy("octavo.cli.platforms:update_folder")
+_index_folder = lazy("octavo.cli.platforms:index_folder")
+_fingerprint = lazy("octavo.documents.folders.folder:fingerprint")
 
 WAIT_FACTOR = 30
 """The wait before the next check of all files, as a multiple of the time the last check took: at most 3 % of one
@@ -38,14 +45,10 @@ class OpenFolder:
 
     def build(self) -> Platform:
         """Load the folder and start indexing it for search. Raises OSError."""
-        # lazy: the server, after the first screen
-        from octavo.cli import platforms
-        from octavo.documents.folders.folder import fingerprint
-
         self.progress = f"Looking for pages in {self._title}…"
         try:
-            self._loaded_fingerprint = fingerprint(self._folder)
-            platform = platforms.build_folder(
+            self._loaded_fingerprint = _fingerprint(self._folder)
+            platform: Platform = _build_folder(
                 self._platform_folder, self._folder, self._user_name, self._left_out, self._on_file_read
             )
         except BaseException:
@@ -56,20 +59,16 @@ class OpenFolder:
 
     def load_changes(self) -> bool:
         """Load the changes since the last call as a new revision. Return whether there were any. Raises OSError."""
-        # lazy: the server, after the first screen
-        from octavo.cli import platforms
-        from octavo.documents.folders.folder import fingerprint
-
         started_at = monotonic()
         if self._is_closed or self.progress or started_at < self._next_check_at:
             return False
-        now = fingerprint(self._folder)
+        now = _fingerprint(self._folder)
         next_check_at = self._next_check_at = monotonic() + WAIT_FACTOR * (monotonic() - started_at)
         if now == self._loaded_fingerprint:
             return False
         self._next_check_at = started_at + RETRY_SECONDS
         try:
-            has_changed = platforms.update_folder(self._platform_folder, self._folder, self._on_file_read)
+            has_changed: bool = _update_folder(self._platform_folder, self._folder, self._on_file_read)
         finally:
             self.progress = ""
         self._loaded_fingerprint, self._next_check_at = now, next_check_at
@@ -93,14 +92,12 @@ class OpenFolder:
         self._index_thread.start()
 
     def _index_all(self) -> None:
-        from octavo.cli import platforms  # lazy: the server, after the first screen
-
         def on_progress(done: int, count: int) -> bool:
             self.progress = f"Indexing {self._title} for search: {done:,} of {count:,} pages…"
             return not self._is_closed
 
         try:
-            if failure := platforms.index_folder(self._platform_folder, on_progress):
+            if failure := _index_folder(self._platform_folder, on_progress):
                 self._left_out.append(f"Search may miss some pages: {failure}")
         finally:
             self.progress = ""

@@ -7,34 +7,35 @@ from typing import TYPE_CHECKING
 
 from octavo.cli.failures import USAGE, Failure
 from octavo.cli.session_choice import folder_named
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
+_run_app = lazy("octavo.cli.app:run")
+# lazy: the API, which `octavo` alone loads after its first picture
+_parse_ref = lazy("octavo.cli.refs:parse_ref")
+_references = lazy("octavo.cli.refs:References")
+_run_connected = lazy("octavo.cli.connection:run_connected")
+_open_url = lazy("octavo.cli.web_browser:open_in_browser")
+
 
 def run(options: argparse.Namespace) -> int:
-    if options.target and folder_named(options.target) is None:
-        from octavo.cli.refs import parse_ref  # lazy: the API, which `octavo` alone loads after its first picture
-
-        if "://" not in options.target:
-            parse_ref(options.target)  # fails before the app is opened
+    if options.target and folder_named(options.target) is None and "://" not in options.target:
+        _parse_ref(options.target)  # fails before the app is opened
     if options.web:
         return _open_in_browser(options)
-    from octavo.cli import app  # lazy: only if the app is opened
-
-    return app.run(options)
+    code: int = _run_app(options)
+    return code
 
 
 def _open_in_browser(options: argparse.Namespace) -> int:
-    from octavo.cli.connection import run_connected  # lazy: for --web only
-    from octavo.cli.refs import References
-    from octavo.cli.web_browser import open_in_browser
-
     if not options.target or folder_named(options.target) is not None:
         raise Failure("Could not open the browser: --web needs a REF or a URL.", USAGE)
 
     async def work(session: Session) -> int:
-        open_in_browser(session, (await References(session, options).target(options.target)).url)
+        _open_url(session, (await _references(session, options).target(options.target)).url)
         return 0
 
-    return run_connected(options, work, action="find what to open")
+    code: int = _run_connected(options, work, action="find what to open")
+    return code

@@ -9,11 +9,15 @@ from pathlib import Path
 from octavo.api.safety import safe_line
 from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.platform_folders import PlatformFolder
+from octavo.lazy_import import lazy
 from octavo.server.app import Platform
-from octavo.server.loader import load, loaded_space
 from octavo.server.search_index import finish_reindexing
 from octavo.server.store import Store, WriteFailure
 from octavo.server.world import ORGANIZATION, PERSON, World, add_local_user
+
+_build_library = lazy("octavo.server.demo.library:build")  # lazy: used once, then the database has the library
+_load_folder = lazy("octavo.server.loader:load")  # lazy: the reader of folders, which the demo does not need
+_loaded_space = lazy("octavo.server.loader:loaded_space")
 
 
 @contextmanager
@@ -42,9 +46,7 @@ def build_demo(folder: PlatformFolder, *, large: bool = False) -> Platform:
     with _open_for_build(folder) as store:
         world = World(store)
         if store.setting("library") is None:
-            from octavo.server.demo.library import build  # lazy: used once, then the database has the library
-
-            build(world, today=world.now(), large=float(large))
+            _build_library(world, today=world.now(), large=float(large))
             store.set_setting("library", "demo")
         store.add_key(folder.key().get_secret_value(), PEOPLE_BY_ROLE[folder.role or DEFAULT_ROLE])
         return Platform(world)
@@ -64,7 +66,7 @@ def build_folder(
     """
     with _open_for_build(folder) as store:
         world = add_local_user(World(store), name)
-        loaded = load(world, pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
+        loaded = _load_folder(world, pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
         left_out += [safe_line(f"{each.path} {each.message}") for each in loaded.problems]
         store.add_key(folder.key().get_secret_value(), PERSON)
         return Platform(world)
@@ -74,14 +76,15 @@ def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[in
     """Load the changed files of a folder as a new revision. Return whether there were any. Raises OSError. Uses a
     second connection to the database, because the platform answers requests meanwhile."""
     with closing(Store(folder.database)) as store:
-        loaded = load(World(store), pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
+        loaded = _load_folder(World(store), pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
     return bool(loaded.created or loaded.edited or loaded.deleted or loaded.moved)
 
 
 def space_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
     """Return the ID of the space of a folder. None if the folder is not loaded. Raises OSError."""
     with closing(Store(folder.database)) as store:
-        return loaded_space(World(store), pages)
+        space: str | None = _loaded_space(World(store), pages)
+    return space
 
 
 def index_folder(folder: PlatformFolder, on_progress: Callable[[int, int], bool]) -> str:

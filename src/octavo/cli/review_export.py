@@ -27,6 +27,12 @@ from octavo.documents.note_places import NotePlaces
 from octavo.documents.revision_changes import ChangedPage
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
+from octavo.lazy_import import lazy
+
+# lazy: the linters and the downloads of URLs
+_check_content = lazy("octavo.cli.checking:check_content")
+_content_options = lazy("octavo.cli.checking:ContentOptions")
+
 
 SCHEMA = "octavo.review/1"
 """The format of the object. Fields are added, never renamed or removed, within a number."""
@@ -90,11 +96,9 @@ def exported_texts(
 async def _findings(references: References, target: Target, page: str) -> list[dict[str, Any]]:
     """Return what the rules of `octavo check` find in the words that the change request added. Raises ApiError or
     Failure."""
-    from octavo.cli.checking import ContentOptions, check_content  # lazy: the linters and the downloads of URLs
-
     if page:
         target = replace(target, page=await references.page(target, page))
-    report = await check_content(references.live, target, ContentOptions(target.change_request is not None))
+    report = await _check_content(references.live, target, _content_options(target.change_request is not None))
     rules = choose_rules((), ())
     return [each.as_json() for each in sorted_findings(report.findings) if rules.applies(each)]
 

@@ -10,6 +10,7 @@ from octavo import settings as settings_module
 from octavo.cli import sessions
 from octavo.cli.failures import Failure, why_read_only
 from octavo.data.state_db import NotSaved
+from octavo.lazy_import import lazy
 from octavo.settings import Settings
 from octavo.tui.app import garbage_collection
 from octavo.tui.app.octavo import Octavo
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from octavo.cli.session_choice import SessionChoice
     from octavo.first_picture import FirstPicture
     from octavo.tui.core.session import Session
+
+_route_finder = lazy("octavo.cli.first_route:route_finder")  # lazy: the API of threads, rarely needed
 
 
 def run_app(
@@ -36,9 +39,7 @@ def run_app(
     sign_in_methods = sessions.sign_in_methods(settings, choice.origin, choice.greeting, why_read_only(options))
     start = None
     if choice.ref:
-        from octavo.cli.first_route import route_finder  # lazy: the API of threads, rarely needed
-
-        start = route_finder(options, choice.ref)
+        start = _route_finder(options, choice.ref)
     app = Octavo(settings, sign_in_methods, session, picture=picture, find_first_route=start)
     with fault_reports(settings.state_folder) as faults:
         app.run()

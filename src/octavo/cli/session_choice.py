@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 from octavo import settings as settings_module
 from octavo.cli.failures import Failure
 from octavo.client.origin import DEFAULT
+from octavo.lazy_import import lazy
 from octavo.settings import Settings
 
 if TYPE_CHECKING:
     from octavo.client.profiles import Access
+
+# lazy: pydantic, not needed for the picture of the demo
+_resolve = lazy("octavo.cli.access:resolve")
+_accounts = lazy("octavo.client.accounts:Accounts")
 
 
 @dataclass(frozen=True)
@@ -46,16 +51,12 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
         return SessionChoice(place, ref=ref, is_demo=True)
     if folder is not None:
         return SessionChoice(f"folder {os.path.realpath(folder)}", ref=ref, folder=Path(folder).expanduser())
-    # lazy: pydantic, not needed for the picture of the demo
-    from octavo.cli.access import resolve
-    from octavo.client.accounts import Accounts
-
     try:
-        access = resolve(settings, options)
+        access: Access = _resolve(settings, options)
     except (ValueError, OSError) as error:
         raise Failure(settings_module.in_words(error)) from error
     if access.source in ("env", "keyring", "file"):
-        return SessionChoice(Accounts(settings.state_folder).name_of(access), access.origin, access, ref=ref)
+        return SessionChoice(_accounts(settings.state_folder).name_of(access), access.origin, access, ref=ref)
     has_lost_key = access.source == "session" and access.profile is not None
     greeting = (
         f"The API key for {access.name} is not stored on this computer. Paste the API key again."

@@ -20,8 +20,11 @@ from octavo.cli.late_client import LazyClient, LazyPlatform
 from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, folder_of_pages
 from octavo.cli.standard_streams import tell
+from octavo.client import profiles
 from octavo.client.accounts import Accounts
+from octavo.client.keys import parse_token
 from octavo.client.origin import host_of, is_loopback, triple
+from octavo.client.profiles import Access
 from octavo.concurrency import run_in_thread
 from octavo.data.drafts import Drafts
 from octavo.data.event_log import LOG, Level
@@ -36,13 +39,23 @@ from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
 from octavo.first_picture import FirstPicture
+from octavo.lazy_import import lazy, load
 from octavo.settings import Settings, in_words
 from octavo.tui.core.session import DemoRoles, ServerAccount, Session, SignInMethods, SignInResult, SignInState
 
 if TYPE_CHECKING:
-    from octavo.client import signing_in
-    from octavo.client.profiles import Access
+    from octavo.client.signing_in import Home, SignedIn, SignedOut
     from octavo.server.app import Platform
+
+# lazy: the client, which the first screen does not need
+_login = lazy("octavo.client.signing_in:login")
+_logout = lazy("octavo.client.signing_in:logout")
+_switch = lazy("octavo.client.signing_in:switch")
+_token_of = lazy("octavo.client.signing_in:token_of")
+_no_token_reason = lazy("octavo.client.signing_in:no_token_reason")
+# lazy: the server, after the first screen
+_build_demo = lazy("octavo.cli.platforms:build_demo")
+_is_built = lazy("octavo.cli.platforms:is_built")
 
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
@@ -88,9 +101,8 @@ def demo_client(
     """Return a client of the demo in a folder. Raises ValueError if the demo cannot be opened."""
 
     def build() -> Platform:
-        from octavo.cli.platforms import build_demo  # lazy: the server, after the first screen
-
-        return build_demo(folder, large=large)
+        platform: Platform = _build_demo(folder, large=large)
+        return platform
 
     try:
         unlock = folder.lock_shared()
@@ -105,11 +117,9 @@ def demo_client(
 def _build_large_demo(folder: PlatformFolder) -> None:
     """Build the large demo if it is new. Building in the background would slow down the keyboard and take twice as
     long."""
-    from octavo.cli.platforms import build_demo, is_built  # lazy: the server
-
-    if not is_built(folder):
+    if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
-        platform = build_demo(folder, large=True)
+        platform: Platform = _build_demo(folder, large=True)
         platform.close()
         platform.world.store.close()
 
@@ -172,12 +182,10 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
     accounts, origin = Accounts(settings.state_folder), access.origin
 
     def read(note: Callable[[str], None]) -> SecretStr:
-        from octavo.client import signing_in
-
-        home = signing_in.Home.of(settings.config_folder, settings.data_folder)
-        stored_key = key or signing_in.token_of(home.with_longer_timeout(note), access)
+        home = _home_of(settings)
+        stored_key: SecretStr | None = key or _token_of(home.with_longer_timeout(note), access)
         if stored_key is None:
-            raise Unauthorized(signing_in.no_token_reason(access))
+            raise Unauthorized(_no_token_reason(access))
         return stored_key
 
     client = LazyClient(
@@ -200,6 +208,12 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
     own = access.profile if access.source != "env" else None
     account = ServerAccount(own.name if own else "", origin, host, own.user_name if own else "")
     return replace(session, account=account, reopen=partial(server, settings, access, key=key, read_only=read_only))
+
+
+def _home_of(settings: Settings) -> Home:
+    """Return the stores of profiles and API keys on this machine."""
+    home: Home = load("octavo.client.signing_in:Home").of(settings.config_folder, settings.data_folder)
+    return home
 
 
 def settle_seconds(origin: str) -> float:
@@ -313,7 +327,7 @@ class _SignIn:
         )
 
     async def describe_storage(self) -> str:
-        from octavo.client.credentials import StoreTimeout, StoreUnavailable
+        from octavo.client.credentials import StoreTimeout, StoreUnavailable  # lazy: not needed by the demo
 
         try:
             return f"{STORED_IN_KEYRING} ({await run_in_thread(self._home.keyring.title)}). {SENT_TO_SERVER_ONLY}"
@@ -324,20 +338,19 @@ class _SignIn:
             return f"No keyring was found, so Octavo will forget the API key when you quit. {error.cause}"
 
     async def sign_in(self, key: str) -> SignInResult:
-        from octavo.client import signing_in
-        from octavo.client.credentials import StoreUnavailable
-        from octavo.client.keys import parse_token
-        from octavo.client.profiles import Access
+        from octavo.client.credentials import StoreUnavailable  # lazy: not needed by the demo
 
         secret = parse_token(key)
         try:
-            signed_in = await signing_in.login(self._home, self.origin, secret)
+            signed_in: SignedIn = await _login(self._home, self.origin, secret)
         except (StoreUnavailable, OSError) as error:
             raise ValueError(in_words(error)) from error
         facts = [("ok", each) for each in signed_in.identity.facts]
         facts += [("care", each) for each in signed_in.identity.missing]
         if signed_in.notice:
             facts.append(("care", f"Octavo will forget the API key when you quit. {signed_in.notice}"))
+        if signed_in.key_left:
+            facts.append(("care", signed_in.key_left))
         read_only = self.read_only or signed_in.profile.why_read_only
         access = Access(self.origin, signed_in.profile, signed_in.profile.store)
         session = server(self.settings, access, key=secret, read_only=read_only)
@@ -364,19 +377,14 @@ class _SignIn:
         return replace(self, origin=origin, reason=reason, previous_label=label, again=previous.reopen).methods()
 
     def switch_account(self, name: str) -> SignInState:
-        from octavo.client import profiles, signing_in
-
-        signing_in.switch(self._home, name)
+        _switch(self._home, name)
         access = profiles.resolve(self._home.read(), {}, profile=name)
         if access.source in ("session", "none"):
-            return replace(self, origin=access.origin, reason=signing_in.no_token_reason(access)).methods(), None
+            return replace(self, origin=access.origin, reason=_no_token_reason(access)).methods(), None
         return self.methods(), server(self.settings, access, read_only=self.read_only or access.why_read_only)
 
     async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
-        from octavo.client import signing_in
-        from octavo.client.profiles import Access
-
-        signed_out = await run_in_thread(lambda: signing_in.logout(self._home.with_longer_timeout(), account.name))
+        signed_out: SignedOut = await run_in_thread(lambda: _logout(self._home.with_longer_timeout(), account.name))
 
         def forget_pages() -> SignInState:
             known = Accounts(self.settings.state_folder)
@@ -390,10 +398,8 @@ class _SignIn:
         return forget_pages
 
     @property
-    def _home(self) -> signing_in.Home:
-        from octavo.client.signing_in import Home
-
-        return Home.of(self.settings.config_folder, self.settings.data_folder)
+    def _home(self) -> Home:
+        return _home_of(self.settings)
 
 
 def _session(

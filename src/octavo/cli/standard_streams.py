@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+import threading
 from contextlib import suppress
+from traceback import format_exception
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
 from octavo.cli.failures import Failure
+from octavo.lazy_import import lazy
+from octavo.redaction import RedactingFilter, redact
 
 if TYPE_CHECKING:
     from threading import ExceptHookArgs
+
+_safe_text = lazy("octavo.api.safety:safe_text")  # lazy: the API, which the help of a command does not need
 
 
 def write_out(text: str) -> None:
@@ -62,11 +69,6 @@ def install_thread_and_log_hooks() -> None:
     """Install the hooks of threads and logs. Called after the first picture, because the imports cost time."""
     if sys.excepthook is not _uncaught:
         return
-    import logging
-    import threading
-
-    from octavo.redaction import RedactingFilter
-
     threading.excepthook = _uncaught_in_thread
     # Octavo configures no logging: libraries log to the handler of last resort, which is standard error.
     if logging.lastResort is not None:
@@ -88,11 +90,6 @@ def _uncaught_in_thread(args: ExceptHookArgs) -> None:
 
 
 def _write_traceback(heading: str, error: BaseException) -> None:
-    from traceback import format_exception
-
-    from octavo.api.safety import safe_text
-    from octavo.redaction import redact
-
     if sys.stderr is not None:
         with suppress(OSError, ValueError):  # standard error is closed
-            sys.stderr.write(safe_text(redact(heading + "".join(format_exception(error)))))
+            sys.stderr.write(_safe_text(redact(heading + "".join(format_exception(error)))))

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from octavo.cli.failures import USAGE, Failure
-from octavo.tui.terminal.browser import NoBrowser, find
+from octavo.tui.terminal.child_programs import NoBrowser, find_browser
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
@@ -35,7 +35,7 @@ def open_in_browser(session: Session, url: str | None) -> None:
 
 def start_browser(url: str) -> None:
     """Open a URL in the browser. Raises Failure if there is no browser."""
-    browser = find(url, os.environ)
+    browser = find_browser(url, os.environ)
     if isinstance(browser, NoBrowser):
         raise Failure(f"Could not open {url}: {browser.sentence}")
     try:

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from pydantic import SecretStr
@@ -48,13 +48,6 @@ class Carrier(Protocol):
 
     async def aclose(self) -> None:
         """Close the connections."""
-
-
-@runtime_checkable
-class Transport(Protocol):
-    """A transport of httpx, which a caller may pass to the client."""
-
-    def handle_async_request(self, request: Any) -> Any: ...
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@
     async for page in client.pages(comments.List(at=place)): ...
 
 Every failure raises an `ApiError` whose message is a sentence. httpx is loaded with the first request.
+`Turns` and `RequestsInFlight`, at the end, order the requests and share equal reads.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import json
 import random
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine, Hashable
+from contextlib import aclosing, asynccontextmanager
+from contextvars import Context
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from pydantic import SecretStr
 
@@ -30,20 +33,21 @@ from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.paging import identity, read_pages, walk_pages
 from octavo.api.urgency import IsWaitedFor, current_urgency
 from octavo.api.wire import NothingChanged, Request, encode, route_of
-from octavo.client import answers, transfers
-from octavo.client.body import PAGE_CAP, LargeTurn
-from octavo.client.carrier import Application, Carrier, InProcessCarrier, Outgoing, RawRequest, RawResponse, Transport
+from octavo.client import responses, transfers
+from octavo.client.carrier import Application, Carrier, InProcessCarrier, Outgoing, RawRequest, RawResponse
 from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.origin import origin_of
 from octavo.client.policy import READS, Budget, Limits, Unsendable, background_wait, clock_offset, limits
-from octavo.client.request_queue import RequestsInFlight, Turns
+from octavo.client.responses import PAGE_CAP, LargeTurn
+
+if TYPE_CHECKING:
+    from httpx import AsyncBaseTransport
+
 
 T = TypeVar("T")
 Item = TypeVar("Item")
-
 _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
 """A function that reads the body of a response, which is None for an empty response."""
-
 MAX_REQUESTS = 6
 MAX_BACKGROUND_REQUESTS = 4
 """Maximum number of background requests at the same time. It is low, so that requests of the user start immediately."""
@@ -60,7 +64,7 @@ class Client:
         origin: str,
         key: SecretStr | None,
         *,
-        transport: Application | Transport | None = None,
+        transport: Application | AsyncBaseTransport | None = None,
         ca_file: Path | None = None,
         agent: str = AGENT,
         read_only: str = "",
@@ -98,7 +102,7 @@ class Client:
         self._large = asyncio.Lock()
         self._turns = Turns(MAX_REQUESTS, MAX_BACKGROUND_REQUESTS)
         self._reads_in_flight = RequestsInFlight(self._turns.start_waiting)
-        self._last = answers.ParsedResponseCache()
+        self._last = responses.ParsedResponseCache()
         if key is not None:
             redaction.remember_token(key.get_secret_value())
 
@@ -127,7 +131,7 @@ class Client:
 
         async def fetch(cursor: str | None) -> tuple[list[Any], object]:
             page = await self.raw(request if cursor is None else request.for_page(cursor))
-            return answers.items_of(page.value, self._context.host)
+            return responses.items_of(page.value, self._context.host)
 
         async for items in walk_pages(fetch, identity):
             for item in items:
@@ -174,10 +178,10 @@ class Client:
             if spec.method in READS:
                 answer = await self._last.read_as(spec, _request(op).url, body, host)
             else:
-                answer = await answers.read_as(spec, body, host)
+                answer = await responses.read_as(spec, body, host)
             return answer
 
-        return await self._send(op, answers.cap(spec), read, is_waited_for)
+        return await self._send(op, responses.cap(spec), read, is_waited_for)
 
     async def _send(self, op: Operation[Any], cap: int, read: _Read[T], is_waited_for: IsWaitedFor) -> T:
         """Send `op` and return the result of `read`. Raises ApiError, such as ReadOnly."""
@@ -204,7 +208,9 @@ class Client:
 
     async def _raw_response(self, body: bytes | None, exchange: Exchange) -> RawResponse:
         assert exchange.status is not None, "there is a response"
-        return RawResponse(exchange.status, exchange.headers, await answers.parse_body(body or b"", self._context.host))
+        return RawResponse(
+            exchange.status, exchange.headers, await responses.parse_body(body or b"", self._context.host)
+        )
 
     def _check_writable(self) -> None:
         if self._read_only:
@@ -243,7 +249,7 @@ class Client:
 
     async def _build_carrier(self, key: SecretStr | None) -> Carrier:
         transport = self._transport
-        if transport is not None and not isinstance(transport, Transport):
+        if callable(transport):
             return InProcessCarrier(self.origin, key, transport)
         return await transfers.open_carrier(self.origin, key, transport=transport, ca_file=self._ca_file)
 
@@ -292,3 +298,119 @@ def _content(body: dict[str, Any]) -> bytes:
 def _not_sendable(error: ValueError) -> Invalid:
     cause = "it is not valid UTF-8" if isinstance(error, UnicodeError) else str(error)
     return Invalid(f"Could not send this text: {cause}. Correct the text, then try again.")
+
+
+class _SharedRead:
+    def __init__(self, key: Hashable) -> None:
+        self.key = key
+        self.task: asyncio.Task[Any]
+        self.aboard: list[IsWaitedFor] = []
+
+    def is_waited_for(self) -> bool:
+        """Return whether the user is waiting for this read."""
+        return any(each() for each in self.aboard)
+
+
+class RequestsInFlight:
+    """The reads in progress. A read is canceled when its last caller stops waiting."""
+
+    def __init__(self, on_joined: Callable[[], None]) -> None:
+        """`on_joined` is called when a caller joins a read. The read may then be more urgent."""
+        self._on_joined = on_joined
+        self._open: dict[Hashable, _SharedRead] = {}
+        self._all: set[asyncio.Task[Any]] = set()
+
+    async def join(
+        self, key: Hashable, is_waited_for: IsWaitedFor, start: Callable[[IsWaitedFor], Coroutine[Any, Any, T]]
+    ) -> T:
+        """Return the result of the read with this key. If no such read is in progress, `start` starts it. A read is as
+        urgent as its most urgent caller."""
+        shared_read = self._open.get(key)
+        if shared_read is None:
+            shared_read = self._open[key] = _SharedRead(key)
+            # Use an empty context, because the context of the caller would keep its dialog in memory.
+            shared_read.task = asyncio.get_running_loop().create_task(
+                start(shared_read.is_waited_for), context=Context()
+            )
+            self._all.add(shared_read.task)
+            shared_read.task.add_done_callback(partial(self._on_done, shared_read))
+            shared_read.aboard.append(is_waited_for)
+        else:
+            shared_read.aboard.append(is_waited_for)
+            self._on_joined()
+        try:
+            result: T = await asyncio.shield(shared_read.task)
+            return result
+        finally:
+            shared_read.aboard.remove(is_waited_for)
+            if not shared_read.aboard and not shared_read.task.done() and not shared_read.task.cancelling():
+                shared_read.task.cancel()
+                self._forget(shared_read)
+
+    def close(self) -> None:
+        """Keep later callers from joining the current reads."""
+        self._open.clear()
+
+    async def end(self) -> None:
+        """Cancel all reads and wait until they have released their connections."""
+        self._open.clear()
+        ending = tuple(self._all)
+        for task in ending:
+            if not task.cancelling():  # do not cancel twice, which would interrupt the release of connections
+                task.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
+
+    def _on_done(self, shared_read: _SharedRead, task: asyncio.Task[Any]) -> None:
+        self._all.discard(task)
+        self._forget(shared_read)
+        if not task.cancelled():
+            task.exception()  # mark the error as retrieved, because all callers may have left
+
+    def _forget(self, shared_read: _SharedRead) -> None:
+        if self._open.get(shared_read.key) is shared_read:
+            del self._open[shared_read.key]
+
+
+@dataclass(eq=False)
+class _Turn:
+    is_waited_for: IsWaitedFor
+    comes: asyncio.Future[None]
+
+
+class Turns:
+    """Limits the number of requests at the same time to `max_requests`, and of background requests to
+    `max_background_requests`."""
+
+    def __init__(self, max_requests: int, max_background_requests: int) -> None:
+        self._max_requests, self._max_background = max_requests, max_background_requests
+        self._line: dict[_Turn, None] = {}
+        self._under_way: set[_Turn] = set()
+
+    @asynccontextmanager
+    async def turn(self, is_waited_for: IsWaitedFor) -> AsyncIterator[None]:
+        """Wait until the request may be sent. It counts as running until the end of the `with` block."""
+        turn = _Turn(is_waited_for, asyncio.get_running_loop().create_future())
+        self._line[turn] = None
+        self.start_waiting()
+        try:
+            await turn.comes
+            yield
+        finally:
+            self._line.pop(turn, None)
+            self._under_way.discard(turn)
+            self.start_waiting()
+
+    def start_waiting(self) -> None:
+        """Start waiting requests if the limits allow it. Called when a request has ended or has become more urgent."""
+        while len(self._under_way) < self._max_requests and (turn := self._next()) is not None:
+            del self._line[turn]
+            self._under_way.add(turn)
+            if not turn.comes.done():
+                turn.comes.set_result(None)
+
+    def _next(self) -> _Turn | None:
+        waited_for = next((each for each in self._line if each.is_waited_for()), None)
+        if waited_for is not None:
+            return waited_for
+        background_count = sum(not each.is_waited_for() for each in self._under_way)
+        return next(iter(self._line), None) if background_count < self._max_background else None

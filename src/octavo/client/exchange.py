@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from octavo.api.activity import Activity
 from octavo.api.errors import ApiError, BadResponse, TimedOut, Trace, rejected
 from octavo.api.safety import safe_line
-from octavo.client import body, policy
+from octavo.client import policy, responses
 from octavo.client.carrier import Answer, Carrier, Outgoing
 from octavo.client.origin import host_of, triple
 
@@ -56,7 +56,7 @@ class Exchange:
         context: ExchangeContext,
         *,
         cap: int,
-        turn: body.LargeTurn,
+        turn: responses.LargeTurn,
     ) -> None:
         """`cap` is the maximum size of the body in bytes. If it is 0, the body of a successful response is ignored.
         `turn` is given back before each attempt. The caller gives it back at the end."""
@@ -156,23 +156,23 @@ class Exchange:
             async with carrier.send(outgoing) as answer:
                 self._status, self.headers = answer.status, answer.headers
                 if answer.status in NO_CONTENT_STATUSES or (not self._cap and 200 <= answer.status < 300):
-                    await body.discard(answer)
+                    await responses.discard(answer)
                     return None
                 if 200 <= answer.status < 300:
-                    content = await body.read(answer, self._cap, self._context.host, self._turn)
+                    content = await responses.read_body(answer, self._cap, self._context.host, self._turn)
                     self._size = len(content)
                     return content
                 if answer.status >= 400:
                     await self._raise_for_status(answer)
                 target = self._redirect_target(answer, outgoing)
-                await body.discard(answer)
+                await responses.discard(answer)
             outgoing = replace(outgoing, target=target)
         raise BadResponse(f"{self._context.host} sent too many redirects. Check the base URL.")
 
     async def _raise_for_status(self, answer: Answer) -> None:
         """Raise the error for an error status, or `_RetryNeeded` if the request must be retried."""
         now = self._context.now()
-        message = await body.error_message(answer, self._context.host)
+        message = await responses.error_message(answer, self._context.host)
         decision = policy.decide_after_status(
             answer.status,
             answer.headers,

@@ -25,7 +25,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic import SecretStr
 
 from octavo.api.errors import ApiError, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
-from octavo.client.carrier import Answer, Outgoing, Transport
+from octavo.client.carrier import Answer, Outgoing
 from octavo.client.origin import NO_PROXY_PROBLEM, PORTS, environment_problem, host_of, is_loopback, proxy_for, triple
 from octavo.client.policy import PROXY_WANTS_SIGN_IN, Truncated, Unsendable, next_step_after
 
@@ -105,7 +105,7 @@ class HttpCarrier:
         origin: str,
         key: SecretStr | None,
         *,
-        transport: Transport | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
         ca_file: Path | None = None,
         ip_address: str = "",
     ) -> None:
@@ -132,7 +132,7 @@ class HttpCarrier:
         try:
             self._http = httpx.AsyncClient(
                 verify=_trust(ca_file),
-                transport=transport,  # type: ignore[arg-type]  # it is one, named without its library
+                transport=transport,
                 trust_env=not is_this_machine,
                 timeout=_TIMEOUT,
                 limits=_LIMITS,

@@ -11,17 +11,22 @@ import socket
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import aclosing
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from pydantic import SecretStr
 
 from octavo.api.addresses import is_public, request_target
 from octavo.api.errors import ApiError, BadResponse, NotSent, Trace, rejected
-from octavo.client import body, policy
-from octavo.client.carrier import Answer, Carrier, Outgoing, Transport
+from octavo.client import policy, responses
+from octavo.client.carrier import Answer, Carrier, Outgoing
 from octavo.client.exchange import REDIRECTS
 from octavo.client.origin import PORTS, proxy_for, triple
 from octavo.concurrency import run_in_thread
+
+if TYPE_CHECKING:
+    from httpx import AsyncBaseTransport
+
 
 HOPS = 5
 
@@ -46,7 +51,7 @@ async def download(
                         async for chunk in chunks:
                             yield chunk
                     return
-                await body.discard(answer)
+                await responses.discard(answer)
                 url = location
         finally:
             if not home:
@@ -61,8 +66,8 @@ async def _content(answer: Answer, most: int, host: str, *, home: bool) -> Async
         raise BadResponse(
             f"Could not download the file: {host} sent the file compressed, which Octavo does not support. Open the link in a browser."
         )
-    too_large = BadResponse(f"The file is larger than {most // body.MIB} MiB, the download limit.")
-    return body.limited_chunks(answer, most, too_large)
+    too_large = BadResponse(f"The file is larger than {most // responses.MIB} MiB, the download limit.")
+    return responses.limited_chunks(answer, most, too_large)
 
 
 async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:
@@ -70,8 +75,10 @@ async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:
     if status < 400:
         return BadResponse(f"Could not download the file: {host} responded with status {status}. Try again.")
     if home:
-        return rejected(policy.refusal(host, status, await body.error_message(answer, host)), Trace("GET", "", status))
-    await body.discard(answer)
+        return rejected(
+            policy.refusal(host, status, await responses.error_message(answer, host)), Trace("GET", "", status)
+        )
+    await responses.discard(answer)
     sentence = f"Could not download the file from {host} ({status}): the link may have expired. Refresh the view."
     return rejected(sentence, Trace("GET", "", status))
 
@@ -113,7 +120,7 @@ async def open_carrier(
     origin: str,
     token: SecretStr | None,
     *,
-    transport: Transport | None = None,
+    transport: AsyncBaseTransport | None = None,
     ca_file: Path | None = None,
     ip_address: str = "",
 ) -> Carrier:
@@ -161,9 +168,9 @@ async def upload(
     try:
         async with asked.send(Outgoing("PUT", request_target(parts), headers, content)) as answer:
             status, host = answer.status, parts.netloc
-            message = await body.error_message(answer, host) if home and status >= 400 else ""
+            message = await responses.error_message(answer, host) if home and status >= 400 else ""
             if status < 400:
-                await body.discard(answer)
+                await responses.discard(answer)
     finally:
         if not home:
             await asked.aclose()

@@ -26,7 +26,7 @@ Reads
     offline_plan.py         the wants of an offline space; offline_spaces.py downloads the spaces one by one
     search_index.py         full-text search; search_documents.py and search_text.py are its pure parts
     term_search.py          searches pages for an old term; indexed_terms.py finds the pages in the index
-    page_blame.py           who wrote each block of a page; revision_summaries.py has the pages that a revision changed
+    page_blame.py           who wrote each block of a page, and the pages that a revision changed
     space_names.py          names of spaces for the command line
     availability.py         the operations that the server or the plan does not have
 

@@ -12,7 +12,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef
 from octavo.data.inbox import InboxRow, Reason, ThreadRef
 from octavo.data.space_names import space_name
-from octavo.settings.hooks import HookEvent
+from octavo.settings.programs import HookEvent
 
 _EVENTS: Mapping[Reason, HookEvent] = MappingProxyType(
     {

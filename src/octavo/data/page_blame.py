@@ -1,6 +1,7 @@
 """Finds who wrote each block of a page, in which change request, and who approved it.
 
-The revisions of the space are followed from new to old. The pages are loaded only for revisions that changed them.
+Start at `PageBlame`. It follows the revisions of the space from new to old, and loads the page only for revisions that
+changed it. A revision never changes, so `RevisionSummary` and its changes stay in the cache.
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
-from octavo.api import change_requests, content
+from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.content import Change, Changes
-from octavo.api.errors import NotFound
+from octavo.api.content import Change, Changes, Revision
+from octavo.api.errors import NotFound, NotSent
+from octavo.api.operation import SPECS, read
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.queries import reviews_of
-from octavo.data.revision_summaries import RevisionSummary, load_current_revision, load_summary
 from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents.blame import Blame, Origin
 from octavo.documents.blocks import Block, Document
@@ -29,6 +31,7 @@ BATCH = 40
 MAX_OTHER_PAGES = 10
 """Maximum number of other pages that a revision changed, for blocks to be searched on these pages. Two requests load such a
 page."""
+_EMPTY = Document("", (), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +195,6 @@ class PageBlame:
         return RevisionRef(space_id=self._space.space_id, revision_id=revision_id)
 
 
-_EMPTY = Document("", (), "")
-
-
 def _changes_text(change: Change) -> bool:
     """Return whether a change edited the text of a page. True if the server does not say what was edited."""
     attributes = change.attributes
@@ -222,3 +222,55 @@ async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRe
     return RequestPeople(
         tuple(dict.fromkeys(sorted(editors, key=lambda name: name != author))), tuple(dict.fromkeys(approvers))
     )
+
+
+class RevisionSummary(NamedTuple):
+    """A revision and its changes."""
+
+    revision: Revision
+    """The revision without pages and files."""
+    changes: Changes
+
+    @property
+    def parent(self) -> str:
+        """The id of the revision before this one on main. Empty for the first revision of a space."""
+        return self.revision.parents[0] if self.revision.parents else ""
+
+    def changes_of(self, page_id: str) -> list[Change]:
+        """Return the changes to a page."""
+        return [change for change in self.changes.changes if change.page is not None and change.page.id == page_id]
+
+
+async def load_summary(live: Live, at: RevisionRef) -> RevisionSummary:
+    """Load a revision and its changes, from the cache if possible. Raises ApiError."""
+    revision, changes = await asyncio.gather(
+        _load_revision(live, at), live.cached_or_fetch(content.ListChanges(at=at, limit=1000))
+    )
+    return RevisionSummary(revision, changes)
+
+
+async def load_current_revision(live: Live, at: SpaceRef) -> str:
+    """Load the id of the current revision of a space. Without a connection, return the cached id. Raises ApiError."""
+    op = spaces.Get(at=at)
+    try:
+        space = await live.fetch(op)
+    except NotSent:
+        cached = live.peek(op).value
+        if cached is None or cached.revision is None:
+            raise
+        return cached.revision
+    # Some servers leave the id out of the space. The content has it too, but with all pages.
+    return space.revision or (await live.send(content.Get(at=at, metadata=False, computed=False))).id
+
+
+async def _load_revision(live: Live, at: RevisionRef) -> Revision:
+    """Load a revision without its pages. The server only sends it with all pages, so it is stored without them."""
+    name, codec = f"revision {at.space_id} {at.revision_id}", SPECS[content.Get].codec
+    if (stored := live.cache.read_derived(name)) is not None:
+        revision: Revision = read(codec, stored)
+        return revision
+    loaded = await live.send(content.Get(at=at, metadata=False, computed=False))
+    fields = {"pages": (), "files": (), "reusable_contents": (), "variables": None}
+    revision = loaded.model_copy(update=fields)
+    live.cache.put_derived(name, lambda: codec.dump_json(revision, by_alias=True))
+    return revision

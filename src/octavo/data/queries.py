@@ -9,10 +9,17 @@ from octavo.api import comments
 from octavo.api.collections import List as ListCollections
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.api.spaces import List as ListSpaces
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.api import reviews
     from octavo.api.change_requests import ListOfOrganization, Status
+
+# lazy: not on the first screen
+_list_change_requests = lazy("octavo.api.change_requests:ListOfOrganization")
+_list_reviews = lazy("octavo.api.reviews:List")
+_list_requested = lazy("octavo.api.reviews:ListRequested")
+
 
 PAGE_LIMIT = 1000
 """Number of items on a page: the maximum that the API allows."""
@@ -34,24 +41,22 @@ def collections_of(organization_id: str) -> ListCollections:
 
 def change_requests_of(organization_id: str, status: Status) -> ListOfOrganization:
     """Return the operation that lists the change requests of an organization with a status."""
-    from octavo.api.change_requests import ListOfOrganization  # lazy: not on the first screen
-
     at = OrganizationRef(organization_id=organization_id)
-    return ListOfOrganization(at=at, status=status, limit=PAGE_LIMIT if status in UNDECIDED else _DECIDED_LIMIT)
+    limit = PAGE_LIMIT if status in UNDECIDED else _DECIDED_LIMIT
+    op: ListOfOrganization = _list_change_requests(at=at, status=status, limit=limit)
+    return op
 
 
 def reviews_of(at: ChangeRequestRef) -> reviews.List:
     """Return the operation that lists the reviews of a change request."""
-    from octavo.api import reviews  # lazy: not on the first screen
-
-    return reviews.List(at=at, format="markdown", limit=PAGE_LIMIT)
+    op: reviews.List = _list_reviews(at=at, format="markdown", limit=PAGE_LIMIT)
+    return op
 
 
 def requested_of(at: ChangeRequestRef) -> reviews.ListRequested:
     """Return the operation that lists the requested reviewers of a change request."""
-    from octavo.api import reviews  # lazy: not on the first screen
-
-    return reviews.ListRequested(at=at, limit=PAGE_LIMIT)
+    op: reviews.ListRequested = _list_requested(at=at, limit=PAGE_LIMIT)
+    return op
 
 
 def open_threads_of(at: Discussion) -> comments.List:

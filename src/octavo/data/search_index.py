@@ -43,16 +43,17 @@ from octavo.data.database import (
     private_folder,
 )
 from octavo.data.indexed_terms import IndexedPages, indexed_pages
-from octavo.data.search_text import SearchTerms
 from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.api.folding import Range
     from octavo.data.response_cache import StoredResponse
     from octavo.data.search_documents import IndexUpdate, Scope, SearchDocument
+    from octavo.data.search_text import SearchTerms
 
 R = TypeVar("R")
 
+_search_terms = lazy("octavo.data.search_text:SearchTerms")  # lazy: needed for a search or an update of the index
 # lazy: the models of all responses
 _index_update = lazy("octavo.data.search_documents:index_update")
 _removal_update = lazy("octavo.data.search_documents:removal_update")
@@ -623,7 +624,7 @@ def _search(
     snippet_length: int,
     db: sqlite3.Connection,
 ) -> tuple[Hit, ...]:
-    terms = SearchTerms(query)
+    terms: SearchTerms = _search_terms(query)
     document_kinds = [kind for found in kinds for kind in _KINDS[found]]
     if not terms or not document_kinds or spaces == ():
         return ()

@@ -147,8 +147,7 @@ def _without_style(character: str) -> str:
 
 def _common_code(name: str) -> str | None:
     """Return the code points for a name from the platform's editor or a common alias. None if the name is unknown."""
-    names, others = _editor_names()
-    return _find_in(name, names) or _find_in(name, others)
+    return _find_in(name, _editor_names()) or _find_in(name, _editor_aliases())
 
 
 def _any_code(name: str) -> str | None:
@@ -192,8 +191,13 @@ _FILE = Path(__file__).with_name("emoji_names.txt")
 
 
 @cache
-def _editor_names() -> tuple[_NameTable, _NameTable]:
-    return _pack(_read_section("editor")), _pack(_read_section("aliases"))
+def _editor_names() -> _NameTable:
+    return _pack(_read_section("editor"))
+
+
+@cache
+def _editor_aliases() -> _NameTable:
+    return _pack(_read_section("aliases"))
 
 
 @cache
@@ -206,7 +210,7 @@ def _described_names() -> _NameTable:
 @cache
 def _other_names() -> _NameTable:
     others = dict(_read_section("others"))
-    listed = (entry.split(" ")[1] for entry in _entries(_editor_names()[0]))
+    listed = (entry.split(" ")[1] for entry in _entries(_editor_names()))
     for code in {code for code in (*listed, *others.values()) if "-" not in code}:
         others.setdefault(_BETWEEN_WORDS.sub("_", unicode_name(chr(int(code, 16)), "").lower()), code)
     return _pack(others.items())
@@ -245,6 +249,6 @@ def _entries(table: _NameTable) -> Iterator[str]:
 
 def _all_names() -> Iterator[str]:
     """Yield all known names, some of them more than once."""
-    for table in (*_editor_names(), _described_names(), _other_names()):
+    for table in (_editor_names(), _editor_aliases(), _described_names(), _other_names()):
         for entry in _entries(table):
             yield entry.split(" ")[0]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from octavo.documents.yaml_values import unquote_double
-
 _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
 _MAX_LENGTH = 65_536
 MAX_DEPTH = 60
@@ -14,6 +12,27 @@ MAX_DEPTH = 60
 _BOOLEANS = {"true": True, "false": False}
 _NULLS = ("null", "~")
 """YAML values that are read as an empty mapping."""
+
+ESCAPES = {
+    "\0": "0",
+    "\a": "a",
+    "\b": "b",
+    "\t": "t",
+    "\n": "n",
+    "\v": "v",
+    "\f": "f",
+    "\r": "r",
+    "\x1b": "e",
+    '"': '"',
+    "\\": "\\",
+    "\x85": "N",
+    "\xa0": "_",
+    "\u2028": "L",
+    "\u2029": "P",
+}
+"""The characters that YAML escapes in double quotes, with the letter after the backslash."""
+_UNESCAPES = {letter: char for char, letter in ESCAPES.items()} | {" ": " ", "/": "/", "\t": "\t"}
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
 
 
 class FrontMatterError(ValueError):
@@ -120,7 +139,19 @@ def _scalar(value: str, depth: int) -> Any:
     _check_depth(depth)
     value = value.strip()
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1].replace("''", "'") if value[0] == "'" else unquote_double(value[1:-1])
+        return value[1:-1].replace("''", "'") if value[0] == "'" else _unquote_double(value[1:-1])
     if value.startswith("[") and value.endswith("]"):
         return [_scalar(part, depth + 1) for part in value[1:-1].split(",") if part.strip()]
     return _BOOLEANS.get(value.lower(), value)
+
+
+def _unquote_double(inner: str) -> str:
+    """Return the text of a string in double quotes, without the quotes. Unknown escapes stay as they are."""
+
+    def replace(found: re.Match[str]) -> str:
+        if digits := found[1] or found[2] or found[3]:
+            code = int(digits, 16)
+            return chr(code) if code <= 0x10FFFF else found[0]
+        return _UNESCAPES.get(found[4], found[0])
+
+    return _ESCAPE.sub(replace, inner)

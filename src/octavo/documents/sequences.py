@@ -35,6 +35,15 @@ def similar_parts(text: str, others: Sequence[str], at_least: float, limit: int)
     return [(match[1], match[2]) for match in matches]
 
 
+def closest_name(text: str, others: Sequence[str], at_least: float, *, any_order: bool = False) -> str | None:
+    """Return the name in `others` that is most similar to `text`. None if all similarities are below `at_least`, from 0 to
+    100. With `any_order`, parts and other orders of words count as similar, too."""
+    library = _rapidfuzz()
+    scorer = library.fuzz.WRatio if any_order else library.fuzz.ratio
+    match = library.process.extractOne(text, others, scorer=scorer, score_cutoff=at_least)
+    return None if match is None else str(match[0])
+
+
 def longest_common(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     """Yield the longest common subsequence as positions in `old` and `new` and a length."""
     for operation in _rapidfuzz().distance.LCSseq.opcodes(old, new):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+from octavo.documents.front_matter import ESCAPES
+
 MAX_LENGTH = 1 << 20
 """Maximum number of characters of a YAML text."""
 MAX_VALUES = 100_000
@@ -217,37 +219,6 @@ _INDICATOR = re.compile(r"[-?:](?=[ \t]|$)|[,\[\]{}#&*!|>=%@`\"'\s]|---")
 _BREAKS_PLAIN = re.compile(r":(?=\s|$)|\s#|\s$")
 """Text inside a string that cannot be plain."""
 _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-_ESCAPES = {
-    "\0": "0",
-    "\a": "a",
-    "\b": "b",
-    "\t": "t",
-    "\n": "n",
-    "\v": "v",
-    "\f": "f",
-    "\r": "r",
-    "\x1b": "e",
-    '"': '"',
-    "\\": "\\",
-    "\x85": "N",
-    "\xa0": "_",
-    "\u2028": "L",
-    "\u2029": "P",
-}
-_UNESCAPES = {letter: char for char, letter in _ESCAPES.items()} | {" ": " ", "/": "/", "\t": "\t"}
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
-
-
-def unquote_double(inner: str) -> str:
-    """Return the text of a string in double quotes, without the quotes. Unknown escapes stay as they are."""
-
-    def replace(found: re.Match[str]) -> str:
-        if digits := found[1] or found[2] or found[3]:
-            code = int(digits, 16)
-            return chr(code) if code <= 0x10FFFF else found[0]
-        return _UNESCAPES.get(found[4], found[0])
-
-    return _ESCAPE.sub(replace, inner)
 
 
 def write_entry(key: str, value: Any, indent: str = "") -> Iterator[str]:
@@ -297,8 +268,8 @@ def write_scalar(value: Any) -> str:
 
 
 def _escape(char: str) -> str:
-    if char in _ESCAPES:
-        return f"\\{_ESCAPES[char]}"
+    if char in ESCAPES:
+        return f"\\{ESCAPES[char]}"
     if not _UNPRINTABLE.match(char):
         return char
     code = ord(char)

@@ -10,8 +10,16 @@ from pathlib import Path
 from typing import Literal
 
 from octavo.documents.conflict_markers import find_markers
-from octavo.documents.folders import safe_paths
-from octavo.documents.folders.folder import ASSETS, IGNORED_FOLDERS, Folder, Problem, natural_order, walk_entries
+from octavo.documents.folders.folder import (
+    ASSETS,
+    IGNORED_FOLDERS,
+    SPECIAL_FOLDER,
+    Folder,
+    Problem,
+    natural_order,
+    walk_entries,
+    why_unsafe,
+)
 from octavo.documents.folders.layout import PAGE_SUFFIXES, SUMMARY
 from octavo.documents.folders.page_files import PageFile
 from octavo.documents.folders.table_of_contents import summary_entries
@@ -65,7 +73,7 @@ class LocalFiles:
         files.entries = summary_entries(source, files.text(SUMMARY), Path(SUMMARY))
         listed = [entry.path.as_posix() for entry in walk_entries(files.entries) if entry.path is not None]
         for path in listed:
-            if path not in files.data and not safe_paths.why_unsafe(path):
+            if path not in files.data and not why_unsafe(path):
                 files._read(path)
         pages, assets = _untracked_paths(folder)
         for path in assets:
@@ -158,11 +166,11 @@ def _untracked_paths(folder: PulledFolder) -> tuple[list[str], list[str]]:
     """Return the paths of pages and of assets in the folder that the last pull does not have."""
     pages, assets = [], []
     for path in _walk(folder.pages):
-        if path in folder.files or safe_paths.why_unsafe(path):
+        if path in folder.files or why_unsafe(path):
             continue
         if path.startswith(f"{ASSETS.as_posix()}/"):
             assets.append(path)
-        elif path.endswith(PAGE_SUFFIXES) and not path.startswith(f"{safe_paths.SPECIAL_FOLDER}/") and path != SUMMARY:
+        elif path.endswith(PAGE_SUFFIXES) and not path.startswith(f"{SPECIAL_FOLDER}/") and path != SUMMARY:
             pages.append(path)
     return pages, assets
 
@@ -174,8 +182,7 @@ def _walk(top: Path) -> Iterator[str]:
         inside[:] = sorted(
             name
             for name in inside
-            if name not in IGNORED_FOLDERS
-            and (not name.startswith(".") or (is_top and name == safe_paths.SPECIAL_FOLDER))
+            if name not in IGNORED_FOLDERS and (not name.startswith(".") or (is_top and name == SPECIAL_FOLDER))
         )
         for name in sorted(names):
             path = Path(place) / name

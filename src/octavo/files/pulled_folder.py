@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from octavo.data.database import lock_file
-from octavo.documents.folders import safe_paths
+from octavo.documents.folders.folder import LINKED, passes_link, why_unsafe
 from octavo.documents.folders.page_files import normalize
 from octavo.documents.folders.table_of_contents import read_folder
 from octavo.untrusted_input import parse_json
@@ -112,7 +112,7 @@ class PulledFolder:
                 raise ValueError("another version of Octavo wrote it")
             files = {name: _read_tracked_file(name, each) for name, each in state["files"].items()}
             root = _text(state, "root")
-            if root and safe_paths.why_unsafe(root):
+            if root and why_unsafe(root):
                 raise ValueError("its root leaves the folder")
             proposal = _read_proposal(state.get("proposal", {}))
             origin, space, revision = (_text(state, name) for name in ("origin", "space", "revision"))
@@ -173,7 +173,7 @@ class PulledFolder:
 
     def data(self, path: str) -> bytes | None:
         """Return the bytes of a file. None if there is no such file. Raises OSError."""
-        if safe_paths.passes_link(self.pages, path):
+        if passes_link(self.pages, path):
             return None
         try:
             return (self.pages / path).read_bytes()
@@ -182,10 +182,10 @@ class PulledFolder:
 
     def write(self, path: str, data: bytes) -> str:
         """Write a file beside its place and rename it. Returns why it was not written, empty if it was. Raises OSError."""
-        if reason := safe_paths.why_unsafe(path):
+        if reason := why_unsafe(path):
             return reason
-        if safe_paths.passes_link(self.pages, path):
-            return safe_paths.LINKED
+        if passes_link(self.pages, path):
+            return LINKED
         place = self.pages / path
         place.parent.mkdir(parents=True, exist_ok=True)
         _replace(place, data)
@@ -193,7 +193,7 @@ class PulledFolder:
 
     def delete(self, path: str) -> None:
         """Delete a file, and the folders that are empty then. Raises OSError."""
-        if safe_paths.passes_link(self.pages, path):
+        if passes_link(self.pages, path):
             return
         (self.pages / path).unlink(missing_ok=True)
         for folder in (self.pages / path).parents:
@@ -256,7 +256,7 @@ def _umask() -> int:
 def _read_tracked_file(path: str, stored: Mapping[str, Any]) -> TrackedFile:
     """Return a file as `state.json` has it. Raises ValueError or LookupError."""
     kind = stored["kind"]
-    if safe_paths.why_unsafe(path) or kind not in KINDS:
+    if why_unsafe(path) or kind not in KINDS:
         raise ValueError(f"it names a file that Octavo does not write: {path!r}")
     names = ("id", "sha256", "baseSha256", "serverPath")
     identity, digest, base, server_path = (_text(stored, name) for name in names)

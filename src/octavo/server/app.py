@@ -31,6 +31,7 @@ from starlette.types import Receive, Scope, Send
 from octavo.api import wire
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wrong_values import error_sentence
+from octavo.lazy_import import lazy
 from octavo.server import handlers
 from octavo.server.dispatch import run_operation
 from octavo.server.handlers import pdf, uploads
@@ -38,6 +39,9 @@ from octavo.server.handlers.openapi_specs import fail_unfinished
 from octavo.server.handlers.spaces import purge
 from octavo.server.store import Json, MissingResource, WriteFailure
 from octavo.server.world import BackgroundWork, Refusal, World
+
+_openapi_document = lazy("octavo.api.openapi_document:document")  # lazy: builds the schemas of all models
+
 
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
@@ -228,10 +232,7 @@ class Platform:
 @cache
 def description() -> bytes:
     """Return the OpenAPI document of the API as JSON."""
-    # lazy: the schemas of all models are built, and few clients request them.
-    from octavo.api.openapi_document import document
-
-    return _json(document())
+    return _json(_openapi_document())
 
 
 def _parse_body(body: bytes) -> Json:

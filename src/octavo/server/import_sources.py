@@ -1,22 +1,71 @@
-"""Sources of imports: a website, a document or an archive, read as a folder of Markdown files."""
+"""Reads the source of an import, which is a website, a document or an archive, as a folder of Markdown files.
+
+Start at `read_source`. The second half converts HTML and Word documents to Markdown.
+"""
 
 from __future__ import annotations
 
+import mimetypes
 import posixpath
 import re
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BytesIO
+from itertools import chain, islice, takewhile
+from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from zipfile import BadZipFile, ZipFile
 
+import mammoth  # type: ignore[import-untyped]  # mammoth has no type information
+from bs4 import BeautifulSoup, Tag
+from markdownify import MarkdownConverter
+
 from octavo.documents import page_trees
+from octavo.documents.folders.folder import ASSETS
 from octavo.documents.link_rewriting import rewrite_links
-from octavo.server import conversion
-from octavo.server.conversion import ConversionFailure, HtmlPage
 from octavo.server.fetcher import FetchedFile, Fetcher, FetchFailure
 
+SIZE_LIMIT = 5_000_000
+"""Limit for HTML in characters. A Word document may be ten times as many bytes when unpacked."""
+_IGNORED_TAGS = [
+    "head",
+    "title",
+    "script",
+    "style",
+    "nav",
+    "aside",
+    "form",
+    "noscript",
+    "template",
+    "iframe",
+    "svg",
+    "button",
+]
+"""Elements that never belong to the content of a page."""
+_PAGE_FRAME_TAGS = ["header", "footer"]
+"""Elements that frame a whole page. Inside the main part they may contain its title, so they are kept there."""
+_MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
+_SCHEMES = {"", "http", "https", "mailto"}
+_BLOCKS = (
+    *("address", "article", "aside", "blockquote", "details", "div", "dl", "figure", "footer", "form", "header"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "hr", "main", "nav", "ol", "p", "pre", "section", "table", "ul"),
+)
+_IMPLIED_ENDS = {
+    "li": ({"li"}, {"ul", "ol", "menu"}),
+    **dict.fromkeys(("dt", "dd"), ({"dt", "dd"}, {"dl"})),
+    **dict.fromkeys(("td", "th"), ({"td", "th"}, {"tr", "table"})),
+    "tr": ({"td", "th", "tr"}, {"table"}),
+    **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
+    **dict.fromkeys(_BLOCKS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
+}
+"""Implied ends by element: the open elements that its start tag ends, and the ancestors at which that search stops."""
+_OPEN_ELEMENT_LIMIT = 30
+"""Maximum number of open elements that are checked when a start tag ends open elements."""
+_BLANK_LINES = re.compile(r"\n{3,}")
+RewriteUrl = Callable[[str], str]
+"""Function that maps a URL in the source to the URL in the Markdown."""
 PAGE_LIMIT = 100
 """Number of pages imported from a website."""
 TIME_LIMIT = 25.0
@@ -24,7 +73,6 @@ TIME_LIMIT = 25.0
 FILE_COUNT_LIMIT = 5000
 UNPACKED_LIMIT = 64 << 20
 """Limits for an archive: number of files, and their unpacked bytes."""
-
 _HTML = re.compile(r"\.x?html?$", re.IGNORECASE)
 _MARKDOWN = re.compile(r"\.(?:md|markdown|mdx)$", re.IGNORECASE)
 _DOCX = re.compile(r"\.docx$", re.IGNORECASE)
@@ -32,6 +80,10 @@ _DOCX = re.compile(r"\.docx$", re.IGNORECASE)
 
 class ImportFailure(Exception):
     """Nothing could be imported. The message has no full stop."""
+
+
+class ConversionFailure(Exception):
+    """The document cannot be converted. The message has no subject and no full stop."""
 
 
 @dataclass
@@ -69,11 +121,11 @@ def _read_document(source: str, download: FetchedFile) -> ImportedFiles:
         raise ConversionFailure("is not text")
     stem = _stem_of_url(download.url)
     if source == "docx":
-        converted = conversion.convert_docx(download.data, stem)
+        converted = convert_docx(download.data, stem)
         imported.files.update(converted.files)
         imported.add(f"{stem}.md", converted.markdown)
     elif source == "html":
-        page = conversion.read_html(download.text)
+        page = read_html(download.text)
         imported.add(f"{stem}.md", page.markdown(lambda address: urljoin(download.url, address)))
     else:
         imported.add(f"{stem}.md", download.text)
@@ -105,7 +157,7 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
             if download.kind not in ("text/html", "application/xhtml+xml"):
                 total -= 1  # Images and files are not pages.
                 continue
-            page = conversion.read_html(download.text)
+            page = read_html(download.text)
         except (FetchFailure, ConversionFailure):
             continue
         read[address] = (download, page)
@@ -137,7 +189,7 @@ def _page_url(address: str) -> str:
     return re.sub(r"/index\.html?$", "/", plain)
 
 
-def _link_rewriter(base: str, paths: dict[str, str]) -> conversion.RewriteUrl:
+def _link_rewriter(base: str, paths: dict[str, str]) -> RewriteUrl:
     def rewrite(address: str) -> str:
         url = urljoin(base, address)
         path, anchor = paths.get(_page_url(url)), urldefrag(url)[1]
@@ -207,9 +259,9 @@ def _add_archived(imported: ImportedFiles, path: str, content: bytes) -> None:
     stem = posixpath.splitext(path)[0]
     if _HTML.search(path):
         text = FetchedFile(path, "text/html", None, content).text
-        imported.add(f"{stem}.md", conversion.read_html(text).markdown(_markdown_link))
+        imported.add(f"{stem}.md", read_html(text).markdown(_markdown_link))
     elif _DOCX.search(path):
-        converted = conversion.convert_docx(content, page_trees.page_slug(posixpath.basename(stem)))
+        converted = convert_docx(content, page_trees.page_slug(posixpath.basename(stem)))
         imported.files.update(converted.files)
         imported.add(f"{stem}.md", converted.markdown)
     else:
@@ -244,3 +296,134 @@ def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
     if len(tops) != 1 or not all("/" in path for path in files):
         return files
     return _without_top_folder({path.partition("/")[2]: content for path, content in files.items()})
+
+
+@dataclass
+class ConvertedDocument:
+    """Document as Markdown, with its images by path."""
+
+    markdown: str
+    files: dict[str, bytes] = field(default_factory=dict)
+
+
+@dataclass
+class HtmlPage:
+    """Parsed HTML page: its title, its link URLs and its main part."""
+
+    title: str
+    links: list[str]
+    _main: Tag
+
+    def markdown(self, rewrite: RewriteUrl) -> str:
+        """Return the page as Markdown, starting with its title. Raises ConversionFailure if it is nested too deeply."""
+        for name, attribute in (("a", "href"), ("img", "src")):
+            for tag in self._main.find_all(name):
+                _rewrite_link(tag, attribute, rewrite)
+        converter = MarkdownConverter(heading_style="ATX", bullets="-", code_language_callback=_code_language)
+        try:
+            text: str = converter.convert_soup(self._main)
+        except RecursionError:
+            raise ConversionFailure("is nested too deeply") from None
+        text = _BLANK_LINES.sub("\n\n", text).strip() + "\n"
+        if not page_trees.first_heading(text) and self.title:
+            text = f"# {page_trees.escape(self.title)}\n\n{text}"
+        return text
+
+
+def read_html(text: str) -> HtmlPage:
+    """Parse an HTML page. Raises ConversionFailure if it is too long or nested too deeply.
+
+    Only the main part is kept if the page marks one.
+    """
+    if len(text) > SIZE_LIMIT:
+        raise ConversionFailure(f"is longer than {SIZE_LIMIT // 1_000_000} million characters")
+    try:
+        soup = _Soup(text, "html.parser")
+        links = [str(tag["href"]) for tag in soup.find_all("a", href=True)]
+        title = soup.title.get_text(" ", strip=True) if soup.title else ""
+        main = _main_part(soup)
+        for tag in main.find_all(
+            _IGNORED_TAGS if main.name in ("main", "article") else _IGNORED_TAGS + _PAGE_FRAME_TAGS
+        ):
+            tag.decompose()
+    except RecursionError:
+        raise ConversionFailure("is nested too deeply") from None
+    heading = main.find("h1")
+    words = heading.get_text(" ", strip=True) if heading else ""
+    return HtmlPage(words or title, links, main)
+
+
+def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
+    """Return a Word document as Markdown. Raises ConversionFailure if it cannot be read.
+
+    `stem` is the prefix for the names of its images.
+    """
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            if sum(each.file_size for each in archive.infolist()) > SIZE_LIMIT * 10:
+                raise ConversionFailure(f"is larger than {SIZE_LIMIT // 100_000} MB when unpacked")
+    except BadZipFile:
+        raise ConversionFailure("is not a Word document") from None
+    files: dict[str, bytes] = {}
+
+    def keep(image: Any) -> dict[str, str]:
+        suffix = mimetypes.guess_extension(image.content_type) or ""
+        path = f"{ASSETS.as_posix()}/{stem}-{len(files) + 1}{suffix}"
+        with image.open() as opened:
+            files[path] = opened.read()
+        return {"src": f"/{path}"}
+
+    try:
+        result = mammoth.convert_to_html(BytesIO(data), convert_image=mammoth.images.img_element(keep))
+    except (
+        KeyError,
+        ValueError,
+        OSError,
+        AttributeError,
+        IndexError,
+        BadZipFile,
+        SyntaxError,
+        RecursionError,
+    ) as failure:
+        # mammoth expects an intact file and raises many kinds of exceptions on damaged ones.
+        raise ConversionFailure(f"is a Word document that could not be read ({type(failure).__name__})") from None
+    return ConvertedDocument(read_html(f"<body>{result.value}</body>").markdown(lambda address: address), files)
+
+
+class _Soup(BeautifulSoup):
+    """HTML document that adds optional end tags which are missing, where the next element of the same kind starts."""
+
+    def handle_starttag(self, name: str, *args: Any, **kwargs: Any) -> Tag | None:
+        if name in _IMPLIED_ENDS and self.currentTag is not None:
+            ends, boundaries = _IMPLIED_ENDS[name]
+            open_tags = islice(chain([self.currentTag], self.currentTag.parents), _OPEN_ELEMENT_LIMIT)
+            inner_tags = takewhile(lambda tag: tag.name not in boundaries, open_tags)
+            for tag_name in [tag.name for tag in inner_tags if tag.name in ends]:
+                self.handle_endtag(tag_name)
+        return super().handle_starttag(name, *args, **kwargs)
+
+
+def _main_part(soup: BeautifulSoup) -> Tag:
+    """Return the main part of a page: the first element that matches `_MAIN_SELECTORS`, else the whole page."""
+    return next((tag for selector in _MAIN_SELECTORS if (tag := soup.select_one(selector))), soup)
+
+
+def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
+    address = str(tag.get(attribute, "")).strip()
+    try:
+        scheme = urlsplit(address).scheme.lower()
+    except ValueError:
+        scheme = "none"
+    if not address or scheme not in _SCHEMES:
+        tag.unwrap()  # The text stays, without a URL that is empty or unsafe.
+    else:
+        tag[attribute] = rewrite(address)
+
+
+def _code_language(tag: Tag) -> str | None:
+    code = tag.select_one("code") or tag
+    classes = code.get("class")
+    for name in classes if isinstance(classes, list) else ():
+        if name.startswith(("language-", "lang-")):
+            return name.partition("-")[2]
+    return None

@@ -12,8 +12,8 @@ from octavo.documents.links import PageReference, references_in
 from octavo.documents.source_reader import parse
 from octavo.server.handlers import revisions
 from octavo.server.handlers.permissions import can_see_collection, role
-from octavo.server.includes import find_reusable
 from octavo.server.store import Json
+from octavo.server.text_expansion import find_reusable
 from octavo.server.world import World
 
 ID_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}")

@@ -9,8 +9,8 @@ from octavo.api.folding import diagram_labels, encode_mention, to_index_text
 from octavo.documents import page_trees
 from octavo.documents.blocks import Block
 from octavo.documents.source_reader import parse
-from octavo.server.includes import expand_includes
 from octavo.server.store import Json, Section
+from octavo.server.text_expansion import expand_includes
 from octavo.server.world import World
 
 PAGES_PER_BATCH = 20

@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 
 from octavo.settings import table
 from octavo.settings.file import FILE, SettingsFile
-from octavo.settings.hooks import Hook
-from octavo.settings.linters import Linter
+from octavo.settings.programs import Hook, Linter
 from octavo.settings.table import INBOX_REASONS, InboxFilter, Setting
 from octavo.settings.values import LONGEST_NAME, InvalidValueError, did_you_mean, quoted
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from octavo.help import text_of
-from octavo.settings.hooks import validate_hooks
-from octavo.settings.linters import validate_linters
+from octavo.settings.programs import validate_hooks, validate_linters
 from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted
 
 V = TypeVar("V")

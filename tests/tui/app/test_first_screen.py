@@ -17,7 +17,7 @@ from textual.widgets import Static
 from octavo.cli.sessions import sign_in_methods
 from octavo.settings import Settings
 from octavo.tui.core.shell import Shell
-from octavo.tui.terminal.textual_parts import CachedStylesheet
+from octavo.tui.terminal.textual_internals import CachedStylesheet
 
 
 class PlainShell(Shell):

@@ -16,14 +16,17 @@ from textual.selection import Selection
 
 from octavo.documents.blocks import Block
 from octavo.documents.source_reader import parse
-from octavo.tui.reader import page_loading
+from octavo.tui.reader import diff_contents, page_loading
+from octavo.tui.reader.diff_contents import DiffBuilder
+from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_loading import PageLoad, PageLoaded, PageLoader
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import START, ReadingPosition, rows_from
 from octavo.tui.reader.text_selection import CopiesWhenReady, CopyPending, SelectionCollector, TextCopied
+from octavo.tui.render.comparison import compare
 from octavo.tui.render.painting import text_between
 from tests.benchmarks.texts import made_page
-from tests.tui.reader.panes import P, PaneApp, bar_column, screen, wait_for_layout
+from tests.tui.reader.panes import P, PaneApp, bar_column, screen, wait_for_diff, wait_for_layout
 
 PAGE = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(80))
 OTHER = PAGE.replace("a little", "much more")
@@ -82,6 +85,30 @@ async def finish_loading(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
     """Let the loader finish, and wait until the page is complete."""
     app.pane.loader.held = False
     while app.pane.loader.is_loading:
+        await pilot.pause()
+    await pilot.pause()
+
+
+@asynccontextmanager
+async def page_without_lines() -> AsyncIterator[tuple[PaneApp[HeldPage], Pilot[None]]]:
+    """Yield an app that shows a page without lines, because nothing is parsed yet."""
+    app = PaneApp(HeldPage())
+    app.pane.loader.is_held_from_the_beginning = True
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page_loading, "FIRST_BLOCKS", 12)
+        patch.setattr(page_loading, "SHORT_PAGE", 2_000)
+        patch.setattr(page_loading, "THREAD_WAIT", 0.0)
+        async with app.run_test(size=(80, 20)) as pilot:
+            app.pane.show_markdown(PAGE, title="Long", key="p")
+            await pilot.pause()
+            assert not len(app.pane.viewport.virtual_lines)
+            yield app, pilot
+
+
+async def show_first_lines(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
+    """Let the loader parse the first screen, and wait until it is shown."""
+    app.pane.loader.is_held_from_the_beginning = False
+    while not len(app.pane.viewport.virtual_lines):
         await pilot.pause()
     await pilot.pause()
 
@@ -176,20 +203,97 @@ async def test_missing_heading_of_other_page_explains_unless_moved() -> None:
             assert app.explained == said
 
 
-@pytest.mark.parametrize("key", ["j", "ctrl+d", "space", "ctrl+d,ctrl+d"])
-async def test_end_of_first_screen_keeps_position(key: str) -> None:
-    async with loading_page() as (app, pilot):
-        await pilot.press(*key.split(","))
+@pytest.mark.parametrize(
+    "keys", ["j", "ctrl+d", "space", "ctrl+d,ctrl+d", "j,k,j", "space,space,space", "ctrl+d,),)", "},},}"]
+)
+async def test_keys_while_loading_reach_the_same_place_as_afterwards(keys: str) -> None:
+    async with loading_page(blocks=4) as (app, pilot):
+        await pilot.press(*keys.split(","))
         await finish_loading(app, pilot)
-        assert "Section 79" not in screen(app.pane)
-        assert app.pane.scroll_offset.y < 20
+        early = screen(app.pane)
+        await pilot.press("g", *keys.split(","))
+        assert screen(app.pane) == early
 
 
-async def test_key_before_the_first_screen_does_not_scroll_to_the_end() -> None:
-    async with loading_page(size=(80, 60)) as (app, pilot):
+@pytest.mark.parametrize("keys", ["j", "ctrl+d", "space,space", "j,j,k", "G", "j,j,g", "),)", "}"])
+async def test_keys_before_the_first_lines_are_not_lost(keys: str) -> None:
+    async with page_without_lines() as (app, pilot):
+        await pilot.press(*keys.split(","))
+        assert app.explained == []
+        await finish_loading(app, pilot)
+        early = screen(app.pane)
+        await pilot.press("g", *keys.split(","))
+        assert screen(app.pane) == early
+
+
+async def test_keys_before_the_first_lines_are_shown_with_them() -> None:
+    async with page_without_lines() as (app, pilot):
+        await pilot.press("j", "j", "ctrl+d")
+        await show_first_lines(app, pilot)
+        assert not app.pane.contents.is_fully_parsed
+        assert app.pane.scroll_offset.y == 12
         await pilot.press("j")
+        assert app.pane.scroll_offset.y == 13
+        await finish_loading(app, pilot)
+        assert app.pane.scroll_offset.y == 13
+
+
+async def test_text_to_find_before_the_first_lines_is_found() -> None:
+    async with page_without_lines() as (app, pilot):
+        await pilot.press("slash", *"graph 3 ", "enter")
+        await show_first_lines(app, pilot)
+        assert app.pane.find_bar.search_status == "1 of 1"
+        assert app.explained == []
+
+
+async def test_command_without_lines_says_that_the_page_is_loading() -> None:
+    async with page_without_lines() as (app, pilot):
+        await pilot.press("f")
+        assert app.explained == ["This page is still loading."]
+
+
+async def test_keys_of_the_page_before_do_not_move_the_next_page() -> None:
+    async with page_without_lines() as (app, pilot):
+        await pilot.press("j", "j")
+        app.pane.show_markdown(OTHER, title="Other", key="q")
         await finish_loading(app, pilot)
         assert app.pane.scroll_offset.y == 0
+
+
+@pytest.mark.parametrize("keys", [("k",), ("b",), ("g",), ("(",), ("{",)])
+async def test_moving_up_cancels_moves_beyond_the_parsed_part(keys: tuple[str, ...]) -> None:
+    async with loading_page(blocks=30) as (app, pilot):
+        await pilot.press(*["space"] * 5, ")", *keys)
+        before = screen(app.pane)
+        await finish_loading(app, pilot)
+        assert screen(app.pane).split("\n")[:10] == before.split("\n")[:10]
+
+
+async def test_link_followed_after_a_move_wins() -> None:
+    async with loading_page() as (app, pilot):
+        await pilot.press("G", "j", "space")
+        assert not app.pane.navigation.go_to_anchor("section-40")
+        await finish_loading(app, pilot)
+        assert "Section 40" in row_text(app.pane, 1)
+
+
+async def test_resize_keeps_moves_beyond_the_parsed_part() -> None:
+    async with loading_page() as (app, pilot):
+        await pilot.press("space", "space", "space")
+        await pilot.resize_terminal(70, 20)
+        await pilot.pause(0.1)
+        await finish_loading(app, pilot)
+        early = screen(app.pane)
+        await pilot.press("g", "space", "space", "space")
+        assert screen(app.pane) == early
+
+
+async def test_space_while_loading_never_asks_for_the_next_page() -> None:
+    async with loading_page() as (app, pilot):
+        await pilot.press(*["space"] * 9)
+        await finish_loading(app, pilot)
+        assert [type(each) for each in app.said] == [PageLoaded]
+        assert app.explained == []
 
 
 async def test_moving_cancels_jump_to_end() -> None:
@@ -451,6 +555,61 @@ async def test_late_matches_are_found_without_scrolling() -> None:
         assert app.pane.find_bar.search_status == "1 found"
         await pilot.press("n")
         assert "Paragraph 79" in screen(app.pane)
+
+
+class HeldBuilder(DiffBuilder):
+    """A builder of diffs that builds nothing while `held` is set."""
+
+    held = True
+
+    def _steps(self, build: Any) -> Iterator[object]:
+        while self.held:
+            yield None
+            time.sleep(0.001)
+        yield from super()._steps(build)
+
+
+@pytest.mark.parametrize("keys", ["j", "n", "n,n", "space", "G", "n,N", "ctrl+d,k"])
+async def test_keys_before_the_first_lines_of_a_diff_are_not_lost(keys: str) -> None:
+    app = PaneApp(DiffView())
+    builder = HeldBuilder(app.pane, app.pane.contents, app.pane.navigation.show_units)
+    app.pane.navigation.builder = builder
+    new = PAGE.replace("Paragraph 20 ", "It ").replace("Paragraph 40 ", "It ").replace("Paragraph 60 ", "It ")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diff_contents, "SHORT_PAGE", 2_000)
+        patch.setattr(diff_contents, "THREAD_WAIT", 0.0)
+        async with app.run_test(size=(80, 12)) as pilot:
+            app.pane.show(compare(PAGE, new), key="p")
+            await pilot.press(*keys.split(","))
+            assert not len(app.pane.viewport.virtual_lines)
+            builder.held = False
+            await wait_for_diff(app.pane, pilot)
+            early = screen(app.pane)
+            assert app.explained == []
+            app.pane.clear()
+            app.pane.navigation.positions.clear()
+            app.pane.show(compare(PAGE, new), key="q")
+            await wait_for_diff(app.pane, pilot)
+            await pilot.press(*keys.split(","))
+            assert screen(app.pane) == early
+
+
+async def test_next_match_while_loading_is_shown_once_it_is_found() -> None:
+    async with loading_page() as (app, pilot):
+        await pilot.press("slash", *"graph 79", "enter", "n", "j")
+        assert app.explained == []
+        await finish_loading(app, pilot)
+        assert "Paragraph 79" not in screen(app.pane)
+        await pilot.press("g", "n")
+        assert app.pane.find_bar.search_status == "1 of 1"
+
+
+async def test_next_match_after_the_last_waits_for_the_rest_of_the_page() -> None:
+    async with loading_page() as (app, pilot):
+        await pilot.press("slash", *"paragraph", "enter", *["n"] * 12)
+        assert app.pane.find_bar.search_status == "6 of 6"
+        await finish_loading(app, pilot)
+        assert app.pane.find_bar.search_status == "13 of 80"
 
 
 async def test_hints_stay_while_blocks_are_added_below() -> None:

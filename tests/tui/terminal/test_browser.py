@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.tui.terminal.browser import Browser, NoBrowser, find
+from octavo.tui.terminal.child_programs import Browser, NoBrowser, find_browser
 
 ADDRESS = "https://status.saltmarsh.example/"
 PROGRAM = """#!{python}
@@ -36,7 +36,7 @@ def set_up_browser(folder: Path, *, code: int = 0) -> dict[str, str]:
 
 def test_browser_gets_url_without_api_key_and_terminal(tmp_path: Path) -> None:
     environment = set_up_browser(tmp_path)
-    found = find(ADDRESS, environment)
+    found = find_browser(ADDRESS, environment)
     assert isinstance(found, Browser)
     assert found.start(ADDRESS, environment).wait(20) == 0
     told = json.loads((tmp_path / "told").read_text())
@@ -53,7 +53,9 @@ def test_browser_gets_url_without_api_key_and_terminal(tmp_path: Path) -> None:
 def test_only_web_links_are_opened(url: str) -> None:
     with pytest.raises(ValueError, match="only http and https"):
         Browser(("true",)).start(url, {})
-    assert url.startswith("http") or isinstance(find(url, {"DISPLAY": ":7", "PATH": os.environ["PATH"]}), NoBrowser)
+    assert url.startswith("http") or isinstance(
+        find_browser(url, {"DISPLAY": ":7", "PATH": os.environ["PATH"]}), NoBrowser
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,6 +69,6 @@ def test_only_web_links_are_opened(url: str) -> None:
 )
 @pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has a display and a browser")
 def test_missing_browser_is_explained(tmp_path: Path, without: dict[str, str], reason: str) -> None:
-    found = find(ADDRESS, {**set_up_browser(tmp_path), **without})
+    found = find_browser(ADDRESS, {**set_up_browser(tmp_path), **without})
     assert isinstance(found, NoBrowser)
     assert reason in found.sentence

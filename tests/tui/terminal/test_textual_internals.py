@@ -18,11 +18,11 @@ from textual.containers import VerticalScroll
 from textual.css.stylesheet import Stylesheet
 from textual.widgets import Static
 
-from octavo.tui.terminal import textual_internals, textual_parts
+from octavo.tui.terminal import textual_internals
 from tests.test_layers import FILES, imports, tree
 from tests.tui.widgets.scratch import until
 
-INTERNALS = {textual_internals.__name__, textual_parts.__name__}
+INTERNALS = textual_internals.__name__
 OUR_MODULES = [each for each in FILES if each.startswith("octavo.tui.")]
 
 
@@ -37,16 +37,16 @@ class ClassFacts(NamedTuple):
 
 
 def test_no_other_module_overrides_private_parts_of_textual() -> None:
-    assert {each for module in OUR_MODULES if module not in INTERNALS for each in overrides(module)} == set()
+    assert {each for module in OUR_MODULES if module != INTERNALS for each in overrides(module)} == set()
 
 
 def test_no_other_module_uses_private_parts_of_textual() -> None:
-    assert {each for module in OUR_MODULES if module not in INTERNALS for each in uses(module)} == set()
+    assert {each for module in OUR_MODULES if module != INTERNALS for each in uses(module)} == set()
 
 
 def test_known_overrides_and_uses_are_found() -> None:
-    assert {"CachedStylesheet._parse_cache"} <= overrides(textual_parts.__name__)
-    found = {each for module in INTERNALS for each in uses(module)}
+    assert {"CachedStylesheet._parse_cache"} <= overrides(INTERNALS)
+    found = uses(INTERNALS)
     known = {
         "CachedStylesheet._variables",
         "_pruning",
@@ -185,7 +185,7 @@ async def test_replaced_worker_that_never_started_is_closed() -> None:
 
 
 def test_installed_textual_has_all_known_parts() -> None:
-    assert set() == textual_parts.OTHER_PARTS
+    assert set() == textual_internals.OTHER_PARTS
 
 
 CHANGED_TEXTUAL = """
@@ -200,15 +200,15 @@ for each in sys.argv[2:]:
     else:
         setattr(kind, part, other)
     found[each] = kind, part, vars(kind).get(part)
-from octavo.tui.terminal import textual_internals, textual_parts
-assert len(textual_parts.OTHER_PARTS) == len(found), textual_parts.OTHER_PARTS
+from octavo.tui.terminal import textual_internals
+assert len(textual_internals.OTHER_PARTS) == len(found), textual_internals.OTHER_PARTS
 assert all(vars(kind).get(part) is was for kind, part, was in found.values())
 """
 
 
 @pytest.mark.parametrize("change", ["other", "gone"])
 def test_changed_parts_of_textual_are_not_replaced(change: str) -> None:
-    named = [f"{kind.__module__}:{kind.__name__}:{name}" for kind, name in textual_parts.PARTS]
+    named = [f"{kind.__module__}:{kind.__name__}:{name}" for kind, name in textual_internals.PARTS]
     subprocess.run([sys.executable, "-c", CHANGED_TEXTUAL, change, *named], check=True)
 
 
@@ -248,6 +248,6 @@ async def test_pane_shown_after_a_scroll_gets_a_resize_event() -> None:
 async def test_stylesheet_of_textual_is_used_if_its_parts_changed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert type(textual_parts.new_stylesheet({})) is textual_parts.CachedStylesheet
-    monkeypatch.setattr(textual_parts, "OTHER_PARTS", {(Stylesheet, "parse")})
-    assert type(textual_parts.new_stylesheet({})) is Stylesheet
+    assert type(textual_internals.new_stylesheet({})) is textual_internals.CachedStylesheet
+    monkeypatch.setattr(textual_internals, "OTHER_PARTS", {(Stylesheet, "parse")})
+    assert type(textual_internals.new_stylesheet({})) is Stylesheet

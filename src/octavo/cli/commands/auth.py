@@ -9,17 +9,17 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import SecretStr
 
 from octavo.api import users
 from octavo.api.errors import ApiError, Unauthorized
 from octavo.cli.access import home_of, read_settings, signed_in
+from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
 from octavo.cli.failures import FAILED, NOT_SIGNED_IN, USAGE, Failure
 from octavo.cli.output import Column, Field, Output, add_output_options
-from octavo.cli.parsers import add_command
 from octavo.cli.standard_streams import tell, write_out
 from octavo.cli.web_browser import start_browser
 from octavo.client import keys, profiles, signing_in
@@ -30,7 +30,14 @@ from octavo.client.origin import DEFAULT, host_of
 from octavo.client.profiles import Access
 from octavo.client.signing_in import SignedIn, Status
 from octavo.data.event_log import LOG
+from octavo.lazy_import import lazy
 from octavo.settings import Settings, in_words
+
+if TYPE_CHECKING:
+    from octavo.cli.sessions import LocalRemains
+
+_sign_out = lazy("octavo.cli.sessions:sign_out")  # lazy: the data layer, not needed to sign in
+
 
 STORE_NAMES = {
     "keyring": "in the system keyring",
@@ -149,6 +156,8 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
     _require_stored(signed)
     _say(f"Signed in to {access.origin} as profile {signed.profile.name}.")
     _say(f"The API key is stored {STORE_NAMES[signed.profile.store]}.")
+    if signed.key_left:
+        _say(signed.key_left)
     return 0
 
 
@@ -227,12 +236,10 @@ def _refresh(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _logout(settings: Settings, options: argparse.Namespace) -> int:
-    from octavo.cli.sessions import sign_out  # lazy: the data layer, not needed to sign in
-
     signed_out = signing_in.logout(home_of(settings).with_longer_timeout(tell), options.profile)
     accounts = Accounts(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
-    remains = sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)
+    remains: LocalRemains = _sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)
     deleted = "cached pages" if signed_out.key_left else "API key and cached pages"
     _say(f"Signed out of {signed_out.profile.origin} (profile {signed_out.profile.name}). Deleted the {deleted}.")
     for each in remains.sentences():

@@ -11,9 +11,9 @@ from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
 from octavo.api.change_requests import List as ListInSpace
 from octavo.api.paging import read_pages
 from octavo.api.places import OrganizationRef
-from octavo.cli.change_rows import FIELDS, change_row
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
+from octavo.cli.item_rows import CHANGE_FIELDS, change_row
 from octavo.cli.output import Column, Output, Row, add_limit_options, add_output_options
 from octavo.cli.refs import References
 from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
@@ -96,7 +96,7 @@ class ChangeList:
             open_in_browser(self._session, owner.urls.app)
             return
         columns = COLUMNS if self._space is not None else _SPACE_COLUMNS
-        with Output(options, FIELDS, columns, empty="No change requests.") as output:
+        with Output(options, CHANGE_FIELDS, columns, empty="No change requests.") as output:
             author = await references.user(options.author) if options.author else None
             reviewer = await references.user(options.reviewer) if options.reviewer else None
             batch: list[ChangeRequest] = []
@@ -166,6 +166,6 @@ COMMAND = Command(
         "octavo changes --reviewer @me --json number,subject,reviewers -q '.[] | \"\\(.number)\\t\\(.subject)\"'",
         "octavo changes --status merged --all --ndjson number,mergedAt > merged.ndjson",
     ),
-    fields=FIELDS,
+    fields=CHANGE_FIELDS,
     exit_codes={3: "the space or the user does not exist"},
 )

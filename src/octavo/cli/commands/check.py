@@ -17,7 +17,7 @@ from urllib.parse import quote
 from octavo import __version__
 from octavo.api.safety import safe_address, safe_line
 from octavo.cli.access import read_settings
-from octavo.cli.checking import NETWORK, CheckReport, check_folder, choose_rules
+from octavo.cli.checking import NETWORK, CheckReport, ContentOptions, check_content, check_folder, choose_rules
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.failures import FAILED, USAGE, Failure
@@ -257,8 +257,6 @@ def _run_on_folder(options: argparse.Namespace, path: Path) -> int:
 
 
 def _run_on_ref(options: argparse.Namespace) -> int:
-    from octavo.cli.checking import ContentOptions, check_content  # lazy: the data layer, not needed for folders
-
     rules = choose_rules(options.rules, options.ignored)
     linters = read_settings().linters if options.runs_linters else ()
     if options.runs_linters and not linters:

@@ -10,17 +10,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
 from octavo.cli.failures import USAGE, Failure
 from octavo.cli.output import Column, Field, Output, add_output_options
-from octavo.cli.parsers import add_command
 from octavo.cli.standard_streams import tell, write_out
 from octavo.client.private_files import write_private
+from octavo.lazy_import import lazy, load
 from octavo.settings import Found, Settings, did_you_mean, in_words, read_each
 from octavo.settings.file import FILE, toml_of, with_value, without_value
 from octavo.settings.table import BY_NAME, TABLE, Setting
 from octavo.settings.values import InvalidValueError, quoted
 from octavo.untrusted_input import read_toml_text
+
+# lazy: Textual
+_accepted_keys = lazy("octavo.tui.widgets.commands:accepted_keys")
+_run_editor = lazy("octavo.tui.terminal.external_editor:run_editor")
+_ignored_keyboard_signals = lazy("octavo.tui.terminal.external_editor:ignored_keyboard_signals")
+
 
 _EDIT = "To change it, run: octavo config edit"
 _DEFAULT = "default"
@@ -181,12 +188,8 @@ def _check(settings: Settings) -> int:
 def _key_problems(settings: Settings) -> list[str]:
     if not settings.keys:
         return []
-    # lazy: loads all views
-    from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
-    from octavo.tui.app.octavo import Octavo
-    from octavo.tui.widgets.commands import accepted_keys
-
-    _, ignored = accepted_keys(settings.keys, (Octavo, *KEYMAP_CONTEXTS))
+    contexts = (load("octavo.tui.app.octavo:Octavo"), *load("octavo.tui.app.keymap_contexts:KEYMAP_CONTEXTS"))
+    _, ignored = _accepted_keys(settings.keys, contexts)
     return [f"{settings.location('keys', command_id)} {why}" for command_id, why in ignored]
 
 
@@ -195,9 +198,6 @@ def _edit(settings: Settings, path: Path) -> int:
         raise Failure(
             f"Could not open the editor: standard input is not a terminal. Edit this file instead: {path}", USAGE
         )
-    # lazy: Textual
-    from octavo.tui.terminal.external_editor import NotEdited, ignored_keyboard_signals, run_editor
-
     file = path.resolve()
     try:
         before = read_toml_text(file) if file.exists() else _template()
@@ -212,8 +212,8 @@ def _edit(settings: Settings, path: Path) -> int:
             return f"Could not save {path}: {in_words(error)}"
         return ""
 
-    with ignored_keyboard_signals():
-        result = run_editor(
+    with _ignored_keyboard_signals():
+        result = _run_editor(
             before,
             settings.state_folder / "editing",
             os.environ,
@@ -222,7 +222,7 @@ def _edit(settings: Settings, path: Path) -> int:
             save_text=save,
             suffix=".toml",
         )
-    if isinstance(result, NotEdited):
+    if isinstance(result, load("octavo.tui.terminal.external_editor:NotEdited")):
         raise Failure(f"{result.sentence} Your text is in {result.kept}." if result.kept else result.sentence)
     problems = read_each(os.environ)[0].problems
     tell(*problems)

@@ -22,9 +22,15 @@ from octavo.cli.standard_streams import tell, write_out
 from octavo.documents.diff_text import source_diff
 from octavo.documents.revision_changes import ChangedPage
 from octavo.files.local_changes import FileChange, LocalFiles, files_title
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
+
+# lazy: the renderer, on a terminal only
+_compare = lazy("octavo.tui.render.comparison:compare")
+_print_changes = lazy("octavo.tui.render.printing:print_diff")
+
 
 _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "page_created"}
 
@@ -180,11 +186,10 @@ def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
         return head
     if not style.has_escapes:
         return head + "".join(f"  {each}\n".replace("  \n", "\n") for each in _word_lines(page, options.context))
-    from octavo.tui.render.comparison import compare  # lazy: the renderer, on a terminal only
-    from octavo.tui.render.printing import print_diff
-
-    compared = compare(page.before, page.after)
-    return head + print_diff(compared, style.columns, options.context, colors=style.has_colors)
+    changes: str = _print_changes(
+        _compare(page.before, page.after), style.columns, options.context, colors=style.has_colors
+    )
+    return head + changes
 
 
 def _word_lines(page: PageTexts, context: int) -> Iterator[str]:

@@ -8,11 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from octavo.cli.commands import Command
+from octavo.cli.doctor_checks import Check, account_checks, storage_checks, terminal_checks, write_bundle
 from octavo.cli.failures import FAILED, Failure
-from octavo.cli.health.account_checks import account_checks
-from octavo.cli.health.check import Check
-from octavo.cli.health.storage_checks import storage_checks, write_bundle
-from octavo.cli.health.terminal_checks import terminal_checks
 from octavo.cli.output import Column, Field, Output, Style, add_output_options
 from octavo.cli.standard_streams import write_out
 from octavo.redaction import redact

@@ -11,9 +11,15 @@ from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.failures import FAILED, Failure
 from octavo.cli.refs import References
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
+
+# lazy: the MCP library, 0.5 s
+_serve = lazy("octavo.cli.mcp_server:serve")
+_toolbox = lazy("octavo.cli.mcp_tools:Toolbox")
+
 
 MISSING = "Could not start the MCP server: needs octavo[mcp]. Run: pipx inject octavo mcp"
 
@@ -25,9 +31,6 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if find_spec("mcp") is None:
         raise Failure(MISSING, FAILED)
-    from octavo.cli.mcp_server import serve  # lazy: the MCP library, 0.5 s
-    from octavo.cli.mcp_tools import Toolbox
-
     names = [each.strip() for each in (options.space or os.environ.get("OCTAVO_SPACE", "")).split(",") if each.strip()]
     options.space = None
     # Programs that Octavo starts, and this process, need the variables no more.
@@ -37,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         os.environ.pop("OCTAVO_API_KEY", None)
         references = References(session, options)
         spaces = tuple([(await references.space(each)).id for each in names])
-        await serve(Toolbox(session, spaces))
+        await _serve(_toolbox(session, spaces))
         return 0
 
     return run_connected(options, work, action="serve the tools")

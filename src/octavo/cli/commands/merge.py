@@ -16,12 +16,20 @@ from octavo.cli.sending import check_allowed, prepare
 from octavo.cli.standard_streams import write_out
 from octavo.data.access import why_not_in_space
 from octavo.data.writes.change_request_writes import merge, update
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import MergeResult
     from octavo.data.writes.direct import SendResult
     from octavo.tui.core.session import Session
     from octavo.tui.review.merge_checks import Checks
+
+# lazy: the renderer of links, after the first request
+_run_checks = lazy("octavo.tui.review.merge_checks:run_checks")
+_why_blocked = lazy("octavo.tui.review.merge_checks:why_blocked")
+_why_typed = lazy("octavo.tui.review.merge_checks:why_typed")
+_change_line = lazy("octavo.tui.review.merge_checks:change_line")
+
 
 FIELDS = (
     Field("ref", "string"),
@@ -89,22 +97,20 @@ def _code(row: dict[str, Any]) -> int:
 
 async def _merge_one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
     """Check and merge one change request, and return its row. Raises ApiError, or Failure if it was not merged."""
-    from octavo.tui.review.merge_checks import run_checks  # lazy: the renderer of links, after the first request
-
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)
     name, at = target.ref.place, change_request.ref(target.space.ref)
     if not options.check:
         check_allowed(why_not_in_space(target.space, "merge"), f"merge {name}")
-    checks = await run_checks(session.live, at)
+    checks: Checks = await _run_checks(session.live, at)
     if options.update and not options.check and checks.change_request.outdated:
         updated = await update(session.live, at, checks.basis)
         _check_sent(updated, f"update {name}", "update", name)
         if updated.result is not None and updated.result.result == "conflicts":
             message = f"Could not merge {name}: the update from main has conflicts. Resolve them in Octavo: octavo open {name}"
             raise Failure(message, BLOCKED)
-        checks = await run_checks(session.live, at)
+        checks = await _run_checks(session.live, at)
     row = _row(name, checks)
     why = _why_not(checks, options.allow, name)
     if options.check:
@@ -145,9 +151,7 @@ def _check_sent(sent: SendResult[MergeResult], action: str, noun: str, name: str
 
 def _why_not(checks: Checks, allowed: Sequence[str], name: str) -> str:
     """Return why the change request is not merged, as the end of a sentence. Empty if nothing prevents it."""
-    from octavo.tui.review.merge_checks import why_blocked, why_typed  # lazy: see `_merge_one`
-
-    if blocked := why_blocked(checks):
+    if blocked := _why_blocked(checks):
         return f"{blocked[:1].lower()}{blocked[1:]}"
     if checks.conflicts and "conflicts" not in allowed:
         count = "1 conflict" if len(checks.conflicts) == 1 else f"{len(checks.conflicts)} conflicts"
@@ -155,7 +159,7 @@ def _why_not(checks: Checks, allowed: Sequence[str], name: str) -> str:
     for each in _named_checks(checks):
         if each["status"] == "bad" and each["name"] not in allowed:
             return f"{each['text']}. To merge anyway, use --allow {each['name']}"
-    if checks.deleted and "deleted" not in allowed and (typed := why_typed(checks)):
+    if checks.deleted and "deleted" not in allowed and (typed := _why_typed(checks)):
         return f"{typed[:1].lower()}{typed[1:]}. To merge anyway, use --allow deleted"
     return ""
 
@@ -171,9 +175,7 @@ def _named_checks(checks: Checks) -> list[dict[str, str]]:
 
 
 def _row(name: str, checks: Checks) -> dict[str, Any]:
-    from octavo.tui.review.merge_checks import change_line  # lazy: see `_merge_one`
-
-    effects = [each for each in (checks.live, change_line(checks.changes)) if each]
+    effects = [each for each in (checks.live, _change_line(checks.changes)) if each]
     return {
         "ref": name,
         "merged": False,

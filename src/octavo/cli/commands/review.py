@@ -18,7 +18,6 @@ from octavo.cli.commands import Command
 from octavo.cli.comparisons import Sides, changed_items, viewed_revision
 from octavo.cli.connection import run_connected
 from octavo.cli.failures import BLOCKED, FAILED, NOT_ALLOWED, USAGE, Failure
-from octavo.cli.note_files import read_notes
 from octavo.cli.output import Field, add_output_options, print_object, wanted_fields
 from octavo.cli.refs import References, Target
 from octavo.cli.review_export import ExportOptions, check_is_change, export_review, proposed_row
@@ -28,6 +27,7 @@ from octavo.cli.review_import import (
     NoteImport,
     ReportNotes,
     notes_of_reports,
+    read_notes,
     read_report_file,
     result_row,
     summary,

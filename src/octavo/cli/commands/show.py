@@ -11,7 +11,7 @@ from octavo.api.content import ListChanges
 from octavo.api.errors import NotFound
 from octavo.api.places import ContentRef, RevisionRef
 from octavo.api.safety import safe_line
-from octavo.cli import change_rows, page_rows, threads
+from octavo.cli import item_rows, threads
 from octavo.cli.commands import Command
 from octavo.cli.comparisons import remember_viewed
 from octavo.cli.connection import run_connected
@@ -22,18 +22,24 @@ from octavo.cli.standard_streams import write_out
 from octavo.cli.threads import FoundThread
 from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
 from octavo.documents.revision_changes import changed_pages
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.api.comments import Message
     from octavo.api.users import User
     from octavo.tui.core.session import Session
 
+# lazy: the renderer, for text only
+_parse = lazy("octavo.documents.source_reader:parse")
+_print_document = lazy("octavo.tui.render.printing:print_document")
+
+
 KINDS = {
-    "page": page_rows.PAGE_FIELDS,
-    "change request": change_rows.FIELDS,
-    "space": page_rows.SPACE_FIELDS,
+    "page": item_rows.PAGE_FIELDS,
+    "change request": item_rows.CHANGE_FIELDS,
+    "space": item_rows.SPACE_FIELDS,
     "thread": threads.FIELDS,
-    "user": page_rows.USER_FIELDS,
+    "user": item_rows.USER_FIELDS,
 }
 _PIPE_COLUMNS = 100
 
@@ -79,7 +85,7 @@ class _Shown:
         elif isinstance(found, FoundThread):
             await self._print_thread(found)
         elif not isinstance(found, Target):
-            row = page_rows.user_row(found)
+            row = item_rows.user_row(found)
             text = f"{row['name']}\n{row['ref']}{f'  {found.email}' if found.email else ''}\n"
             print_object(self._options, KINDS["user"], row, lambda: text)
         elif self._options.threads:
@@ -122,9 +128,9 @@ class _Shown:
         if options.revision:
             revision, at = options.revision, RevisionRef(space_id=target.space.id, revision_id=options.revision)
         page = await self._load_page(at, page_id)
-        row = page_rows.page_row(target, page, revision)
+        row = item_rows.page_row(target, page, revision)
         if "outline" in wanted or options.outline:
-            row["outline"] = page_rows.outline_of(row["markdown"])
+            row["outline"] = item_rows.outline_of(row["markdown"])
         if "threads" in wanted:
             found = await threads.load_threads(self._references, target)
             row["threads"] = [{"id": each.comment.id, "status": each.comment.status} for each in found]
@@ -138,7 +144,7 @@ class _Shown:
 
     async def _load_page(self, at: ContentRef, page_id: str) -> Any:
         try:
-            return await page_rows.load_page(self._live, at, page_id)
+            return await item_rows.load_page(self._live, at, page_id)
         except NotFound:
             if self._options.revision:
                 message = f"Could not find the page in revision {safe_line(self._options.revision[:60])}."
@@ -151,12 +157,10 @@ class _Shown:
 
     def _render_markdown(self, markdown: str) -> str:
         """Return Markdown as the app shows it."""
-        from octavo.documents.source_reader import parse  # lazy: the renderer, for text only
-        from octavo.tui.render.printing import print_document
-
-        return print_document(
-            parse(markdown), self._width, colors=self._style.has_colors, has_escapes=self._style.has_escapes
+        text: str = _print_document(
+            _parse(markdown), self._width, colors=self._style.has_colors, has_escapes=self._style.has_escapes
         )
+        return text
 
     # Change requests and spaces
 
@@ -165,7 +169,7 @@ class _Shown:
         assert change_request is not None, "the target is a change request"
         wanted = wanted_fields(self._options, KINDS["change request"])
         everything = wanted or {"reviewers", "threadsOpen", "review"}
-        row = await change_rows.change_row(self._references, change_request, target.space, everything)
+        row = await item_rows.change_row(self._references, change_request, target.space, everything)
         remember_viewed(self._session, change_request)
         changed = [] if wanted else await self._changed_pages(target)
         print_object(self._options, KINDS["change request"], row, lambda: self._change_text(row, changed))
@@ -208,7 +212,7 @@ class _Shown:
     async def _print_space(self, target: Target) -> None:
         options, space = self._options, target.space
         wanted = wanted_fields(options, KINDS["space"])
-        row = page_rows.space_row(space, await self._references.spaces())
+        row = item_rows.space_row(space, await self._references.spaces())
         if "pages" in wanted or not wanted:
             tree = await self._references.page_tree(target)
             row["pages"] = [{"id": each.id, "title": each.title, "path": each.path} for each in tree.walk()]

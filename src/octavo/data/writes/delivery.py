@@ -10,6 +10,7 @@ from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from octavo.api import comments, users
 from octavo.api.errors import ApiError, Outcome, RateLimited, Rejected, Unauthorized
 from octavo.api.operation import SPECS, Operation
 from octavo.data.availability import Send
@@ -64,8 +65,6 @@ class Account:
         Raises ApiError.
         """
         if self.user is None and not self._is_asked:
-            from octavo.api import users  # lazy: needed only if there is something to send
-
             try:
                 self.user = await self._send(users.Me())
             except (Unauthorized, RateLimited):
@@ -300,8 +299,6 @@ class _ThreadLists:
                 <= MAX_SINGLE_READS
             ):
                 return self._send
-            from octavo.api import comments  # lazy: needed only when many threads are resolved
-
             op = comments.List(at=entry.at, status="all", format="markdown", limit=LIST_SIZE)
             self._lists[entry.at] = now, {thread.id: thread for thread in (await self._send(op)).items}
         threads = self._lists[entry.at][1]

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from octavo.api.operation import Operation
 from octavo.data.writes.write_kind import WriteKind
+from octavo.lazy_import import load
 
 W = TypeVar("W", bound=Operation[Any])
 
@@ -16,10 +17,10 @@ W = TypeVar("W", bound=Operation[Any])
 def write_kinds() -> Mapping[type[Operation[Any]], WriteKind[Any]]:
     """Return the row of each kind of write, by operation."""
     # lazy: these modules load parts of the API that the first screen does not need
-    from octavo.data.writes.change_request_kinds import CHANGE_REQUEST_WRITES
-    from octavo.data.writes.comment_kinds import COMMENT_WRITES
-
-    return {**COMMENT_WRITES, **CHANGE_REQUEST_WRITES}
+    return {
+        **load("octavo.data.writes.comment_kinds:COMMENT_WRITES"),
+        **load("octavo.data.writes.change_request_kinds:CHANGE_REQUEST_WRITES"),
+    }
 
 
 def kind_of(op: W) -> WriteKind[W]:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from rapidfuzz import fuzz, process
-
 from octavo.documents.anchors import match_anchor
 from octavo.documents.checks.checked_pages import CheckedPage
 from octavo.documents.checks.findings import Finding, finding
@@ -23,6 +21,7 @@ from octavo.documents.links import (
     UrlUse,
     resolve,
 )
+from octavo.documents.sequences import closest_name
 
 _MIN_LIKENESS, _MIN_PATH_LIKENESS = 80, 90
 """Minimum likeness of a suggested anchor and of a suggested path in percent."""
@@ -196,10 +195,7 @@ def _relative_path(path: str, page_path: str) -> str:
 
 
 def _most_similar(name: str, names: Iterable[str]) -> str | None:
-    found = process.extractOne(
-        name, [each for each in names if len(each) > 2], scorer=fuzz.WRatio, score_cutoff=_MIN_LIKENESS
-    )
-    return str(found[0]) if found else None
+    return closest_name(name, [each for each in names if len(each) > 2], _MIN_LIKENESS, any_order=True)
 
 
 def _most_similar_path(path: str, paths: Iterable[str]) -> str | None:
@@ -209,5 +205,4 @@ def _most_similar_path(path: str, paths: Iterable[str]) -> str | None:
     same_name = [each for each in known if posixpath.basename(each).lower() == name]
     if len(same_name) == 1:
         return same_name[0]
-    found = process.extractOne(path, known, scorer=fuzz.ratio, score_cutoff=_MIN_PATH_LIKENESS)
-    return str(found[0]) if found else None
+    return closest_name(path, known, _MIN_PATH_LIKENESS)

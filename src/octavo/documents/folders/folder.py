@@ -1,4 +1,5 @@
-"""A folder of Markdown files: safe reading of its files, and helpers for the links and names in it.
+"""A folder of Markdown files: safe reading of its files, helpers for the links and names in it, and checks of the paths at which
+files of a server are written.
 
 `table_of_contents.read_folder` reads the page tree of a folder.
 """
@@ -20,6 +21,31 @@ EXTERNAL_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 """Start of a URL that does not name a file in the folder."""
 FILE_LIMIT = 5_000_000
 """Largest file that is read, in bytes."""
+DEPTH_LIMIT = 30
+"""Number of nested folders in which pages are found."""
+ASSETS = Path(".gitbook/assets")
+INCLUDES = Path(".gitbook/includes")
+"""Folder of the content that several pages include."""
+VARIABLES = Path(".gitbook/vars.yaml")
+IGNORED_FOLDERS = {"node_modules"}
+_DIGITS = re.compile(r"(\d+)")
+_INCLUDE = re.compile(r"""\{%-?\s{0,9}include\s{1,9}["']([^"'\n]{1,1000})["']""")
+SPECIAL_FOLDER = ".gitbook"
+"""The only hidden folder in which files are written."""
+NAME_BYTES = 255
+"""Longest name of a file on common file systems, in bytes."""
+LEAVES, HIDDEN, DEVICE, LONG, TAKEN, LINKED = (
+    "its path leaves the folder",
+    "its path has a hidden name",
+    "its path has a name that some systems reserve",
+    "its path is too long",
+    "another file has the same path, apart from case or Unicode form",
+    "its path goes through a symbolic link",
+)
+"""Reasons why a file is not written."""
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\\\ud800-\udfff\u2400-\u2421\ufffd]")
+"""Control characters, as such and as `api/safety.py` shows them, and the backslash."""
+_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -156,18 +182,6 @@ def readable_name(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-DEPTH_LIMIT = 30
-"""Number of nested folders in which pages are found."""
-ASSETS = Path(".gitbook/assets")
-INCLUDES = Path(".gitbook/includes")
-"""Folder of the content that several pages include."""
-VARIABLES = Path(".gitbook/vars.yaml")
-
-IGNORED_FOLDERS = {"node_modules"}
-_DIGITS = re.compile(r"(\d+)")
-_INCLUDE = re.compile(r"""\{%-?\s{0,9}include\s{1,9}["']([^"'\n]{1,1000})["']""")
-
-
 def fingerprint(folder: Path) -> bytes:
     """Return a digest that changes when a file in the folder is written, created, moved or deleted.
 
@@ -227,3 +241,28 @@ def natural_order(name: str) -> tuple[list[tuple[int, int, str]], str]:
     """Return a sort key that compares numbers by value: `page 9` comes before `page 10`."""
     parts = _DIGITS.split(fold(name))
     return [(0, int(part), "") if number % 2 else (1, 0, part) for number, part in enumerate(parts)], name
+
+
+def why_unsafe(path: str) -> str:
+    """Return why a file must not be written at `path` in a folder. Empty if it may be written."""
+    names = path.split("/")
+    if any(name in ("", ".", "..") for name in names) or _UNFIT.search(path) or re.match(r"[A-Za-z]:", path):
+        return LEAVES
+    inner = names[1:] if names[0] == SPECIAL_FOLDER else names
+    if any(name.startswith(".") for name in inner) or names == [SPECIAL_FOLDER]:
+        return HIDDEN
+    if any(_RESERVED.match(name) or name.endswith((".", " ")) for name in names):
+        return DEVICE
+    if len(names) > DEPTH_LIMIT or any(len(name.encode()) > NAME_BYTES for name in names):
+        return LONG
+    return ""
+
+
+def passes_link(folder: Path, path: str) -> bool:
+    """Return whether `path` in `folder` is a symbolic link, or goes through one."""
+    place = folder
+    for name in path.split("/"):
+        place /= name
+        if place.is_symlink():
+            return True
+    return False

@@ -14,8 +14,7 @@ from urllib.parse import quote
 from octavo.api.content import Page, Revision
 from octavo.api.folding import fold
 from octavo.documents import links, page_trees
-from octavo.documents.folders import safe_paths
-from octavo.documents.folders.folder import ASSETS, INCLUDES, VARIABLES, Entry, Problem
+from octavo.documents.folders.folder import ASSETS, INCLUDES, TAKEN, VARIABLES, Entry, Problem, why_unsafe
 from octavo.documents.folders.page_files import normalize, write_page
 from octavo.documents.folders.table_of_contents import link_path, write_summary
 from octavo.documents.link_rewriting import change_outside_code, rewrite_links
@@ -63,7 +62,7 @@ class FolderLayout:
                 continue
             if (what == "file" and has_name_only) or path in reserved:
                 path = _free_path(path, taken)
-            reason = safe_paths.why_unsafe(path) or (safe_paths.TAKEN if fold(path) in taken else "")
+            reason = why_unsafe(path) or (TAKEN if fold(path) in taken else "")
             if reason:
                 skipped.append(Problem(path, f"Skipped a {what}: {reason}."))
             else:

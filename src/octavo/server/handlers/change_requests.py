@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests
 from octavo.api.places import ChangeRequestRef
-from octavo.documents.merging import revision_merge
+from octavo.lazy_import import lazy
 from octavo.server.handlers import revisions
 from octavo.server.handlers.members import present_user
 from octavo.server.handlers.merge_rules import refuse_unless_met
@@ -16,6 +16,11 @@ from octavo.server.handlers.spaces import visible_spaces
 from octavo.server.rest import handle, omit, paginate, presents, request_fields
 from octavo.server.store import Json
 from octavo.server.world import Refusal, World
+
+if TYPE_CHECKING:
+    from octavo.documents.merging.revision_merge import RevisionMerge
+
+_merge_revisions = lazy("octavo.documents.merging.revision_merge:merge_revisions")  # lazy: for merges and updates only
 
 
 def change_request_path(at: ChangeRequestRef) -> str:
@@ -224,7 +229,8 @@ def update_from_main(world: World, document: Json) -> Json:
     return {"revision": revision["id"], "result": "conflicts" if outcome.conflicts else "update"}
 
 
-def _merge_contents(world: World, document: Json, main: Json) -> revision_merge.RevisionMerge:
+def _merge_contents(world: World, document: Json, main: Json) -> RevisionMerge:
     base = revisions.get(world, document["space"], base_of(document))
     proposed = revisions.get(world, document["space"], document["revision"])
-    return revision_merge.merge_revisions(base, main, proposed, f"#{document['number']}", world.store)
+    merge: RevisionMerge = _merge_revisions(base, main, proposed, f"#{document['number']}", world.store)
+    return merge

@@ -13,17 +13,20 @@ from typing import Any
 from octavo.api import comments
 from octavo.api.bodies import Format, Markdown
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.documents import json_to_markdown, page_trees
+from octavo.documents import page_trees
 from octavo.documents.markdown_to_json import content_body
 from octavo.documents.source_reader import parse
+from octavo.lazy_import import lazy
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, change_request_path
 from octavo.server.handlers.members import present_member, present_user
 from octavo.server.handlers.permissions import allows, require, role
-from octavo.server.includes import expand_includes
 from octavo.server.rest import handle, paginate, path_of
 from octavo.server.store import Json
+from octavo.server.text_expansion import expand_includes
 from octavo.server.world import Refusal, World
+
+_to_markdown = lazy("octavo.documents.json_to_markdown:to_markdown")  # lazy: few clients send documents
 
 
 @dataclass(frozen=True)
@@ -322,7 +325,8 @@ def body_markdown(body: Markdown) -> str:
     """Return a comment body as Markdown, the format it is stored in."""
     if body.document is None:
         return body.markdown
-    return json_to_markdown.to_markdown(body.document)
+    markdown: str = _to_markdown(body.document)
+    return markdown
 
 
 def _refuse_empty(markdown: str) -> None:

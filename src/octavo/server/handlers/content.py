@@ -13,12 +13,11 @@ from octavo.documents.folders.page_files import DEFAULT_LAYOUT
 from octavo.documents.link_rewriting import change_outside_code, rewrite_links
 from octavo.documents.markdown_to_json import content_body
 from octavo.documents.revision_changes import EMPTY_REVISION, document_id, revision_differences
-from octavo.server.expressions import evaluate_text
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, present_change_request
-from octavo.server.includes import expand_includes
 from octavo.server.rest import handle, paginate
 from octavo.server.store import Json
+from octavo.server.text_expansion import evaluate_text, expand_includes
 from octavo.server.world import Refusal, World
 
 CHANGES_LIMIT = 10

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from octavo.api import openapi
-from octavo.documents.openapi import MAX_LENGTH, SpecificationError, read_specification
 from octavo.server.fetcher import Fetcher, FetchFailure
 from octavo.server.handlers.permissions import allows, organization_role, require_in_organization
 from octavo.server.rest import before_save, guards, handle, omit, path_of, presents
@@ -107,13 +106,17 @@ def _start_processing(
         document["sourceURL"] = op.source.url
     world.store.put(path, document)
     return BackgroundWork(
-        partial(_read_specification, op.source, Fetcher(private=world.private_imports, size_limit=MAX_LENGTH)),
+        partial(_read_specification, op.source, is_private_allowed=world.private_imports),
         partial(_finish_processing, world, path, document["attempt"]),
         early_response=present_spec(world, {**document, "processingState": "pending"}),
     )
 
 
-def _read_specification(source: openapi.Source, fetcher: Fetcher) -> SpecificationContent:
+def _read_specification(source: openapi.Source, *, is_private_allowed: bool) -> SpecificationContent:
+    # lazy: the reader of specifications, which the demo does not need
+    from octavo.documents.openapi import MAX_LENGTH, SpecificationError, read_specification
+
+    fetcher = Fetcher(private=is_private_allowed, size_limit=MAX_LENGTH)
     try:
         text = fetcher.fetch(source.url).text if source.url is not None else source.text or ""
         return SpecificationContent(json.dumps(read_specification(text), separators=(",", ":")).encode("ascii"))

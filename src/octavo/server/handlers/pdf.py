@@ -14,12 +14,16 @@ from functools import partial
 from octavo.api import pdf
 from octavo.documents import page_trees
 from octavo.documents.page_trees import Pages
+from octavo.lazy_import import lazy
 from octavo.server.handlers import revisions
-from octavo.server.includes import expand_includes
 from octavo.server.rest import handle
 from octavo.server.store import Json, MissingResource
+from octavo.server.text_expansion import expand_includes
 from octavo.server.world import Refusal, World
 from octavo.settings.extras import has_extra, how_to_install
+
+_pdf_book = lazy("octavo.server.pdf_document:PdfBook")  # lazy: reportlab, which is large
+
 
 LINK_LIFETIME = timedelta(hours=1)
 """Lifetime of a download URL."""
@@ -63,10 +67,10 @@ def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]
     }
     pictures = {file["id"]: file for file in revision["files"] if "dimensions" in file}
     data = {name: partial(_read_blob, world, file["blob"]) for name, file in pictures.items()}
-    # lazy: reportlab is large and rarely needed.
-    from octavo.server.pdf_document import PdfBook
-
-    return PdfBook(space["title"], pages, texts, page_trees.link_targets_of(revision), data).to_bytes
+    make: Callable[[], bytes] = _pdf_book(
+        space["title"], pages, texts, page_trees.link_targets_of(revision), data
+    ).to_bytes
+    return make
 
 
 def _read_blob(world: World, name: str) -> bytes:

@@ -22,7 +22,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.documents.folders.folder import EXTERNAL_URL
 from octavo.documents.link_rewriting import rewrite_links
 from octavo.documents.page_trees import Pages
-from octavo.server import loader
+from octavo.lazy_import import lazy
 from octavo.server.fetcher import FetchedFile, Fetcher
 from octavo.server.handlers import change_requests, revisions
 from octavo.server.handlers.permissions import allows, organization_guard, organization_role, require
@@ -43,6 +43,7 @@ FONT_FORMATS = {b"wOF2": "woff2", b"wOFF": "woff"}
 """Font formats by the first bytes of the file."""
 
 _require_creator = organization_guard("create")
+_load_content = lazy("octavo.server.loader:content")  # lazy: the reader of folders, which only imports need
 
 
 @handle.register
@@ -261,7 +262,7 @@ def _load_files(world: World, imported: ImportedFiles) -> tuple[Pages, list[Json
     with TemporaryDirectory(prefix="octavo-import-") as place:
         for path, data in imported.files.items():
             _write_file(Path(place, path), data)
-        loaded = loader.content(world, Path(place))
+        loaded = _load_content(world, Path(place))
     keys = {fold(name): key for name, key in loaded["keys"].items()} | loaded["keys"]
     pages: Pages = [_detach_page(world, page, keys) for page in loaded["pages"]]
     return pages, [omit(file, "git") for file in loaded["files"]]

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from octavo.data.writes.direct import unfinished_writes
 from octavo.lazy_import import lazy
 from octavo.settings import in_words
+from octavo.tui.editing.page_drafts import editor_folder, report_unsent_pages
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 _report_unfinished = lazy("octavo.tui.review.status_changes:report_unfinished")
-_report_unsent_pages = lazy("octavo.tui.editing.page_drafts:report_unsent_pages")
 _recover_drafts = lazy("octavo.tui.app.editor_files:recover_drafts")
 _new_poller = lazy("octavo.data.polling:Poller")
 _new_event_hooks = lazy("octavo.tui.app.event_hooks:EventHooks")
@@ -37,11 +38,11 @@ _GREETED = "greeted"
 
 async def notify_on_start(app: Shell, session: Session) -> None:
     """Show each notification as soon as its information is known."""
-    notifying = [
-        _report_unfinished(app, session),
-        _report_unsent_pages(app, session),
-        _recover_drafts(app),
-    ]
+    notifying = [report_unsent_pages(app, session)]
+    if unfinished_writes(session.state):
+        notifying.append(_report_unfinished(app, session))
+    if any(editor_folder(app).glob("*")):
+        notifying.append(_recover_drafts(app))
     if not session.state.get_fact(_GREETED):
         session.state.set_fact(_GREETED, True)
         app.say("Press ? to show all keys or : to find a command.", seconds=GREETING_SECONDS)

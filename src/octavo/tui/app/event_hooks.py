@@ -1,4 +1,4 @@
-"""Runs the hooks of the settings, and shows desktop notifications, when something new is in the inbox."""
+"""Runs the hooks of the settings, and shows desktop notifications, when something new is in the inbox. Start at `EventHooks`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,25 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest
+from octavo.api.safety import safe_line
 from octavo.data.inbox_events import InboxEvent, InboxEventDetector, event_of_merge, event_of_row
-from octavo.tui.terminal.desktop_notifications import notification
 from octavo.tui.terminal.limited_programs import ProgramFailed, program_environment, run_limited
 from octavo.tui.terminal.textual_internals import write_to_terminal
 
 if TYPE_CHECKING:
-    from octavo.settings.hooks import Hook
+    from octavo.settings.programs import Hook
     from octavo.tui.core.shell import Shell
 
-SECONDS = 10.0
+
+LONGEST_NOTIFICATION = 80
+"""Maximum number of characters of a notification."""
+_BY_PROGRAM = {"iTerm.app": "osc9", "WezTerm": "osc9", "ghostty": "osc9", "rio": "osc9"}
+_SEQUENCES = {
+    "osc9": "\x1b]9;{text}\x1b\\",
+    "osc777": "\x1b]777;notify;Octavo;{text}\x1b\\",
+    "osc99": "\x1b]99;;{text}\x1b\\",
+}
+HOOK_SECONDS = 10.0
 """Time limit of a hook."""
 MOST_AN_HOUR = 30
 """Maximum number of hooks that run in an hour, and of notifications."""
@@ -121,7 +130,7 @@ def _run_hook(hook: Hook, event: InboxEvent) -> None:
         json.dumps(event.facts(hook.event), ensure_ascii=False).encode(),
         folder=Path.home(),
         environment=environment,
-        deadline=monotonic() + SECONDS,
+        deadline=monotonic() + HOOK_SECONDS,
         cancelled=threading.Event(),
     )
 
@@ -133,3 +142,25 @@ def filled(argument: str, values: Mapping[str, str]) -> str:
         return argument
     value = values[last]
     return f"{head}{mark}{'./' if value.startswith('-') and not mark else ''}{value}"
+
+
+def notification(text: str, setting: str, environment: Mapping[str, str]) -> str:
+    """Return the escape sequence that shows a notification. Empty if notifications are off or the terminal has none."""
+    sequence = _SEQUENCES.get(_sequence_name(environment) if setting == "auto" else setting, "")
+    if not sequence:
+        return ""
+    # `;` separates the fields of OSC 777.
+    cleaned = safe_line(text).replace(";", ",")
+    shown = sequence.format(
+        text=cleaned if len(cleaned) <= LONGEST_NOTIFICATION else f"{cleaned[: LONGEST_NOTIFICATION - 1]}…"
+    )
+    return f"\x1bPtmux;{shown.replace(chr(27), chr(27) * 2)}\x1b\\" if environment.get("TMUX") else shown
+
+
+def _sequence_name(environment: Mapping[str, str]) -> str:
+    """Return the name of the sequence that the terminal is known to support, such as `osc9`. Empty if none is known."""
+    if environment.get("KITTY_WINDOW_ID"):
+        return "osc99"
+    if environment.get("TERM", "").startswith(("foot", "rxvt")):
+        return "osc777"
+    return _BY_PROGRAM.get(environment.get("TERM_PROGRAM", ""), "")

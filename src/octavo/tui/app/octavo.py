@@ -21,7 +21,7 @@ from octavo.tui.app.accounts import ACCOUNT, sign_in_after_rejection
 from octavo.tui.app.background_refresh import CHECK_INTERVAL, BackgroundRefresh, notify_on_start
 from octavo.tui.app.first_screen import PictureRecorder, first_view, go_to_first_route, remember_view
 from octavo.tui.app.garbage_collection import Teardown
-from octavo.tui.app.preloading import preload, run_when_idle
+from octavo.tui.app.preloading import Preloading
 from octavo.tui.app.type_ahead import TypeAhead
 from octavo.tui.core.external_links import fits_clipboard
 from octavo.tui.core.routes import Route, ToActivity, ToSearch
@@ -32,7 +32,7 @@ from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.driver import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
-from octavo.tui.terminal.textual_parts import new_stylesheet
+from octavo.tui.terminal.textual_internals import new_stylesheet
 from octavo.tui.widgets.commands import Command, Commands, accepted_keys
 from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.themes import adapt_theme, palettes, themes
@@ -193,6 +193,7 @@ class Octavo(Shell):
         self._type_ahead = TypeAhead(self, super().on_event)
         self.words = self._type_ahead.text
         self.teardown = Teardown(self, self.signals)
+        self._preloading = Preloading(self, lambda: self.workspace.connection.shows_cached_data, self.teardown.garbage)
         self.workspace.connection.key_rejected.add(partial(sign_in_after_rejection, self))
         self._unsaved_report = ""
         """A sentence with the files of drafts that could not be saved. Empty if all were saved."""
@@ -277,6 +278,7 @@ class Octavo(Shell):
                 await self.on_event(each)
             return
         if isinstance(event, InputEvent):
+            self._preloading.key_pressed()
             self.teardown.garbage.key_pressed()
             self.background_refresh.key_pressed()
         await self._type_ahead.handle(event)
@@ -302,10 +304,6 @@ class Octavo(Shell):
         self.call_after_refresh(self._first_painted)
         if self.picture is not None:
             self._recorder = PictureRecorder(self, self.picture)
-        if not self.is_headless:
-            run_when_idle(
-                self, lambda: self.workspace.connection.shows_cached_data, lambda: preload(self.teardown.garbage)
-            )
 
     def _first_painted(self) -> None:
         if not self.is_headless:

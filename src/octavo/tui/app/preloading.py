@@ -1,4 +1,4 @@
-"""Imports the modules of other views after the first paint, so that opening a view for the first time is fast."""
+"""Imports the modules of other views after the first key, so that opening a view for the first time is fast."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.app import App
 from octavo.tui.app.garbage_collection import Garbage
 
 DELAY, LONGEST_DELAY = 0.6, 6.0
-"""Seconds after the first paint. The delay leaves time for the first keys and for the first responses."""
+"""Seconds after the first key. The delay leaves time for the next keys and for the first responses."""
 FOR_PAGES = (
     "octavo.documents.source_reader",
     "octavo.tui.render.formulas",
@@ -50,6 +50,30 @@ _MODULES = (
 """Modules that are loaded early. Each of these views takes a tenth of a second to load."""
 
 
+class Preloading:
+    """Imports the modules of other views after the first key. An app that only shows its first screen needs less memory."""
+
+    def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
+        """The imports wait until `is_loading` returns False, but at most `LONGEST_DELAY`. After them, `garbage` is
+        started."""
+        self._app, self._is_loading, self._garbage = app, is_loading, garbage
+        self._has_begun = False
+
+    def key_pressed(self) -> None:
+        """Import the modules soon, if this is the first key."""
+        if not self._has_begun and not self._app.is_headless:
+            self._has_begun = True
+            run_when_idle(self._app, self._is_loading, self._import_in_thread)
+
+    def _import_in_thread(self) -> None:
+        Thread(target=self._import_modules, daemon=True, name="octavo-preload").start()
+
+    def _import_modules(self) -> None:
+        for name in _MODULES:
+            import_module(name)
+        self._garbage.start()
+
+
 def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[], None], delay: float = DELAY) -> None:
     """Call `run` when `is_loading` returns False, but at most `LONGEST_DELAY` later."""
 
@@ -60,14 +84,3 @@ def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[
             run()
 
     app.set_timer(DELAY, check)
-
-
-def preload(garbage: Garbage) -> None:
-    """Import the modules in a background thread, then start the garbage collection."""
-    Thread(target=_import_modules_and_start, args=(garbage,), daemon=True, name="octavo-preload").start()
-
-
-def _import_modules_and_start(garbage: Garbage) -> None:
-    for name in _MODULES:
-        import_module(name)
-    garbage.start()

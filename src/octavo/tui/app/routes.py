@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, cast
 
 from textual.screen import ModalScreen, Screen
 
@@ -24,13 +24,12 @@ from octavo.tui.core.routes import (
     ToSearch,
     ToThread,
 )
+from octavo.tui.core.view import View
 from octavo.tui.editing.page_drafts import ToConflicts
 from octavo.tui.terminal.textual_internals import is_whole
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
-    from octavo.api.comments import Comment
-    from octavo.api.places import Discussion
     from octavo.tui.content.content_screen import ContentScreen
     from octavo.tui.core.shell import Shell
     from octavo.tui.resources.resource_browser import BrowserScreen
@@ -177,22 +176,6 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
 # Threads
 
 
-@runtime_checkable
-class ShowsThreads(Protocol):
-    """A screen with threads."""
-
-    def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select a thread, or its block if the thread was deleted. Return False if the screen does not contain it."""
-
-
-@runtime_checkable
-class ShowsPages(Protocol):
-    """A screen with the pages of a space or of a change request."""
-
-    def go_to_block(self, at: Discussion, page: str | None, node: str) -> bool:
-        """Go to a block of a page. Return False if the screen shows another space or change request."""
-
-
 async def _to_thread(shell: Shell, route: ToThread) -> None:
     if isinstance(shell.screen, ModalScreen):
         return  # The dialog shows the thread.
@@ -205,7 +188,7 @@ async def _to_thread(shell: Shell, route: ToThread) -> None:
         if shell.is_ending or _select_thread(shell, route) or route.view == "inbox":
             return
     current = shell.screen
-    if isinstance(current, ShowsPages) and current.go_to_block(route.at, route.page, route.node):
+    if isinstance(current, View) and current.go_to_block(route.at, route.page, route.node):
         return
     if isinstance(route.at, ChangeRequestRef):
         go(shell, ToChangeRequest(route.at, thread=route.thread))
@@ -216,4 +199,4 @@ async def _to_thread(shell: Shell, route: ToThread) -> None:
 def _select_thread(shell: Shell, route: ToThread) -> bool:
     """Select the thread if the current screen contains it. Return whether it does."""
     current = shell.screen
-    return isinstance(current, ShowsThreads) and current.go_to_thread(route.at, route.thread)
+    return isinstance(current, View) and current.go_to_thread(route.at, route.thread)

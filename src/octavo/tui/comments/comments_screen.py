@@ -17,10 +17,9 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.suggestions import plain_text
 from octavo.tui.comments import thread_commands, thread_filters
-from octavo.tui.comments.page_words import PageWords
 from octavo.tui.comments.thread_commands import THREAD, UNSENT, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread, ThreadFilter, ThreadSearchText
-from octavo.tui.comments.thread_loader import ThreadLoader
+from octavo.tui.comments.thread_loader import PageWords, ThreadLoader
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.core.routes import ToChangeRequest, ToPage

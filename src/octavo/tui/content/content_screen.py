@@ -29,7 +29,7 @@ from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.core.item_labels import offline_mark
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.tree_rows import adjacent_page
-from octavo.tui.core.view import View
+from octavo.tui.core.view import View, focus_if
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing
 from octavo.tui.reader.link_opening import PageRequested, copy_url, follow_link
 from octavo.tui.reader.link_titles import reload_link_titles, show_new_specifications
@@ -434,11 +434,11 @@ class ContentScreen(View, CopiesWhenReady):
 
     def go_up(self) -> bool:
         if self.open_space.side_panel.has_focus_within:
-            return self.focus_if(self.page_view, condition=True)
+            return focus_if(self.page_view, condition=True)
         if self.focused is self.open_space.pages_tree:
             self.open_space.nav.show_tree("spaces", self.open_space.space, focus=True)
             return True
-        return self.focus_if(self.open_space.pages_tree, condition=self.focused is self.page_view)
+        return focus_if(self.open_space.pages_tree, condition=self.focused is self.page_view)
 
     def go_to_outline(self) -> None:
         """Focus the outline. If it has the focus, hide it."""

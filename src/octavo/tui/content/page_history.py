@@ -22,14 +22,14 @@ from octavo.api.places import ContentRef, RevisionRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live, Snapshot
 from octavo.data.loaders import find_page, get_page_source, get_page_to_read, page_markdown
-from octavo.data.revision_summaries import load_current_revision, load_summary
+from octavo.data.page_blame import load_current_revision, load_summary
 from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
 from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.item_labels import REVISION_TYPES
 from octavo.tui.core.routes import ToPage
-from octavo.tui.core.view import View
+from octavo.tui.core.view import View, focus_if
 from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_dialogs import open_row
@@ -489,4 +489,4 @@ class PageHistoryScreen(View):
             self.load_older()
 
     def go_up(self) -> bool:
-        return self.focus_if(self.rows, condition=self.view.has_focus)
+        return focus_if(self.rows, condition=self.view.has_focus)

@@ -12,7 +12,7 @@ from textual.content import Content
 
 from octavo.documents import links
 from octavo.lazy_import import lazy
-from octavo.tui.terminal import browser
+from octavo.tui.terminal.child_programs import Browser, NoBrowser, find_browser
 
 if TYPE_CHECKING:
     from octavo.api.content import Page
@@ -49,13 +49,13 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
     if not isinstance(target, links.UrlLink):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")
         return
-    browser_or_error = browser.NoBrowser(problem) if problem else browser.find(target.url, os.environ)
+    browser_or_error = NoBrowser(problem) if problem else find_browser(target.url, os.environ)
     is_mail = target.url.startswith("mailto:")
 
     def on_answer(result: Confirmed | None) -> None:
         if result is None:
             return
-        if isinstance(browser_or_error, browser.Browser):
+        if isinstance(browser_or_error, Browser):
             _start_browser(app, browser_or_error, target.url)
         else:
             copy_text(
@@ -65,7 +65,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
             )
 
     warnings = [links.host_mismatch_warning(text, target), links.punycode_warning(target.host)]
-    if isinstance(browser_or_error, browser.Browser):
+    if isinstance(browser_or_error, Browser):
         notice = "This link opens an external website." if target.host not in links.APP_HOSTS else ""
         verb, warnings = "Open in browser", [notice, *warnings]
     elif is_mail:
@@ -107,7 +107,7 @@ def _highlight_host(target: links.UrlLink) -> Content:
     return Content.assemble((before, "$octavo-muted"), (host, "bold $accent"), (path, "$octavo-muted"))
 
 
-def _start_browser(app: Shell, browser: browser.Browser, url: str) -> None:
+def _start_browser(app: Shell, browser: Browser, url: str) -> None:
     """Start the browser. If it fails to start or exits with an error, show the error and offer to copy the link."""
 
     def report_failure(started: subprocess.Popen[bytes]) -> None:

@@ -20,6 +20,7 @@ from octavo.data.atomic_files import FileExists, FileNotSaved, destination, safe
 from octavo.data.loaders import get_page_source, page_markdown
 from octavo.data.writes import uploads
 from octavo.data.writes.uploads import NotSendable
+from octavo.lazy_import import lazy, load
 from octavo.tui.core.item_labels import format_size
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
@@ -27,6 +28,9 @@ from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
+
+_space_reader = lazy("octavo.files.space_reader:SpaceReader")  # lazy: for exports only
+
 
 MAX_DOWNLOAD_BYTES = 256 << 20
 """Size limit of a download, in bytes."""
@@ -134,15 +138,11 @@ async def _pdf(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
 
 async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
     """Yield the path and bytes of the file of every page of a space, and of its table of contents `SUMMARY.md`."""
-    # lazy: the layout of folders, for exports only
-    from octavo.documents.folders.layout import SUMMARY, FolderLayout
-    from octavo.files.space_reader import SpaceReader
-
-    reader = SpaceReader(app.session.live.send, app.session.download, at)
-    layout = FolderLayout.of(await reader.revision(), at.space_id)
+    reader = _space_reader(app.session.live.send, app.session.download, at)
+    layout = load("octavo.documents.folders.layout:FolderLayout").of(await reader.revision(), at.space_id)
     pages = [page for page in layout.pages.values() if page.type == "document" and page.id in layout.paths]
     app.say(f"Exporting {plural(len(pages), 'page')}… To stop the export, open Export again.")
-    yield (SUMMARY,), layout.summary().encode()
+    yield (load("octavo.documents.folders.layout:SUMMARY"),), layout.summary().encode()
     for first in range(0, len(pages), PARALLEL_PAGES):
         group = pages[first : first + PARALLEL_PAGES]
         report(f"{first} of {plural(len(pages), 'page')}")

@@ -27,6 +27,8 @@ from octavo.tui.widgets.section_tabs import SectionTabs
 from octavo.tui.widgets.short_texts import offline_since, plural
 
 if TYPE_CHECKING:
+    from octavo.api.comments import Comment
+    from octavo.api.places import Discussion
     from octavo.tui.widgets.row_list import RowList
     from octavo.tui.widgets.tree import Tree
 
@@ -57,6 +59,13 @@ def is_covered(view: View, pane: Widget) -> bool:
     ancestors = [each for each in pane.ancestors_with_self if isinstance(each, Widget)]
     is_in_main = view.has_class("-aside") and all(each.id != "aside" for each in ancestors)
     return is_in_main or any(each.has_class("hairline") for each in ancestors) != view.has_class("-on-left")
+
+
+def focus_if(pane: Widget, condition: bool) -> bool:
+    """Focus `pane` if `condition` is True. Return `condition`."""
+    if condition:
+        pane.focus()
+    return condition
 
 
 class View(HasCommands, Screen[None]):
@@ -149,11 +158,13 @@ class View(HasCommands, Screen[None]):
         """Go up one level inside this view, such as from a page to its list. Return False if this is the top level."""
         return False
 
-    def focus_if(self, pane: Widget, condition: bool) -> bool:
-        """Focus `pane` if `condition` is True. Return `condition`."""
-        if condition:
-            pane.focus()
-        return condition
+    def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
+        """Select a thread, or its block if the thread was deleted. Return False if this view does not contain it."""
+        return False
+
+    def go_to_block(self, at: Discussion, page: str | None, node: str) -> bool:
+        """Go to a block of a page. Return False if this view does not show the page in this space or change request."""
+        return False
 
     def go_up_or_back(self) -> None:
         """Go up one level. From the top level, go back to the screen that opened this view."""

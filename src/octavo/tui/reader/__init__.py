@@ -30,12 +30,13 @@ How a page of 1 MB gets on screen:
    pauses while a key is handled (`terminal/polite_thread.py`). Pages below 6 KB are parsed without the thread.
 2. After 24 blocks, the first screen is ready: `PageLoader._show` gives its units to `PageContents` and calls
    `Reader.reset_lines`. The event loop waits at most 20 ms for this. After that, the old page stays visible for 60 ms,
-   and `PageLoader._show_first_screen` shows the first screen when it is ready.
+   and `PageLoader._show_first_screen` shows the first screen when it is ready. Until then, keys that move wait in
+   `Reader.waiting_commands`. Later, moves beyond the first screen wait in `PageNavigation.repeat_when_parsed`.
 3. `reset_lines` makes `VirtualLines` of the units. At first, units have estimated heights and no lines.
 4. Textual calls `Reader.render_lines`. `LinePainter.paint` takes the rows from `top` on, which renders the units in view.
    It adds search matches, the cursor bar, thread marks and link hints to each row.
 5. The thread parses the rest and measures all units. `PageLoader._show_rest` appends the units below the first screen,
-   follows jumps that waited for them, and posts `PageLoaded`. Lines are kept up to 256 KB. Of 1 MB, only the heights are
+   follows jumps and moves that waited for them, and posts `PageLoaded`. Lines are kept up to 256 KB. Of 1 MB, only the heights are
    kept, and lines are rendered when they come into view.
 
 How `n` finds the next change of a diff:

@@ -219,12 +219,14 @@ class BlockCursor(PanePart):
         if visible := self.visible_spans():
             self.select(visible[-1 if end else 0], scroll_to=None)
 
-    def move(self, step: int) -> None:
-        """Select the next block, or the previous block if `step` is negative."""
+    def move(self, step: int) -> bool:
+        """Select the next block, or the previous block if `step` is negative. Return False if there is none."""
         selected = self.current()
-        if selected is not None:
-            following = next(self.spans_from(selected.unit_index, selected.block, step, lambda unit: True), None)
-            self.select(following or selected)
+        if selected is None:
+            return False
+        following = next(self.spans_from(selected.unit_index, selected.block, step, lambda unit: True), None)
+        self.select(following or selected)
+        return following is not None
 
     def pan(self, step: int) -> None:
         """Scroll the first wide block sideways, starting at the selected block."""

@@ -309,6 +309,7 @@ class DiffBuilder:
         """Show no units, and cancel building."""
         self.cancel()
         self.contents.shown_diff = self.contents.built_diff = DiffUnits()
+        self.pane.waiting_commands = []
         self.pane.viewport.remove_lines()
 
     def _steps(self, build: _Build) -> Iterator[object]:
@@ -325,3 +326,4 @@ class DiffBuilder:
         self._show_units(build.changes, build.laid)
         if on_shown is not None:
             on_shown()
+        self.pane.run_waiting_commands()

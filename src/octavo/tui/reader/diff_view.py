@@ -37,7 +37,7 @@ _MERGE_PREVIEW_KEYS = ("diff.next_change", "diff.unfold")
 
 
 def _why_empty(view: DiffView) -> str:
-    if view.contents.is_building:
+    if view.is_waiting_for_lines:
         return "This page is still loading."
     return view.state.why_empty("No changes to show.")
 
@@ -155,7 +155,13 @@ class DiffView(Reader):
         _for_lines(_BLOCK_COMMANDS.only("comment", "open")),
         _for_lines(ORDER),
         _for_lines(LAYOUT),
-        _for_lines(FIND.only("filter").with_changed("filter", help="Find text in the diff", shown=False)),
+        FIND.only("filter")
+        .with_changed("filter", help="Find text in the diff", shown=False)
+        .for_target(
+            lambda view: view.find_bar if len(view.viewport.virtual_lines) or view.is_waiting_for_lines else None,
+            name="diff",
+            no_target=_why_empty,
+        ),
         _for_lines(
             LINK_HINTS.with_changed(
                 "link_hints", help="Show letters that open a link or expand lines when you type them", shown=False
@@ -166,6 +172,7 @@ class DiffView(Reader):
         _for_lines(PANNING),
         _for_lines(_BLOCK_COMMANDS.only("yank")),
     )
+    MOVES: ClassVar[frozenset[str]] = Reader.MOVES | {"next_change", "prev_change"}
     contents: DiffContents
 
     class RepliesRequested(Message):
@@ -259,6 +266,10 @@ class DiffView(Reader):
     @property
     def KEYBAR(self) -> tuple[str, ...]:
         return _MERGE_PREVIEW_KEYS if self.contents.is_merge_preview and not self.find_bar.needle else super().KEYBAR
+
+    @property
+    def is_waiting_for_lines(self) -> bool:
+        return self.contents.is_building and not len(self.viewport.virtual_lines)
 
     def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
         """Replace all lines. If another layout of the diff is needed, only begin to build its units."""

@@ -13,7 +13,6 @@ from textual.strip import Strip
 
 from octavo.api.safety import safe_line
 from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.contents import STILL_LOADING
 from octavo.tui.reader.reading_position import START, LinePosition
 from octavo.tui.reader.viewport import PanePart, Viewport
 from octavo.tui.render.painting import bottom_line, restyle
@@ -25,15 +24,11 @@ FIRST_SEARCH_SECONDS = 0.012
 
 
 def _why_no_match(_: object, find_bar: FindBar) -> str | None:
-    if find_bar.matches:
-        return None
     if not find_bar.needle:
         return "You have not searched yet. Press / to find text."
-    return (
-        f"No matches for “{find_bar.needle}” on this page."
-        if find_bar.viewport.contents.is_fully_parsed
-        else STILL_LOADING
-    )
+    if find_bar.matches or not find_bar.viewport.contents.is_fully_parsed:
+        return None
+    return f"No matches for “{find_bar.needle}” on this page."
 
 
 class FindBar(PanePart):
@@ -60,6 +55,10 @@ class FindBar(PanePart):
         self._update_rows()
         self._goes_to_first_match = False
         """True until the search has scrolled to the first match after the original position."""
+        self._waiting_steps = 0
+        """Steps to matches in the part of the page that is not parsed yet."""
+        self._waiting_since = START
+        """Scroll position when these steps were requested."""
 
     # Finding
 
@@ -85,7 +84,7 @@ class FindBar(PanePart):
         """Highlight all matches of `needle` and go to the first from the current position on."""
         self.needle = needle
         self._spans = {}
-        self.matches, self._match, self._search = (), None, None
+        self.matches, self._match, self._search, self._waiting_steps = (), None, None, 0
         if not needle.strip():
             self.needle = ""
             self._find_bar_changed()
@@ -120,6 +119,10 @@ class FindBar(PanePart):
         self.matches, self._search = found, search
         if self._goes_to_first_match:
             self._go_to_first_match(before)
+        if search is None and self._waiting_steps and self.viewport.contents.is_fully_parsed:
+            steps, self._waiting_steps = self._waiting_steps, 0
+            if self.viewport.top == self._waiting_since:
+                self.step(steps)
 
     def _go_to_first_match(self, known_count: int) -> None:
         """Go to the first match after the original scroll position, unless it is one of the first `known_count` matches."""
@@ -127,7 +130,7 @@ class FindBar(PanePart):
         found = next((match for match in self.matches[known_count:] if match.unit_index >= here), None)
         if found is None and self._search is None:
             found = next(iter(self.matches), None)
-        if found is not None or self._search is None:
+        if found is not None or (self._search is None and len(self.viewport.virtual_lines)):
             self._goes_to_first_match = False
         if found is not None:
             self._match = found
@@ -147,11 +150,15 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def step(self, step: int) -> None:
-        """Go to the next match, or to the previous if `step` is negative. After the last match follows the first."""
+        """Go to the next match, or to the previous if `step` is negative. After the last match follows the first, once
+        the whole page is parsed."""
         self._goes_to_first_match = False
-        if not self.matches:
-            return
         at = self.matches.index(self._match) if self._match in self.matches else -1
+        is_last = step > 0 and at == len(self.matches) - 1
+        if not self.viewport.contents.is_fully_parsed and (is_last or not self.matches):
+            self._waiting_steps, self._waiting_since = self._waiting_steps + step, self.viewport.top
+        if not self.matches or self._waiting_steps:
+            return
         self._match = self.matches[(at + step) % len(self.matches)]
         self._go_to_match(self._match)
 

@@ -109,8 +109,6 @@ class PageLoader:
         self.pane, self.contents, self.navigation, self.threads = pane, contents, navigation, contents.threads
         self._current: PageLoad | None = None
         self._work: polite_thread.Work | None = None
-        self.position_at_end: ReadingPosition | None = None
-        """Reading position after a jump to the end of an incomplete page. None without such a jump."""
 
     def show(self, document: Document, head: PageHead, key: str) -> None:
         """Show a parsed page."""
@@ -140,7 +138,6 @@ class PageLoader:
         if is_shown and before is not None and (before.head, before.key, before.markdown) == (head, key, markdown):
             return
         self.cancel()
-        self.position_at_end = None
         page, position = self.navigation.position_to_restore or ("", ReadingPosition())
         restore_key = position.block if page == key and not is_shown else ""
         folds = self.pane.viewport.folds if is_shown else Folds()
@@ -223,6 +220,7 @@ class PageLoader:
         self.navigation.follow_pending_jump()
         self.navigation.restore_if_parsed()
         self.navigation.restore_again()
+        self.pane.run_waiting_commands()
         self.pane.refresh_bindings()
         self.pane.viewport.notify_moved()
         self.pane.post_message(PageLoaded())
@@ -230,7 +228,8 @@ class PageLoader:
     def go_to_end(self) -> None:
         """Scroll to the end, and again once the whole page is shown, unless the user has moved."""
         self.pane.cursor.go_to_edge(1)
-        self.position_at_end = self.navigation.position() if self.is_loading else None
+        if self.is_loading:
+            self.navigation.repeat_when_parsed(partial(self.pane.cursor.go_to_edge, 1))
 
     def resume(self) -> None:
         """Let the background thread continue after the first screen is painted."""
@@ -242,6 +241,7 @@ class PageLoader:
         if self._work is not None:
             self._work.stop()
         self._current = self._work = None
+        self.navigation.cancel_waiting_moves()
 
     def free_page(self) -> None:
         """Free the page that was shown. The thread does it: freeing a long page is slow."""
@@ -250,6 +250,7 @@ class PageLoader:
             free = partial(polite_thread.thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)
             self.pane.call_later(free)  # Later: the pane still refers to the blocks now.
         self.navigation.forget_page()
+        self.pane.waiting_commands = []
 
     @property
     def is_loading(self) -> bool:
@@ -265,6 +266,9 @@ class PageLoader:
         contents.discard_source_units()
         self.threads.mark_document(first.document)
         self.pane.reset_lines()
+        self.pane.find_bar.content_changed()
+        self.pane.run_waiting_commands()
+        self.pane.refresh_bindings()
         self.pane.viewport.notify_moved()
 
     def _show_rest(self, load: PageLoad) -> None:
@@ -273,7 +277,7 @@ class PageLoader:
         if load is not self._current or page is None:
             return
         self._current = self._work = None
-        wants_end = self.position_at_end is not None and not self.navigation.position().has_moved(self.position_at_end)
+        moves = self.navigation.waiting_moves()
         if load.replaces:
             self._show(page, load.head, load.key, load.folds, is_complete=True)
         else:
@@ -288,9 +292,10 @@ class PageLoader:
             pane.viewport.update_scroll_bar()
             pane.find_bar.content_changed()
         contents.markdown = load.markdown
-        if wants_end:
-            pane.cursor.go_to_edge(1)
+        self.navigation.cancel_waiting_moves()
         self._finish(page.document)
+        for move in moves:
+            move()
         pane.viewport.continue_work()
 
 

@@ -59,11 +59,40 @@ class PageNavigation:
         self.is_latest = True
         """False while a newer version of the page is loading: a missing anchor may be in the newer version."""
         self.pending_jump: PendingJump | None = None
+        self._waiting_moves: list[Callable[[], object]] = []
+        """Moves beyond the part of the page that is parsed."""
+        self._waiting_since = ReadingPosition()
+        """Reading position when these moves were requested."""
         self._anchor_cache: tuple[Document, dict[str, str]] | None = None
 
     def forget_page(self) -> None:
         """Forget positions of the page that was shown."""
         self._unfinished_restore = self._anchor_cache = None
+        self.cancel_waiting_moves()
+
+    # Moves beyond the part of the page that is parsed
+
+    def repeat_when_parsed(self, move: Callable[[], object]) -> None:
+        """Repeat a move after the whole page is parsed, unless the user moves before that."""
+        self._waiting_moves = [*self.waiting_moves(), move]
+        self._waiting_since = self.position()
+
+    def joins_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
+        """Let a move down wait if others wait already, and return True. A move up cancels those that wait."""
+        if step < 0:
+            self.cancel_waiting_moves()
+        elif self.waiting_moves():
+            self.repeat_when_parsed(move)
+            return True
+        return False
+
+    def waiting_moves(self) -> list[Callable[[], object]]:
+        """Return the moves to repeat. Empty if the user has moved since they were requested."""
+        return [] if self.position().has_moved(self._waiting_since) else self._waiting_moves
+
+    def cancel_waiting_moves(self) -> None:
+        """Do not repeat the moves that wait."""
+        self._waiting_moves = []
 
     # Headings and blocks
 
@@ -90,10 +119,14 @@ class PageNavigation:
             block = units[unit_index].slice or units[unit_index].block
             return any(each.kind == "heading" for each in block.walk())
 
+        if self.joins_waiting_moves(step, lambda: self.go_to_heading(step)):
+            return
         units = self.pane.viewport.virtual_lines.units
         found = self.cursor.find_next(step, lambda span: span.block.kind == "heading", may_contain_heading)
         if found is not None:
             self.cursor.select(found, scroll_to="top")
+        elif step > 0 and not self.contents.is_fully_parsed:
+            self.repeat_when_parsed(lambda: self.go_to_heading(step))
 
     def go_to_anchor(self, anchor: str) -> bool:
         """Go to the heading or the block that `anchor` names, or to the top if `anchor` is empty.
@@ -101,6 +134,7 @@ class PageNavigation:
         Return False if there is no such heading or block, or if it is not parsed yet."""
         wanted = anchor.lstrip("#")
         document = self.contents.document
+        self.cancel_waiting_moves()
         if document is None:
             self.pending_jump = PendingJump(wanted, ReadingPosition())
             return False

@@ -18,7 +18,6 @@ from octavo.documents.emoji import to_emoji
 from octavo.lazy_import import lazy
 from octavo.tui.reader.block_commands import AT_CURSOR, BlockCommands
 from octavo.tui.reader.block_cursor import PANNING
-from octavo.tui.reader.contents import STILL_LOADING
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.link_hints import LINK_HINTS
 from octavo.tui.reader.page_contents import PageContents, PageThreads, table_of
@@ -165,7 +164,7 @@ class Excerpt(NamedTuple):
 
 
 def _why_empty(page: PageView) -> str:
-    return page.state.why_empty("No page is open.")
+    return "This page is still loading." if page.is_waiting_for_lines else page.state.why_empty("No page is open.")
 
 
 def _for_page(group: Commands[Any]) -> Commands[Any]:
@@ -185,10 +184,6 @@ def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
 
 def _why_no_width(_: object, page: PageView) -> str | None:
     return NOT_IN_EXCERPT if page.excerpt is not None and not page.excerpt.can_change_width else None
-
-
-def _why_no_scroll(_: object, page: PageView) -> str | None:
-    return STILL_LOADING if not page.contents.is_fully_parsed and page.viewport.is_at_end else None
 
 
 WIDTH: Commands[PageView] = Commands(
@@ -244,11 +239,14 @@ class PageView(Reader):
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
     HIT_KEYS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        _for_page(FIND.only("filter")),
+        FIND.only("filter").for_target(
+            lambda page: page.find_bar if len(page.viewport.virtual_lines) or page.is_waiting_for_lines else None,
+            no_target=_why_empty,
+        ),
         _for_page(LINK_HINTS),
         _for_whole_page(PAGE_THREADS),
         _for_page(AT_CURSOR.only("comment", "open")),
-        _for_whole_page(READ_ON.with_changed("read_on", why_not=_why_no_scroll)),
+        _for_whole_page(READ_ON),
         _for_whole_page(HEADINGS),
         _for_page(FIND.without("filter")),
         _for_whole_page(SOURCE),
@@ -258,6 +256,7 @@ class PageView(Reader):
         _for_page(PANNING),
         _for_page(MOTIONS.with_changed("bottom", run=lambda _, page: page.loader.go_to_end())),
     )
+    MOVES: ClassVar[frozenset[str]] = Reader.MOVES | {"next_heading", "prev_heading"}
     contents: PageContents
 
     @property
@@ -364,6 +363,23 @@ class PageView(Reader):
         self.loader.cancel()
 
     # Called by the base class
+
+    @property
+    def is_waiting_for_lines(self) -> bool:
+        return self.loader.is_loading and not len(self.viewport.virtual_lines)
+
+    def scroll_lines(self, lines: int) -> None:
+        if self.navigation.joins_waiting_moves(lines, lambda: self.scroll_lines(lines)):
+            return
+        missing = self.viewport.go_by(lines)
+        if missing and not self.contents.is_fully_parsed:
+            self.navigation.repeat_when_parsed(lambda: self.scroll_lines(missing))
+
+    def select_block(self, step: int) -> None:
+        if self.navigation.joins_waiting_moves(step, lambda: self.select_block(step)):
+            return
+        if not self.cursor.move(step) and step > 0 and not self.contents.is_fully_parsed:
+            self.navigation.repeat_when_parsed(lambda: self.select_block(step))
 
     def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
         super().reset_lines(anchor=anchor, laid=laid)

@@ -27,7 +27,7 @@ from octavo.tui.render.failed_block import render_failed_block
 from octavo.tui.render.layout_context import NARROWEST
 from octavo.tui.render.painting import paint_line, unpaintable_units
 from octavo.tui.render.styled_lines import ClickableSpan, Line
-from octavo.tui.terminal.textual_parts import disable_caches
+from octavo.tui.terminal.textual_internals import disable_caches
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.empty_states import LoadingMessage, empty_lines, failure_lines
 from octavo.tui.widgets.scrolling import ScrollWidget
@@ -116,6 +116,10 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
     """
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ()
     HIT_KEYS: ClassVar[tuple[str, ...]] = ()
+    MOVES: ClassVar[frozenset[str]] = frozenset(
+        ("down", "up", "top", "bottom", "page_down", "page_up", "read_on", "read_back", "prev_block", "next_block")
+    )
+    """Names of the commands that wait for the first lines of a page. The other commands say that the page is loading."""
 
     class NextPageRequested(Message):
         """`space` was pressed at the end of the page: the user wants the next page."""
@@ -144,6 +148,8 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
         self.selection = TextSelection(self.viewport)
         self.state = LoadingState(self.viewport)
         self.painter = LinePainter(self)
+        self.waiting_commands: list[str] = []
+        """Ids of the commands that were pressed before the page had lines."""
         self._resize_timer: Timer | None = None
 
     @property
@@ -151,6 +157,34 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
         """Ids of the first commands in the key bar. During a search, the commands for the next and previous match come
         first."""
         return (*self.HIT_KEYS, *self.FIRST_KEYS) if self.find_bar.needle else self.FIRST_KEYS
+
+    # Moving
+
+    @property
+    def is_waiting_for_lines(self) -> bool:
+        """True if the page has no lines yet, because its beginning is still being parsed or compared."""
+        return False
+
+    def action_command(self, id: str) -> object:
+        if self.is_waiting_for_lines and id.partition(".")[2] in self.MOVES:
+            self.waiting_commands.append(id)
+            return None
+        return super().action_command(id)
+
+    def run_waiting_commands(self) -> None:
+        """Run the commands that waited for the first lines of the page."""
+        if not self.is_waiting_for_lines:
+            ids, self.waiting_commands = self.waiting_commands, []
+            for id in ids:
+                self.action_command(id)
+
+    def scroll_lines(self, lines: int) -> None:
+        """Scroll down by a number of lines, or up if negative."""
+        self.viewport.go_by(lines)
+
+    def select_block(self, step: int) -> None:
+        """Select the next block, or the previous block if `step` is negative."""
+        self.cursor.move(step)
 
     # Laying out
 
@@ -359,14 +393,14 @@ def _page(pane: Reader) -> int:
 
 
 def _scroll_half(direction: int) -> Callable[[object, Reader], None]:
-    return lambda _, pane: pane.viewport.go_by(direction * max(1, pane.viewport.rows // 2))
+    return lambda _, pane: pane.scroll_lines(direction * max(1, pane.viewport.rows // 2))
 
 
 def _read_on(_: object, pane: Reader) -> None:
-    if pane.viewport.is_at_end:
+    if pane.viewport.is_at_end and pane.contents.is_fully_parsed:
         pane.post_message(pane.NextPageRequested())
     else:
-        pane.viewport.go_by(_page(pane))
+        pane.scroll_lines(_page(pane))
 
 
 READ_ON: Commands[Reader] = Commands(
@@ -379,15 +413,15 @@ READ_ON: Commands[Reader] = Commands(
 MOTIONS: Commands[Reader] = Commands(
     "page",
     (
-        Command("down", "j,down", "Down", "Scroll down one line", run=lambda _, pane: pane.viewport.go_by(1), shown=False),
-        Command("up", "k,up", "Up", "Scroll up one line", run=lambda _, pane: pane.viewport.go_by(-1), shown=False),
+        Command("down", "j,down", "Down", "Scroll down one line", run=lambda _, pane: pane.scroll_lines(1), shown=False),
+        Command("up", "k,up", "Up", "Scroll up one line", run=lambda _, pane: pane.scroll_lines(-1), shown=False),
         Command("top", "g,home", "Top", "Go to the top", run=lambda _, pane: pane.cursor.go_to_edge(0), shown=False),
         Command("bottom", "G,end", "Bottom", "Go to the bottom", run=lambda _, pane: pane.cursor.go_to_edge(1), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=_scroll_half(1), shown=False),
         Command("page_up", "ctrl+u,pageup", "Half page up", "Scroll up half a page", run=_scroll_half(-1), shown=False),
-        Command("read_back", "b", "Scroll back", "Scroll up one page", run=lambda _, pane: pane.viewport.go_by(-_page(pane)), shown=False),
-        Command("prev_block", "left_parenthesis", "Previous block", "Select the previous block", run=lambda _, pane: pane.cursor.move(-1), shown=False),
-        Command("next_block", "right_parenthesis", "Next block", "Select the next block", run=lambda _, pane: pane.cursor.move(1), shown=False),
+        Command("read_back", "b", "Scroll back", "Scroll up one page", run=lambda _, pane: pane.scroll_lines(-_page(pane)), shown=False),
+        Command("prev_block", "left_parenthesis", "Previous block", "Select the previous block", run=lambda _, pane: pane.select_block(-1), shown=False),
+        Command("next_block", "right_parenthesis", "Next block", "Select the next block", run=lambda _, pane: pane.select_block(1), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip

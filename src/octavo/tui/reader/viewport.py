@@ -282,9 +282,11 @@ class Viewport:
         """Unit, line number in the unit, and line of each visible row."""
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
-    def go_by(self, lines: int) -> None:
-        """Scroll down by a number of lines, or up if negative."""
-        self.go_to(position_after(self.virtual_lines, self.top, lines))
+    def go_by(self, lines: int) -> int:
+        """Scroll down by a number of lines, or up if negative. Return how many lines are missing below to scroll as far."""
+        before = self.top
+        self.go_to(position_after(self.virtual_lines, before, lines))
+        return max(0, lines - lines_between(self.virtual_lines, before, self.top, lines)) if lines > 0 else 0
 
     def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
         """Return the row of a position, negative above the first row. Counting stops beyond `max_rows`, by default the

@@ -14,7 +14,7 @@ from textual.strip import Strip
 from octavo.tui.render.failed_block import run_guarded
 from octavo.tui.render.styled_lines import Line, Piece, cells, crop, segments, width_of
 from octavo.tui.render.styles import Styles
-from octavo.tui.terminal.textual_parts import disable_caches
+from octavo.tui.terminal.textual_internals import disable_caches
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:

@@ -23,7 +23,7 @@ from octavo.tui.core.item_info import show_info
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, ListView, Preview
 from octavo.tui.core.routes import Route, ToPage
 from octavo.tui.core.shell import Shell
-from octavo.tui.core.view import is_covered
+from octavo.tui.core.view import focus_if, is_covered
 from octavo.tui.resources import resource_commands, site_tree
 from octavo.tui.resources.resource import NO_VALID_ID, Arguments, Resource, build_full_list, names_by_id
 from octavo.tui.resources.table import DetailLoader, Details, TableState
@@ -537,7 +537,7 @@ class BrowserScreen(ListView[Any]):
             self.table_list.focus()
             return True
         if len(self.levels) == 1:
-            return self.focus_if(self.table_list, self.rows.has_focus and len(self.level.resources) > 1)
+            return focus_if(self.table_list, self.rows.has_focus and len(self.level.resources) > 1)
         self.levels.pop()
         self.show_level()
         self.rows.focus()

@@ -20,7 +20,7 @@ from octavo.tui.core.external_links import confirm_link
 from octavo.tui.core.permissions import why_not_in_space
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.shell import Shell
-from octavo.tui.core.view import View
+from octavo.tui.core.view import View, focus_if
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.reader.viewport import PaneMoved
@@ -435,7 +435,7 @@ class ConflictsScreen(View):
         return True
 
     def go_up(self) -> bool:
-        return self.focus_if(self.rows, condition=self.view.has_focus)
+        return focus_if(self.rows, condition=self.view.has_focus)
 
 
 def _key_of(item: ConflictedPage | TreeConflict) -> str:

@@ -8,7 +8,7 @@ from typing import cast
 
 from octavo.api.folding import fold
 from octavo.documents.checks.findings import Finding
-from octavo.documents.folders.safe_paths import why_unsafe
+from octavo.documents.folders.folder import why_unsafe
 from octavo.documents.linters.placement import LintedPage, Mask, PageFindings, by_block, mask, place_reports
 from octavo.documents.linters.readers import (
     DEFAULT_COLUMNS,

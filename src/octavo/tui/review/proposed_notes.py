@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from octavo.data.proposed_notes import Accepted, ProposedNote
+from octavo.lazy_import import lazy
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
+
+_open_composer = lazy("octavo.tui.comments.composer:open_composer")  # lazy: the text area
 
 
 def accept(app: Shell, notes: Sequence[ProposedNote]) -> None:
@@ -45,8 +48,6 @@ def discard(app: Shell, notes: Sequence[ProposedNote]) -> None:
 
 def edit_and_accept(app: Shell, note: ProposedNote) -> None:
     """Edit the text of a note, and accept the note when the text is saved."""
-    from octavo.tui.comments.composer import open_composer  # lazy: the text area
-
     draft_key = f"held {note.id}"
 
     def save(text: str) -> None:
@@ -57,7 +58,7 @@ def edit_and_accept(app: Shell, note: ProposedNote) -> None:
         app.writes.change(change, message="Accepted the note. Submit your review to send it.")
 
     title = f"Edit and accept a note of {note.source}"
-    open_composer(app, note.at, draft_key, title, save, start=note.body, verb="accept", is_recoverable=False)
+    _open_composer(app, note.at, draft_key, title, save, start=note.body, verb="accept", is_recoverable=False)
 
 
 def source_label(note: ProposedNote) -> str:

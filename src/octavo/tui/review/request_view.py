@@ -26,7 +26,7 @@ from octavo.tui.core.file_dialogs import choose_export
 from octavo.tui.core.link_commands import LINK_COMMANDS
 from octavo.tui.core.permissions import CANNOT_DELETE, why_not_in_discussion
 from octavo.tui.core.routes import is_stop
-from octavo.tui.core.view import View
+from octavo.tui.core.view import View, focus_if
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing, why_no_page_edit
 from octavo.tui.reader.diff_navigation import OtherThreadRequested
 from octavo.tui.reader.diff_view import DiffView
@@ -398,7 +398,7 @@ class ChangeRequestScreen(View):
         return True
 
     def go_up(self) -> bool:
-        return self.focus_if(self.changed_tree.widget, condition=self.focused is self.diff_view)
+        return focus_if(self.changed_tree.widget, condition=self.focused is self.diff_view)
 
     # Targets of the commands
 

@@ -1,27 +1,95 @@
-"""Programs that Octavo starts: the environment of editors and browsers, and the sandboxed programs of `bounded/`.
+"""Programs that Octavo starts: the web browser, and the sandboxed programs of `bounded/`.
 
-The programs of `bounded/` read untrusted input within limits of time, memory and output. Start at `run_bounded`.
+Start at `find_browser` and `run_bounded`. Python's `webbrowser` is not used: it opens any URL scheme, and passes the terminal
+and API keys on to the browser. The programs of `bounded/` read untrusted input within limits of time, memory and output.
 """
 
 from __future__ import annotations
 
 import asyncio
+import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from subprocess import DEVNULL, PIPE, Popen
 from threading import Lock, Thread
 
 _SECRETS = ("OCTAVO_API_KEY",)
 _BOUNDED = Path(__file__).parent / "bounded"
 _CHUNK = 1 << 16
+_WEB_SCHEMES = ("https://", "http://")
+_OPENERS = (("open",),) if sys.platform == "darwin" else (("xdg-open",), ("gio", "open"), ("x-www-browser",))
+_TERMINAL_BROWSERS = frozenset({"w3m", "lynx", "links", "links2", "elinks", "www-browser", "browsh"})
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
     """Return an environment without the variables that contain API keys."""
     return {name: value for name, value in environment.items() if name not in _SECRETS}
+
+
+@dataclass(frozen=True)
+class Browser:
+    """A command that opens a URL. The URL replaces `%s` in its words, or follows the last word."""
+
+    arguments: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return PurePath(self.arguments[0]).name
+
+    def start(self, url: str, environment: Mapping[str, str]) -> Popen[bytes]:
+        """Open a URL in a process without access to the terminal. Raises ValueError if it is no http or https URL, or
+        OSError."""
+        if not url.startswith(_WEB_SCHEMES) or not url.isprintable():
+            raise ValueError("Octavo opens only http and https links in a browser.")
+        words = [word.replace("%s", url) for word in self.arguments]
+        return Popen(
+            words if words != list(self.arguments) else [*words, url],
+            env=without_secrets(environment),
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+            start_new_session=True,
+        )
+
+
+@dataclass(frozen=True)
+class NoBrowser:
+    """Reason why no link can be opened, as a sentence."""
+
+    sentence: str
+
+
+def find_browser(url: str, environment: Mapping[str, str]) -> Browser | NoBrowser:
+    """Return the first installed program of the variable BROWSER, else the program of the desktop that opens URLs."""
+    if not url.startswith(_WEB_SCHEMES):
+        return NoBrowser("Octavo opens only web links in a browser.")
+    if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
+        return NoBrowser("You are connected over SSH: a browser would open on the remote computer.")
+    if sys.platform != "darwin" and not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
+        return NoBrowser("Could not open a browser: no graphical display found.")
+    for words in (*_commands_in(environment.get("BROWSER", "")), *_OPENERS):
+        if shutil.which(words[0], path=environment.get("PATH")) and PurePath(words[0]).name not in _TERMINAL_BROWSERS:
+            return Browser(words)
+    return NoBrowser(
+        "Octavo could not find a browser. Set the environment variable BROWSER to the command that starts your browser."
+    )
+
+
+def _commands_in(setting: str) -> list[tuple[str, ...]]:
+    """Return the commands in a value of BROWSER, which are separated by colons. A final `&` is ignored."""
+    commands = []
+    for each in setting.split(":"):
+        try:
+            words = tuple(shlex.split(each.strip().removesuffix("&")))
+        except ValueError:
+            continue
+        if words:
+            commands.append(words)
+    return commands
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from textual.widget import Widget
 
 from octavo.api.folding import fold
 from octavo.lazy_import import lazy
-from octavo.tui.terminal.textual_parts import disable_caches
+from octavo.tui.terminal.textual_internals import disable_caches
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.empty_states import (
     LoadingMessage,

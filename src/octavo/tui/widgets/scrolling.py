@@ -13,8 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
-from octavo.tui.terminal.textual_internals import update_scroll_bars, vertical_scroll_bar
-from octavo.tui.terminal.textual_parts import disable_caches
+from octavo.tui.terminal.textual_internals import disable_caches, update_scroll_bars, vertical_scroll_bar
 
 
 class ScrollWidget(ScrollView):

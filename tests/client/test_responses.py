@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from octavo.api import spaces, users
 from octavo.api.errors import ApiError, BadResponse
 from octavo.api.places import SpaceRef
-from octavo.client import body
-from octavo.client.body import LIST_CAP, MIB, PAGE_CAP
+from octavo.client import responses
 from octavo.client.carrier import Answer
 from octavo.client.client import raw_request
 from octavo.client.policy import Truncated
+from octavo.client.responses import LIST_CAP, MIB, PAGE_CAP
 from tests.client.conftest import Connect, Time
 from tests.client.peer import Peer, ReceivedRequest, Reply, reply
 from tests.client.test_client import MIA, answer_in_turn
@@ -45,8 +45,8 @@ class Source:
             yield chunk
 
 
-def large_turn() -> body.LargeTurn:
-    return body.LargeTurn(asyncio.Lock())
+def large_turn() -> responses.LargeTurn:
+    return responses.LargeTurn(asyncio.Lock())
 
 
 def split(data: bytes, size: int) -> list[bytes]:
@@ -64,23 +64,24 @@ def compression_bomb(mib: int) -> Iterable[bytes]:
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=5000), st.integers(1, 400))
 async def test_body_is_read_completely(content: bytes, size: int) -> None:
-    assert await body.read(Source(split(content, size)).answer(), 5000, "x", large_turn()) == content
+    assert await responses.read_body(Source(split(content, size)).answer(), 5000, "x", large_turn()) == content
     assert (
-        await body.read(Source(split(gzip.compress(content), size)).answer("gzip"), 6000, "x", large_turn()) == content
+        await responses.read_body(Source(split(gzip.compress(content), size)).answer("gzip"), 6000, "x", large_turn())
+        == content
     )
 
 
 async def test_compression_bomb_is_not_decompressed() -> None:
     source = Source(compression_bomb(1024))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await body.read(source.answer("gzip"), LIST_CAP, "x", large_turn())
+        await responses.read_body(source.answer("gzip"), LIST_CAP, "x", large_turn())
     assert source.taken < 64 * 1024
 
 
 async def test_endless_body_is_refused() -> None:
     source = Source(repeat(bytes(65536)))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await body.read(source.answer(), LIST_CAP, "x", large_turn())
+        await responses.read_body(source.answer(), LIST_CAP, "x", large_turn())
     assert source.taken <= LIST_CAP + 65536
 
 
@@ -88,7 +89,7 @@ async def test_empty_compressed_blocks_count_by_their_raw_size() -> None:
     empty_block = b"\x00\x00\x00\xff\xff"
     source = Source(chain([gzip.compress(b"")[:10]], repeat(empty_block * 1000)))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await body.read(source.answer("gzip"), LIST_CAP, "x", large_turn())
+        await responses.read_body(source.answer("gzip"), LIST_CAP, "x", large_turn())
 
 
 @pytest.mark.parametrize("length", [str(LIST_CAP + 1), "9" * 5000])
@@ -96,28 +97,30 @@ async def test_body_with_a_large_content_length_is_not_read(length: str) -> None
     source = Source([b"x"])
     answer = source.answer(**{"content-length": length})
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await body.read(answer, LIST_CAP, "x", large_turn())
+        await responses.read_body(answer, LIST_CAP, "x", large_turn())
     assert source.taken == 0
 
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "deflate", "zstd", "gzip,br", "nonsense"])
 async def test_nested_encodings_are_refused(encoding: str) -> None:
     with pytest.raises(BadResponse, match="unsupported encoding"):
-        await body.read(Source([gzip.compress(gzip.compress(b"{}"))]).answer(encoding), LIST_CAP, "x", large_turn())
+        await responses.read_body(
+            Source([gzip.compress(gzip.compress(b"{}"))]).answer(encoding), LIST_CAP, "x", large_turn()
+        )
 
 
 async def test_damaged_body_is_an_error() -> None:
     good = gzip.compress(b'{"id":"mia"}' * 100)
     for bad in (b"not gzip at all", good[:20] + b"\x00" + good[21:], good + b"more", good + good):
         with pytest.raises(BadResponse):
-            await body.read(Source(split(bad, 7)).answer("gzip"), LIST_CAP, "x", large_turn())
+            await responses.read_body(Source(split(bad, 7)).answer("gzip"), LIST_CAP, "x", large_turn())
 
 
 async def test_truncated_body_is_an_error() -> None:
     good = gzip.compress(bytes(range(256)) * 20)
     for length in range(len(good)):
         with pytest.raises(Truncated):
-            await body.read(Source([good[:length]]).answer("gzip"), LIST_CAP, "x", large_turn())
+            await responses.read_body(Source([good[:length]]).answer("gzip"), LIST_CAP, "x", large_turn())
 
 
 def truncated_response(how: str) -> bytes:
@@ -158,7 +161,7 @@ async def test_large_error_body_does_not_hide_the_status(connect: Connect) -> No
 async def test_list_has_a_lower_size_limit_than_a_page() -> None:
     from octavo.api import content, spaces
     from octavo.api.operation import SPECS
-    from octavo.client.answers import cap
+    from octavo.client.responses import cap
 
     assert cap(SPECS[spaces.List]) == 8 * MIB
     assert cap(SPECS[content.GetPage]) == 16 * MIB

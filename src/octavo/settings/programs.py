@@ -1,4 +1,4 @@
-"""The settings of linters: `[[linter]]` sections of `config.toml`."""
+"""The programs of the user in `config.toml`: hooks in `[[hook]]` sections, and linters in `[[linter]]` sections."""
 
 from __future__ import annotations
 
@@ -7,22 +7,84 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeGuard, get_args
 
 from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted
 
+HookEvent = Literal["inbox-row", "review-requested", "new-reply", "changes-requested", "outdated", "merged"]
+EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
+HOOK_PLACEHOLDERS = ("{ref}", "{url}", "{kind}", "{space}")
+"""Arguments of a command that Octavo fills in, alone or after `=`."""
+_CODE_OPTIONS = ("-c", "-e")
+"""Options after which many programs run their argument as code."""
+_HOOK_FIELDS = ("on", "command")
+_MAX_HOOKS = 20
 FORMATS = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
 COLUMNS = ("code-points", "utf-16", "utf-16-0", "bytes")
 MASKS = ("tags", "code", "front-matter")
-PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
+LINTER_PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
 """Arguments of a command that Octavo fills in, alone or after `=`."""
-MAX_LINTERS = 20
+_MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
 """Formats of linters that read prose. Linters of Markdown would report the spaces of a mask."""
-_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env")
+_LINTER_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env")
 _SECRETS = re.compile(r"OCTAVO_", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A program that runs when something happens while the app is open."""
+
+    event: HookEvent
+    command: tuple[str, ...]
+
+
+def validate_hooks(value: Any, ignore: Ignore) -> tuple[Hook, ...]:
+    """Return the valid hooks, and report the others. Raises InvalidValueError if the value is no list of sections."""
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise InvalidValueError("must be written as [[hook]], with two brackets")
+    found: list[Hook] = []
+    for section in value[:_MAX_HOOKS]:
+        problems = list(_hook_problems(section))
+        for field, why in problems:
+            ignore(f"{field} {why}", result="Octavo ignores the hook.")
+        if not problems:
+            found.append(Hook(section["on"], tuple(section["command"])))
+    if len(value) > _MAX_HOOKS:
+        ignore(f"has more than {_MAX_HOOKS} sections", result="Octavo ignores the others.")
+    return tuple(found)
+
+
+def _hook_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each invalid field of a hook, and why."""
+    for unknown in section.keys() - set(_HOOK_FIELDS):
+        yield (
+            unknown[:LONGEST_NAME],
+            f"is not a field of a hook.{did_you_mean(unknown, _HOOK_FIELDS)} The fields are on and command",
+        )
+    event = section.get("on")
+    if event not in EVENTS:
+        meant = did_you_mean(event, EVENTS) if isinstance(event, str) else ""
+        yield "on", f"must be one of {', '.join(EVENTS)}, not {quoted(event)}.{meant}".removesuffix(".")
+    yield from _hook_command_problems(section.get("command"))
+
+
+def _hook_command_problems(command: object) -> Iterator[tuple[str, str]]:
+    """Yield why a command cannot be used. It is never run by a shell, and no placeholder is part of code."""
+    if not _is_command(command):
+        yield "command", 'must be a list of a program and its arguments, such as ["notify", "{ref}"]'
+        return
+    for before, each in zip(["", *command], command, strict=False):
+        if not any(mark in each for mark in HOOK_PLACEHOLDERS):
+            continue
+        if each is command[0]:
+            yield "command", "must begin with a program, not with a placeholder"
+        elif each.rpartition("=")[2] not in HOOK_PLACEHOLDERS:
+            yield "command", f"contains {quoted(each)}. A placeholder must be a whole argument, or the part after ="
+        elif before in _CODE_OPTIONS:
+            yield "command", f"contains {quoted(each)} after {before}, where it would run as code"
 
 
 @dataclass(frozen=True)
@@ -53,9 +115,9 @@ def validate_linters(value: Any, ignore: Ignore) -> tuple[Linter, ...]:
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InvalidValueError("must be written as [[linter]], with two brackets")
     found: dict[str, Linter] = {}
-    for section in value[:MAX_LINTERS]:
+    for section in value[:_MAX_LINTERS]:
         name = section.get("name")
-        problems = list(_problems(section))
+        problems = list(_linter_problems(section))
         if not problems and name in found:
             problems = [("name", "is used by two linters")]
         for field, why in problems:
@@ -63,8 +125,8 @@ def validate_linters(value: Any, ignore: Ignore) -> tuple[Linter, ...]:
             ignore(f"{label} {why}", result="Octavo ignores the linter.")
         if not problems:
             found[section["name"]] = _linter(section)
-    if len(value) > MAX_LINTERS:
-        ignore(f"has more than {MAX_LINTERS} sections", result="Octavo ignores the others.")
+    if len(value) > _MAX_LINTERS:
+        ignore(f"has more than {_MAX_LINTERS} sections", result="Octavo ignores the others.")
     return tuple(found.values())
 
 
@@ -84,17 +146,17 @@ def _linter(section: Mapping[str, Any]) -> Linter:
     )
 
 
-def _problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _linter_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the name of each invalid field of a linter, and why."""
-    for unknown in section.keys() - set(_FIELDS):
+    for unknown in section.keys() - set(_LINTER_FIELDS):
         yield (
             unknown[:LONGEST_NAME],
-            f"is not a field of a linter.{did_you_mean(unknown, _FIELDS)} The fields are {', '.join(_FIELDS)}",
+            f"is not a field of a linter.{did_you_mean(unknown, _LINTER_FIELDS)} The fields are {', '.join(_LINTER_FIELDS)}",
         )
     name = section.get("name")
     if not (isinstance(name, str) and name.strip() and name.isprintable() and len(name) <= LONGEST_NAME):
         yield "name", f"must be a name of 1 to {LONGEST_NAME} printable characters"
-    yield from _command_problems(section.get("command"))
+    yield from _linter_command_problems(section.get("command"))
     yield from _choice(section, "format", FORMATS, needed=True)
     yield from _choice(section, "columns", COLUMNS)
     for field in ("mask", "spaces", "env"):
@@ -111,13 +173,12 @@ def _problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "auto", "must be true or false"
 
 
-def _command_problems(command: object) -> Iterator[tuple[str, str]]:
-    is_list = isinstance(command, list) and 0 < len(command) <= _MAX_ARGUMENTS
-    if not (is_list and isinstance(command, list) and all(_is_line(each) for each in command)):
+def _linter_command_problems(command: object) -> Iterator[tuple[str, str]]:
+    if not _is_command(command):
         yield "command", 'must be a list of a program and its arguments, such as ["vale", "--output=JSON", "{file}"]'
         return
     for each in command:
-        if any(mark in each for mark in PLACEHOLDERS) and each.rpartition("=")[2] not in PLACEHOLDERS:
+        if any(mark in each for mark in LINTER_PLACEHOLDERS) and each.rpartition("=")[2] not in LINTER_PLACEHOLDERS:
             yield "command", f"contains {quoted(each)}. A placeholder must be a whole argument, or the part after ="
     if not any("{file}" in each or each == "-" for each in command):
         yield "command", "needs the argument {file}, or - for the page on standard input"
@@ -130,6 +191,10 @@ def _choice(
     if value not in choices and (needed or value is not None):
         meant = did_you_mean(value, choices) if isinstance(value, str) else ""
         yield field, f"must be one of {', '.join(choices)}.{meant}".removesuffix(".")
+
+
+def _is_command(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and 0 < len(value) <= _MAX_ARGUMENTS and all(map(_is_line, value))
 
 
 def _is_line(value: object) -> bool:

@@ -1,0 +1,452 @@
+"""The checks of `octavo doctor`, which change nothing on the server, and the file for a bug report.
+
+Start at `account_checks`, `terminal_checks` and `storage_checks`. Each yields `Check` values.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import errno
+import os
+import platform
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import tty
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from pydantic import SecretStr
+
+from octavo import __version__
+from octavo.api import system, users
+from octavo.api.errors import ApiError, RateLimited, Rejected, Unauthorized
+from octavo.cli.access import home_of
+from octavo.cli.standard_streams import tell
+from octavo.client import profiles, signing_in
+from octavo.client.client import Client
+from octavo.client.credentials import StoreUnavailable
+from octavo.client.origin import is_loopback, proxy_for, triple
+from octavo.client.profiles import Access
+from octavo.data.database import is_damaged
+from octavo.data.event_log import read_log
+from octavo.help import text_of
+from octavo.redaction import redact
+from octavo.settings import Settings, in_words, read_each
+from octavo.settings.extras import EXTRAS, has_extra
+from octavo.tui.terminal.external_editor import option_to_wait
+
+Status = Literal["ok", "warning", "error"]
+REQUEST_SECONDS = 10.0
+SMALL_OFFSET, LARGE_OFFSET = 30, 300
+"""Seconds by which the clock may be wrong before the check warns, and before it fails."""
+SMALLEST_FREE = 100_000_000
+"""Bytes of free space below which a check warns."""
+_PROBE = b"\0" * 65_536
+_MOST_FILES = 100_000
+"""Maximum number of files whose sizes are added."""
+_FIXES = {
+    "state": "start Octavo: it saves the readable entries and keeps the damaged file",
+    "cache": "start Octavo: it loads the cached pages again",
+    "demo": "run: octavo demo --reset",
+    "demo-large": "run: octavo demo --large --reset",
+}
+_WIDE = "🎉⚓"
+"""Characters that terminals with an old Unicode version draw one column too narrow."""
+_ANSWER = re.compile(rb"\x1b\[\d+;(\d+)R")
+_ANSWER_SECONDS = 0.5
+_LONGEST_ESCAPE_TIME = 100
+"""Milliseconds for which tmux may wait after the escape key before a user notices."""
+_USUAL_EDITORS = ("sensible-editor", "nano", "vi")
+
+
+@dataclass(frozen=True)
+class Check:
+    """The result of one check."""
+
+    name: str
+    """What was checked, in one or two words."""
+    status: Status
+    text: str
+    """The finding, without full stop."""
+    fix: str = ""
+    """What to do, without full stop. Empty if there is nothing to do."""
+
+
+def failed_check(name: str, message: str, fix: str = "", *, status: Status = "error") -> Check:
+    """Return a check for an error message. Without `fix`, the last sentence of the message is the fix."""
+    message = message.strip().rstrip(".")
+    if not fix and ". " in message:
+        message, _, fix = message.rpartition(". ")
+    return Check(name, status, _lower_first_letter(message), _lower_first_letter(fix.rstrip(".")))
+
+
+def _lower_first_letter(text: str) -> str:
+    """Return a sentence without its first capital letter, unless its first word is a name in capitals."""
+    is_word = text[:1].isupper() and text[1:2].islower() and not text.startswith("Octavo")
+    return text[:1].lower() + text[1:] if is_word else text
+
+
+def size_in_words(size: int) -> str:
+    """Return a number of bytes as MB or GB."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+
+
+def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[Check]:
+    """Yield the checks. With `--offline`, no request is sent."""
+    yield _settings(settings)
+    yield _extras()
+    home = home_of(settings)
+    known = home.read()
+    if known.problem:
+        yield failed_check("Profiles", known.problem)
+    try:
+        access = profiles.resolve(known, os.environ, profile=options.profile, base_url=options.base_url)
+    except ValueError as error:
+        yield failed_check("Account", str(error))
+        return
+    if not known.problem:
+        count = "1 profile" if len(known.entries) == 1 else f"{len(known.entries)} profiles"
+        yield Check("Profiles", "ok", f"{count}; in use: {access.name if access.profile else 'none'}")
+    key, checks = _read_key(home, access)
+    yield from checks
+    if options.offline:
+        yield Check("Server", "ok", f"{access.origin} was not checked, because of --offline")
+    else:
+        yield from asyncio.run(_server_checks(settings, access, key))
+
+
+def _settings(settings: Settings) -> Check:
+    if not settings.problems:
+        return Check("Settings", "ok", f"{settings.config_folder / 'config.toml'} is valid")
+    first = settings.problems[0]
+    if len(settings.problems) == 1:
+        return Check("Settings", "warning", first.rstrip("."), "run: octavo config edit")
+    count = f"{len(settings.problems)} problems. First: {first.rstrip('.')}"
+    return Check("Settings", "warning", count, "to list all, run: octavo config check")
+
+
+def _extras() -> Check:
+    missing = [name for name in EXTRAS if not has_extra(name)]
+    installed = ", ".join(name for name in EXTRAS if name not in missing) or "none"
+    others = f"; not installed: {', '.join(f'{name} ({EXTRAS[name].about})' for name in missing)}" if missing else ""
+    return Check("Extras", "ok", f"installed: {installed}{others}")
+
+
+def _read_key(home: signing_in.Home, access: Access) -> tuple[SecretStr | None, list[Check]]:
+    """Return the API key, if any, with a check of the keyring, and one that says why there is no API key."""
+    try:
+        key = signing_in.token_of(home, access)
+    except StoreUnavailable as error:
+        name = "Keyring" if access.source == "keyring" else "API key"
+        return None, [failed_check(name, error.cause, error.step)]
+    checks = [_keyring(home, access)]
+    if key is None:
+        status: Status = "warning" if access.profile is None else "error"
+        checks.append(failed_check("API key", signing_in.no_token_reason(access), status=status))
+    return key, checks
+
+
+def _keyring(home: signing_in.Home, access: Access) -> Check:
+    if access.source == "env":
+        return Check("Keyring", "ok", f"not used, because {profiles.KEY_VARIABLE} is set")
+    if access.source == "file":
+        return Check("Keyring", "ok", "not used, because the API key is in a private file")
+    try:
+        return Check("Keyring", "ok", f"{home.keyring.title()} can be used")
+    except StoreUnavailable as error:
+        fix = f"{error.step.rstrip('.')}, or set {profiles.KEY_VARIABLE}" if error.step else ""
+        return failed_check("Keyring", error.cause, fix, status="warning")  # No API key is stored in it yet.
+
+
+async def _server_checks(settings: Settings, access: Access, key: SecretStr | None) -> list[Check]:
+    """Return a check of the server, one of its clock, and one of the API key, if there is one."""
+    try:
+        client = Client(access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS)
+    except ValueError as error:
+        return [failed_check("Server", str(error))]
+    try:
+        version = ""
+        try:
+            version = (await client(system.Get())).version
+        except RateLimited as error:
+            return [failed_check("Server", str(error), status="warning")]
+        except Rejected as error:
+            if error.status is not None and error.status >= 500:
+                return [failed_check("Server", str(error))]
+        except ApiError as error:
+            return [failed_check("Server", str(error)), *_clock(client)]
+        checks = [Check("Server", "ok", _server_facts(access.origin, version, client)), *_clock(client)]
+        return checks if key is None else [*checks, await _key_check(client)]
+    finally:
+        await client.aclose()
+
+
+def _server_facts(origin: str, version: str, client: Client) -> str:
+    facts = [f"{client.activity[-1].ms:.0f} ms", f"version {version}" if version else ""]
+    if client.limits is not None and client.limits.remaining is not None:
+        limit = f" of {client.limits.limit}" if client.limits.limit is not None else ""
+        facts.append(f"{client.limits.remaining}{limit} requests left")
+    scheme, host, _ = triple(origin)
+    proxy = "" if is_loopback(host) else proxy_for(scheme, host)
+    return f"{origin}  {', '.join(filter(None, [*facts, f'through the proxy in {proxy}' if proxy else '']))}"
+
+
+def _clock(client: Client) -> list[Check]:
+    """Return a check of this machine's clock. Empty if no response had a date."""
+    offset = client.clock_offset
+    if offset is None:
+        return []
+    if abs(offset) < SMALL_OFFSET:
+        return [Check("Clock", "ok", f"{offset:+.0f} s compared with the server")]
+    status: Status = "warning" if abs(offset) < LARGE_OFFSET else "error"
+    text = f"{_in_words(abs(offset))} {'ahead of' if offset > 0 else 'behind'} the clock of the server"
+    return [Check("Clock", status, text, "set the clock of this computer, for example: timedatectl set-ntp true")]
+
+
+def _in_words(seconds: float) -> str:
+    """Return a duration in its largest unit."""
+    for size, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+async def _key_check(client: Client) -> Check:
+    try:
+        user = await client(users.Me())
+    except Unauthorized as error:
+        return failed_check("API key", str(error), "run: octavo auth refresh")
+    except ApiError as error:
+        return failed_check("API key", f"could not be checked: {error}", status="warning")
+    return Check("API key", "ok", f"accepted: {user.name}")
+
+
+def storage_checks(settings: Settings) -> Iterator[Check]:
+    """Yield a check for each folder with a problem, or one for all folders, and one for the databases."""
+    folders = {
+        "config": settings.config_folder,
+        "data": settings.data_folder,
+        "state": settings.state_folder,
+        "cache": settings.cache_folder,
+    }
+    problems = [check for name, folder in folders.items() if (check := _folder_problem(name, folder))]
+    # A full disk or a read-only home gives the same problem for each folder.
+    yield from {each.text.partition(": ")[2]: each for each in reversed(problems)}.values()
+    if not problems:
+        yield _sizes(folders)
+    yield from _database_checks(folders)
+
+
+def _folder_problem(name: str, folder: Path) -> Check | None:
+    """Return an error if no file can be written to a folder, or a warning if the disk is nearly full. None if all is well."""
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    free = 0
+    try:
+        free = shutil.disk_usage(existing).free
+        if not existing.is_dir():
+            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(existing))
+        with tempfile.TemporaryFile(dir=existing) as file:
+            file.write(_PROBE)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            return Check(
+                "Folders", "error", f"{folder}: the disk is full ({size_in_words(free)} free)", "free up disk space"
+            )
+        cause, _, _ = in_words(OSError(error.errno, error.strerror)).partition(". ")
+        fix = f"make {existing} writable, or set OCTAVO_{name.upper()}_DIR to a writable folder"
+        return Check("Folders", "error", f"{folder}: {cause}", fix)
+    if free < SMALLEST_FREE:
+        return Check("Folders", "warning", f"{folder}: only {size_in_words(free)} free", "free up disk space")
+    return None
+
+
+def _sizes(folders: dict[str, Path]) -> Check:
+    sizes = {name: sum(islice(_file_sizes(folder), _MOST_FILES)) for name, folder in folders.items()}
+    parts = ", ".join(f"{name} {size_in_words(size)}" for name, size in sizes.items())
+    existing = next(each for each in (folders["state"], *folders["state"].parents) if each.exists())
+    return Check("Folders", "ok", f"writable: {parts}; {size_in_words(shutil.disk_usage(existing).free)} free")
+
+
+def _file_sizes(folder: Path) -> Iterator[int]:
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                yield os.lstat(os.path.join(parent, name)).st_size
+            except OSError:  # The file was deleted meanwhile.
+                yield 0
+
+
+def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
+    """Yield an error for each damaged database, or one check for all databases."""
+    paths = {path: name for name in ("data", "state", "cache") for path in sorted(folders[name].rglob("*.db"))}
+    damaged = [path for path in paths if is_damaged(path)]
+    for path in damaged:
+        fix = _FIXES.get(paths[path]) or _FIXES.get(path.parent.name)
+        yield Check("Databases", "error", f"{path} is damaged", fix or f"move {path} to another folder")
+    if not damaged:
+        count = "1 database" if len(paths) == 1 else f"{len(paths)} databases"
+        yield Check("Databases", "ok", f"{count}, none damaged")
+
+
+def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> None:
+    """Write a new file with the checks, the names of the settings and the log, and print what is in it. Raises OSError,
+    also if the file exists."""
+    names = sorted(read_each(os.environ)[1])
+    entries = []
+    with suppress(FileNotFoundError):
+        entries = list(read_log(settings.state_folder))
+    lines = ["# Checks", *(f"{each.status:<7} {each.name}: {each.text}" for each in checks)]
+    lines += ["", "# Settings that are set, without their values", *names]
+    lines += ["", "# Log", *(f"{each.time:%Y-%m-%d} {each.text}" for each in entries)]
+    text = redact("\n".join(lines) + "\n").replace(str(Path.home()), "~")
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    tell(
+        f"Wrote {path}: {len(checks)} checks, the names of {len(names)} settings, {len(entries)} lines of the log. "
+        "It contains host names and paths, but no API key, title or text. Read the file before you send it."
+    )
+
+
+def terminal_checks(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
+    """Yield the checks. On a terminal, one of them asks for the position of the cursor."""
+    has_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    version = f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    yield Check("Octavo", "ok", version)
+    yield _terminal(environ, has_terminal=has_terminal)
+    yield _colors(environ)
+    if has_terminal and environ.get("TERM", "") not in ("", "dumb"):
+        yield _widths()
+    yield _symbols(settings, environ)
+    if environ.get("TMUX"):
+        yield from _tmux()
+    if size := [name for name in ("COLUMNS", "LINES") if name in environ]:
+        names = " and ".join(size)
+        yield Check("Size", "warning", f"{names} in the environment may be outdated", f"run: unset {' '.join(size)}")
+    yield _locale(settings, environ)
+    yield _editor(settings, environ)
+
+
+def _terminal(environ: Mapping[str, str], *, has_terminal: bool) -> Check:
+    term = environ.get("TERM", "")
+    if term in ("", "dumb"):
+        reported = f"TERM={term}" if term else "TERM is not set"
+        fix = "start Octavo in another terminal, or set TERM to its name, such as xterm-256color"
+        return Check("Terminal", "error", f"{reported}: the app cannot move the cursor", fix)
+    program = environ.get("TERM_PROGRAM", "")
+    size = shutil.get_terminal_size()
+    shown = f"{term}{f' ({program})' if program else ''}, {size.columns} columns, {size.lines} rows"
+    if not has_terminal:
+        return Check("Terminal", "ok", f"{term}; this command runs without a terminal, so its size is unknown")
+    return Check("Terminal", "ok", shown)
+
+
+def _colors(environ: Mapping[str, str]) -> Check:
+    if environ.get("NO_COLOR"):
+        return Check("Colors", "ok", "off, because NO_COLOR is set")
+    if environ.get("COLORTERM") in ("truecolor", "24bit"):
+        return Check("Colors", "ok", "16 million")
+    if "256" in environ.get("TERM", ""):
+        return Check("Colors", "ok", "256; if the terminal supports more, set COLORTERM=truecolor")
+    return Check(
+        "Colors", "warning", "16", "if the terminal supports more, set TERM=xterm-256color and COLORTERM=truecolor"
+    )
+
+
+def _widths() -> Check:
+    widths = {each: _width_of(each) for each in _WIDE}
+    if wrong := [each for each, width in widths.items() if width == 1]:
+        fix = "update the terminal, or avoid these characters with ascii = true"
+        return Check("Widths", "warning", f"the terminal draws {' '.join(wrong)} in 1 column instead of 2", fix)
+    if 2 in widths.values():
+        return Check("Widths", "ok", f"{' '.join(_WIDE)} take 2 columns each")
+    return Check("Widths", "ok", "unknown: the terminal does not report its cursor")
+
+
+def _width_of(text: str) -> int:
+    """Return the columns in which the terminal draws a text at the start of a line. 0 if the terminal does not tell."""
+    device = sys.stdin.fileno()
+    before = termios.tcgetattr(device)
+    answer = b""
+    try:
+        tty.setcbreak(device)
+        sys.stdout.write(f"\r{text}\x1b[6n")
+        sys.stdout.flush()
+        end = time.monotonic() + _ANSWER_SECONDS
+        while not _ANSWER.search(answer) and (left := end - time.monotonic()) > 0:
+            if select.select([device], [], [], left)[0]:
+                answer += os.read(device, 64)
+    except OSError:
+        return 0  # The terminal was closed.
+    finally:
+        with suppress(termios.error, OSError):
+            termios.tcsetattr(device, termios.TCSADRAIN, before)
+            sys.stdout.write("\r\x1b[K")
+            sys.stdout.flush()
+    found = _ANSWER.search(answer)
+    return int(found[1]) - 1 if found else 0
+
+
+def _symbols(settings: Settings, environ: Mapping[str, str]) -> Check:
+    if settings.ascii:
+        return Check("Symbols", "ok", "ASCII only")
+    if environ.get("TERM") == "linux":
+        return Check("Symbols", "warning", "the Linux console lacks most symbols", "run: octavo config set ascii true")
+    # No terminal tells which characters its font has, so the user must look.
+    fix = "if a symbol shows as a box or as ?, choose another font, or run: octavo config set ascii true"
+    return Check("Symbols", "ok", " ".join(symbols()), fix)
+
+
+def symbols() -> list[str]:
+    """Return the symbols that the help topic `signs` lists."""
+    rows = re.findall(r"^\| (`[^|]+`) \|", text_of("signs"), re.MULTILINE)
+    return [each for row in rows for each in re.findall(r"`(.)`", row)]
+
+
+def _tmux() -> Iterator[Check]:
+    """Yield warnings about options of tmux."""
+    try:
+        ran = subprocess.run(
+            ["tmux", "show-options", "-sv", "escape-time"], capture_output=True, text=True, timeout=2, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return
+    milliseconds = ran.stdout.strip()
+    if milliseconds.isdecimal() and int(milliseconds) > _LONGEST_ESCAPE_TIME:
+        fix = "add to ~/.tmux.conf: set -sg escape-time 10"
+        yield Check("tmux", "warning", f"esc takes {milliseconds} ms (option escape-time)", fix)
+
+
+def _locale(settings: Settings, environ: Mapping[str, str]) -> Check:
+    name = next((value for each in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environ.get(each))), "")
+    if name and "utf8" not in name.lower().replace("-", ""):
+        fix = "set LANG to a UTF-8 locale, such as C.UTF-8"
+        return Check("Locale", "warning", f"{name} is not UTF-8, so Octavo draws with ASCII characters", fix)
+    return Check("Locale", "ok", name or "not set, so Octavo assumes UTF-8")
+
+
+def _editor(settings: Settings, environ: Mapping[str, str]) -> Check:
+    command = settings.editor or next(((each,) for each in _USUAL_EDITORS if shutil.which(each)), ())
+    if not command:
+        return Check("Editor", "warning", "no editor found", "run: octavo config set editor COMMAND")
+    if shutil.which(command[0]) is None:
+        return Check(
+            "Editor", "error", f"{command[0]} was not found", "install it, or run: octavo config set editor COMMAND"
+        )
+    if option := option_to_wait(command):
+        fix = f'run: octavo config set editor "{command[0]} {option}"'
+        return Check("Editor", "warning", f"{command[0]} exits before you close the file", fix)
+    return Check("Editor", "ok", " ".join(command))
