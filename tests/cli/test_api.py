@@ -15,8 +15,7 @@ import pytest
 from octavo.api.openapi_document import document
 from octavo.api.operation import load
 from octavo.api.wire import routes
-from octavo.cli.operation_help import example, operation_help
-from octavo.cli.operations import parameters, table
+from octavo.cli.operations import example, operation_help, parameters, table
 from tests.cli.conftest import Octavo
 from tests.cli.small_server import KEY
 

@@ -195,6 +195,29 @@ async def test_sign_out_without_the_keyring_says_where_the_key_is(sign_in: SignI
     assert memory.kept, "it is still where it was"
 
 
+async def test_sign_in_names_an_earlier_key_that_stays_in_the_keyring(
+    sign_in: SignIn, home: Home, memory: Memory
+) -> None:
+    await sign_in("ada")
+    locked = Locked()
+    locked.kept = memory.kept
+    keyring.set_keyring(locked)
+    signed = await sign_in("ada", insecure_storage=True)
+    assert signed.profile.store == "file"
+    assert signed.key_left.startswith(
+        "Could not delete the API key of profile default (127.0.0.1:8080) from the keyring: the keyring is locked."
+    )
+    assert memory.kept
+    assert key_of("ada").get_secret_value() not in signed.key_left
+
+
+async def test_sign_in_to_another_store_deletes_the_earlier_key(sign_in: SignIn, memory: Memory) -> None:
+    await sign_in("ada")
+    assert memory.kept
+    assert not (await sign_in("ada", insecure_storage=True)).key_left
+    assert not memory.kept
+
+
 async def test_switch_changes_the_current_profile(sign_in: SignIn, home: Home) -> None:
     await sign_in("mia")
     await sign_in("ada")

@@ -349,6 +349,8 @@ class _SignIn:
         facts += [("care", each) for each in signed_in.identity.missing]
         if signed_in.notice:
             facts.append(("care", f"Octavo will forget the API key when you quit. {signed_in.notice}"))
+        if signed_in.key_left:
+            facts.append(("care", signed_in.key_left))
         read_only = self.read_only or signed_in.profile.why_read_only
         access = Access(self.origin, signed_in.profile, signed_in.profile.store)
         session = server(self.settings, access, key=secret, read_only=read_only)

@@ -81,6 +81,9 @@ class SignedIn:
     profile: Profile
     identity: Identity
     notice: str = ""
+    key_left: str = ""
+    """Sentences that say why the earlier token of the profile could not be deleted from another store, and how to
+    delete it. Empty if it was deleted."""
 
 
 @dataclass(frozen=True)
@@ -173,9 +176,10 @@ async def login(
         read_only=before is not None and before.read_only,
     )
     await run_in_thread(lambda: home.write(known.with_current(profile)))
+    key_left = ""
     if before is not None and before.store != store:
-        await run_in_thread(lambda: _forget(home, before))
-    return SignedIn(profile, identity, notice)
+        _, key_left = await run_in_thread(lambda: _delete_key(home, before))
+    return SignedIn(profile, identity, notice, key_left)
 
 
 def logout(home: Home, name: str | None = None) -> SignedOut:
@@ -186,13 +190,7 @@ def logout(home: Home, name: str | None = None) -> SignedOut:
     """
     known = home.read()
     profile = _existing_profile(known, name or known.current)
-    store = home.store_of(profile)
-    had_key, key_left = False, ""
-    try:
-        had_key = store.delete(profile.origin, profile.name) if store else False
-    except StoreUnavailable as error:
-        how = f"\n{store.how_to_delete(profile.origin, profile.name)}" if isinstance(store, Keyring) else ""
-        key_left = f"Could not delete the API key of {_profile_phrase(profile, 'from')}: {_as_clause(str(error))}{how}"
+    had_key, key_left = _delete_key(home, profile)
     left = known.without(profile.name)
     home.write(left)
     return SignedOut(profile, had_key, left.current, key_left)
@@ -315,13 +313,16 @@ def why_not_kept(error: StoreUnavailable) -> str:
     return NOT_KEPT.format(cause=error.cause, step=_as_clause(error.step or "use a computer that has a keyring."))
 
 
-def _forget(home: Home, profile: Profile) -> None:
+def _delete_key(home: Home, profile: Profile) -> tuple[bool, str]:
+    """Delete the token of a profile from its store. Return whether there was a token, and sentences that say why it
+    could not be deleted and how to delete it."""
     store = home.store_of(profile)
-    if store is not None:
-        try:
-            store.delete(profile.origin, profile.name)
-        except StoreUnavailable:
-            return  # ignored, because the new token is stored, and the user can still sign out to delete the old one
+    try:
+        return store is not None and store.delete(profile.origin, profile.name), ""
+    except StoreUnavailable as error:
+        how = f"\n{store.how_to_delete(profile.origin, profile.name)}" if isinstance(store, Keyring) else ""
+        cause = _as_clause(str(error))
+        return False, f"Could not delete the API key of {_profile_phrase(profile, 'from')}: {cause}{how}"
 
 
 def _existing_profile(known: Profiles, name: str) -> Profile:

@@ -156,6 +156,8 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
     _require_stored(signed)
     _say(f"Signed in to {access.origin} as profile {signed.profile.name}.")
     _say(f"The API key is stored {STORE_NAMES[signed.profile.store]}.")
+    if signed.key_left:
+        _say(signed.key_left)
     return 0
 
 

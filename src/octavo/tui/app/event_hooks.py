@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.safety import safe_line
 from octavo.data.inbox_events import InboxEvent, InboxEventDetector, event_of_merge, event_of_row
-from octavo.tui.terminal.limited_programs import ProgramFailed, program_environment, run_limited
+from octavo.tui.terminal.limited_programs import ProgramFailed, fill_placeholder, program_environment, run_limited
 from octavo.tui.terminal.textual_internals import write_to_terminal
 
 if TYPE_CHECKING:
@@ -126,22 +126,13 @@ def _run_hook(hook: Hook, event: InboxEvent) -> None:
     values = {"{ref}": event.ref, "{url}": event.url, "{kind}": event.kind, "{space}": event.space}
     run_limited(
         hook.command[0],
-        [filled(each, values) for each in hook.command],
+        [fill_placeholder(each, values) for each in hook.command],
         json.dumps(event.facts(hook.event), ensure_ascii=False).encode(),
         folder=Path.home(),
         environment=environment,
         deadline=monotonic() + HOOK_SECONDS,
         cancelled=threading.Event(),
     )
-
-
-def filled(argument: str, values: Mapping[str, str]) -> str:
-    """Return an argument with its placeholder filled in. A value that would be read as an option gets `./`."""
-    head, mark, last = argument.rpartition("=")
-    if last not in values:
-        return argument
-    value = values[last]
-    return f"{head}{mark}{'./' if value.startswith('-') and not mark else ''}{value}"
 
 
 def notification(text: str, setting: str, environment: Mapping[str, str]) -> str:

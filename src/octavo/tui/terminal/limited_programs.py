@@ -224,7 +224,7 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
         "{folder}": str(linter.folder or folder),
         "{output}": str(output_file),
     }
-    command = [_fill_placeholder(each, values) for each in linter.command]
+    command = [fill_placeholder(each, values) for each in linter.command]
     output, errors = run_limited(
         linter.name,
         command,
@@ -240,11 +240,16 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
     return LinterOutput(output, safe_line(" ".join(errors.decode("utf-8", "replace").split())))
 
 
-def _fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
-    """Return an argument with its placeholder filled in. The placeholder is the whole argument or the part after
-    `=`."""
+def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
+    """Return an argument with its placeholder filled in, which is the whole argument or the part after `=`.
+
+    A value that would be read as an option gets `./`.
+    """
     head, mark, last = argument.rpartition("=")
-    return head + mark + values.get(last, last)
+    if last not in values:
+        return argument
+    value = values[last]
+    return f"{head}{mark}{'./' if value.startswith('-') and not mark else ''}{value}"
 
 
 def _read_output(linter: Linter, file: Path) -> bytes:
