@@ -140,6 +140,7 @@ def test_key_is_hidden_from_filters(demo: CommandLine) -> None:
     assert "OCTAVO_API_KEY" not in ran.out
 
 
+@pytest.mark.before_release
 def test_endless_filter_ends_on_interrupt(demo: CommandLine) -> None:
     with subprocess.Popen(
         demo.command("changes", "--demo", "-q", "def f: f; f"), env=demo.environ, stdout=subprocess.PIPE,
@@ -152,6 +153,7 @@ def test_endless_filter_ends_on_interrupt(demo: CommandLine) -> None:
     assert (out, err) == (b"", b"")
 
 
+@pytest.mark.before_release
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this machine")
 def test_full_disk_and_closed_pipe_cause_no_traceback(demo: CommandLine) -> None:
     for options in ((), ("--json",), ("--ndjson",), ("-q", ".")):

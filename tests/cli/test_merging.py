@@ -90,6 +90,7 @@ def test_script_of_the_help_topic_reviews_waits_and_merges(demo: CommandLine) ->
     assert ran.out.endswith("Approved harbour-api/7.\nMerged harbour-api/7.\nDone.\n")
 
 
+@pytest.mark.before_release
 def test_watch_prints_new_rows_until_it_is_interrupted(demo: CommandLine) -> None:
     with subprocess.Popen(
         demo.command("inbox", "--demo", "--watch", "--ndjson", "title,reasons"), env=demo.environ,

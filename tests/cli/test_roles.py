@@ -25,6 +25,7 @@ def environ(library: Path, tmp_path: Path) -> dict[str, str]:
     return {**folders, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
 
 
+@pytest.mark.before_release
 def test_palette_switches_the_demo_user_without_a_restart(environ: dict[str, str]) -> None:
     command = [sys.executable, "-m", "octavo", "demo", "--as", "reader", "--read-only"]
     with Terminal(command, environ) as app:

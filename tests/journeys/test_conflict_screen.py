@@ -137,6 +137,7 @@ def _conflict_lines(run: Run) -> list[str]:
     return [line.text for unit in range(len(galley)) for line in galley.lines(unit)]
 
 
+@pytest.mark.before_release
 async def test_every_line_of_long_sides_is_reached_at_80x24(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         contest = Contest(run)
@@ -283,6 +284,7 @@ async def test_title_conflict_includes_the_heading_but_not_the_description(stage
         assert (await contest.text(title)).startswith(f"# {title}\n")
 
 
+@pytest.mark.before_release
 async def test_preview_of_a_moved_page_shows_both_places(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
@@ -355,6 +357,7 @@ Bursts of twenty are fine on weekdays.
 PAGE = f"# Rules\n\nRead them.\n\n{LIMITS}## End\n\nThat is all.\n"
 
 
+@pytest.mark.before_release
 async def test_conflict_links_to_the_page_where_main_moved_the_text(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
@@ -373,6 +376,7 @@ async def test_conflict_links_to_the_page_where_main_moved_the_text(stage: Stage
         await run.see("0 of 1 resolved")
 
 
+@pytest.mark.before_release
 async def test_failed_load_of_conflicts_can_be_retried(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
@@ -407,6 +411,7 @@ async def test_choices_in_read_only_mode_are_not_saved(stage: Stage) -> None:
         assert not run.gate.sent(content.Edit)
 
 
+@pytest.mark.before_release
 async def test_long_title_leaves_space_for_the_count(stage: Stage) -> None:
     async with stage.play(start="changes", size=(60, 20)) as run:
         contest = Contest(run)
