@@ -20,7 +20,7 @@ from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
-from octavo.data.writes.suggestion_writes import SuggestedText, apply_suggestions
+from octavo.data.writes.text_edits import SuggestedText, apply_suggestions
 from octavo.documents.suggestions import find_suggestions
 from octavo.server.app import Platform
 from tests.data.reviewing import VERDICT, WORDS

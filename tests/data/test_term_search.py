@@ -16,7 +16,7 @@ from octavo.data.live import Live
 from octavo.data.search_index import SearchIndex
 from octavo.data.term_search import PageMatches, TermResults, search_term
 from octavo.data.writes.content_writes import page_source
-from octavo.data.writes.term_edits import PageReplacement, replace_term, revert_term
+from octavo.data.writes.text_edits import PageReplacement, replace_term, revert_term
 from octavo.documents.term_changes import TermChange
 from tests.data.sends import RequestGate
 from tests.documents.renamed_term import NEW, OLD, RenamedPage, renamed_pages

@@ -13,7 +13,7 @@ from octavo.api.errors import NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.writes.direct import lock_write
-from octavo.data.writes.suggestion_writes import resolve_write
+from octavo.data.writes.text_edits import resolve_write
 from octavo.data.writes.write_kind import Attempt, Basis
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
