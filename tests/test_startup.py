@@ -151,3 +151,24 @@ def test_first_screen_imports_no_late_modules(home: dict[str, str], tmp_path: Pa
     assert not early, early
     named = (*VIEWS.values(), CHANGE_REQUEST, SEARCH, OWN_CONFLICTS)
     assert {name.partition(":")[0] for name in named} & set(imported) == {"octavo.tui.content.content_screen"}
+
+
+@pytest.mark.parametrize(("keys", "is_imported"), [(b"", False), (b"j", True)])
+def test_other_views_are_imported_after_the_first_key(
+    home: dict[str, str], tmp_path: Path, keys: bytes, is_imported: bool
+) -> None:
+    noted = tmp_path / "modules"
+    code = f"""
+import atexit, sys
+from pathlib import Path
+from octavo.__main__ import main
+atexit.register(lambda: Path({str(noted)!r}).write_text(chr(10).join(sys.modules)))
+main(["demo"])
+"""
+    with Terminal([sys.executable, "-c", code], home) as app:
+        app.wait_for(PAGE, TREE, "updated")
+        app.write(keys)
+        app.rest()
+        app.write(CTRL_Q)
+        app.end()
+    assert ("octavo.tui.review.request_list" in noted.read_text().split()) == is_imported

@@ -15,8 +15,7 @@ import pytest
 from octavo.api.openapi_document import document
 from octavo.api.operation import load
 from octavo.api.wire import routes
-from octavo.cli.operation_help import example, operation_help
-from octavo.cli.operations import parameters, table
+from octavo.cli.operations import example, operation_help, parameters, table
 from tests.cli.conftest import Octavo
 from tests.cli.small_server import KEY
 
@@ -409,6 +408,7 @@ def test_include_option_prints_status_and_headers(signed_in: Octavo) -> None:
     assert json.loads(body)["id"] == "mia"
 
 
+@pytest.mark.before_release
 def test_every_operation_has_help(octavo: Octavo) -> None:
     specs = load().values()
     assert sum(len(routes(spec)) for spec in specs) == 205
@@ -426,6 +426,7 @@ def test_every_operation_has_help(octavo: Octavo) -> None:
     assert octavo("api", "coments.Create", "--help").code == 2
 
 
+@pytest.mark.before_release
 def test_examples_of_help_are_complete(octavo: Octavo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the example of each operation. At most 19 fail, since they need values that only a user knows."""
     monkeypatch.chdir(tmp_path)

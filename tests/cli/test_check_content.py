@@ -77,6 +77,7 @@ def check(home: CommandLine, *arguments: str) -> ProcessResult:
     return home.run("--demo", "check", *arguments, "--format", "json")
 
 
+@pytest.mark.before_release("harbour-api/6", "harbour-api/7")
 @pytest.mark.parametrize("ref", CHANGES)
 def test_seeded_faults_of_a_change_are_on_their_blocks(seeded: CommandLine, ref: str) -> None:
     ran = check(seeded, ref, "--added", "--linters")

@@ -103,6 +103,7 @@ def platform_state(demo: CommandLine) -> str:
         return "\n".join(db.iterdump())
 
 
+@pytest.mark.before_release("with initialize")
 @needs_mcp
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("modern", [False, True], ids=["with initialize", "without initialize"])

@@ -34,10 +34,13 @@ COMMANDS = (
     ["serve"],
 )
 """One of each command that writes to standard output."""
-only_before_release = pytest.mark.before_release(
+ONLY_BEFORE_RELEASE = (
     *("api --help", "operations", "operations --json", "completion bash", "api users.Me --dry-run"),
     *("api users.Me --help", "api users.Me --ndjson", "api GET /v1/user -i"),
 )
+ordinary_commands = pytest.mark.before_release(*ONLY_BEFORE_RELEASE)
+fast_commands = pytest.mark.before_release(*ONLY_BEFORE_RELEASE, "operations --openapi", "serve")
+"""Ordinary runs leave out the two slowest commands, which `test_closed_pipe_is_no_failure` runs."""
 
 
 def error_message(line: str) -> str:
@@ -105,7 +108,7 @@ def _command(arguments: list[str]) -> list[str]:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this machine")
-@only_before_release
+@fast_commands
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_full_disk_is_named_without_a_traceback(arguments: list[str], environ: dict[str, str]) -> None:
     with Path("/dev/full").open("wb") as full:
@@ -115,7 +118,7 @@ def test_full_disk_is_named_without_a_traceback(arguments: list[str], environ: d
     assert (ran.returncode, error_message(ran.stderr)) == (1, "Could not write the output: no space left on device.")
 
 
-@only_before_release
+@ordinary_commands
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_closed_pipe_is_no_failure(arguments: list[str], environ: dict[str, str]) -> None:
     reading, writing = os.pipe()
@@ -127,7 +130,7 @@ def test_closed_pipe_is_no_failure(arguments: list[str], environ: dict[str, str]
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-@only_before_release
+@fast_commands
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_closed_output_is_named_without_a_traceback(arguments: list[str], environ: dict[str, str]) -> None:
     ran = subprocess.run(
@@ -139,6 +142,7 @@ def test_closed_output_is_named_without_a_traceback(arguments: list[str], enviro
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.before_release("0<&- 2>&-", "2>&-", ">&- 2>&-")
 @pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full", "0<&- 2>&-", ">&- 2>&-"])
 def test_exit_code_stays_when_errors_cannot_be_written(streams: str, environ: dict[str, str]) -> None:
     command = _command(["api", "no.Such"])
@@ -195,6 +199,7 @@ def test_response_with_a_number_outside_json_is_not_printed(
     assert "too large for JSON" in ran.err
 
 
+@pytest.mark.before_release
 def test_half_surrogate_pair_is_printed_as_a_replacement_character(
     environ: dict[str, str], http_server: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

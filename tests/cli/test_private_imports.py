@@ -12,6 +12,7 @@ import pytest
 from tests.server.web import open_web
 
 
+@pytest.mark.before_release("options1-201")
 @pytest.mark.parametrize(("options", "status"), [((), 400), (("--allow-private-imports",), 201)])
 def test_import_from_a_private_network_needs_the_option(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], status: int

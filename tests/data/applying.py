@@ -17,7 +17,7 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.direct import finish_unfinished, unfinished_writes
 from octavo.data.writes.outbox import Outbox
-from octavo.data.writes.suggestion_writes import apply_suggestions, resolve_write, suggested_texts
+from octavo.data.writes.text_edits import apply_suggestions, resolve_write, suggested_texts
 from tests.data.posting import DEADLINE, SETTLE, ReconnectingClient
 
 

@@ -50,7 +50,7 @@ async def _run(arguments: tuple[str, ...], proxy: FaultProxy, life: int | None, 
 @pytest.mark.parametrize(
     "lives",
     [
-        pytest.param((5, 6, 7, 8), marks=pytest.mark.timeout(120)),
+        (5, 6, 7, 8),
         pytest.param(tuple(range(14)) * 5, marks=[pytest.mark.long, pytest.mark.timeout(900)], id="70 kills"),
     ],
 )

@@ -20,7 +20,7 @@ from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
-from octavo.data.writes.suggestion_writes import SuggestedText, apply_suggestions
+from octavo.data.writes.text_edits import SuggestedText, apply_suggestions
 from octavo.documents.suggestions import find_suggestions
 from octavo.server.app import Platform
 from tests.data.reviewing import VERDICT, WORDS
@@ -72,7 +72,7 @@ async def _run_review(
 @pytest.mark.parametrize(
     ("kills", "seed"),
     [
-        pytest.param(3, 5, marks=pytest.mark.timeout(120)),
+        (3, 5),
         *(
             pytest.param(20, seed, marks=[pytest.mark.long, pytest.mark.timeout(600)], id=f"20 kills, {seed}")
             for seed in range(1, 9)

@@ -28,7 +28,7 @@ from tests.documents.block_trees import canonical, pairs
 from tests.documents.sides import check_sides
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pairs())
 def test_diff_is_empty_only_for_equal_pages(pair: tuple[Document, Document]) -> None:
     check_pair(*pair)

@@ -180,14 +180,25 @@ def test_bold_edge_spaces_and_empty_paragraphs_allow_editing() -> None:
 BLOCKS = st.sampled_from([*FORMATTED.split("\n\n")[:6], "***", "# Louder", "a_b and *c*", TABLE])
 
 
-@settings(max_examples=300)
-@given(st.lists(BLOCKS, min_size=1, max_size=6), st.lists(BLOCKS, max_size=6))
-def test_edited_document_matches_typed_markdown(blocks: list[str], typed: list[str]) -> None:
+def check_edited_document(blocks: list[str], typed: list[str]) -> None:
     before = with_server_keys(to_json_document("\n\n".join(blocks)))
     if (text := document_to_markdown(before)) is not None:
         assert apply_markdown_edit(before, text) == before
     after = apply_markdown_edit(before, "\n\n".join(typed))
     assert document_to_markdown(after) == (document_to_markdown(to_json_document("\n\n".join(typed))) if typed else "")
+
+
+@settings(max_examples=60)
+@given(st.lists(BLOCKS, min_size=1, max_size=6), st.lists(BLOCKS, max_size=6))
+def test_edited_document_matches_typed_markdown(blocks: list[str], typed: list[str]) -> None:
+    check_edited_document(blocks, typed)
+
+
+@pytest.mark.long
+@settings(max_examples=2000)
+@given(st.lists(BLOCKS, min_size=1, max_size=6), st.lists(BLOCKS, max_size=6))
+def test_document_with_random_edits_matches_typed_markdown(blocks: list[str], typed: list[str]) -> None:
+    check_edited_document(blocks, typed)
 
 
 def test_headings_of_other_servers_have_no_ids() -> None:

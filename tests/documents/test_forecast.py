@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.api.content import Change, Page, ReusableContent, Revision
@@ -114,19 +114,37 @@ def conflicts_of_the_merge(sides: tuple[Json, Json, Json]) -> set[tuple[str, str
     return {(each.kind, each.id) for each in revision_merge.merge_revisions(*sides, "#7", STORE).conflicts}
 
 
-@given(three_revisions())
-def test_prediction_equals_conflicts_of_the_merge(sides: tuple[Json, Json, Json]) -> None:
+def check_predicted_conflicts(sides: tuple[Json, Json, Json]) -> None:
     left = conflicts_of_the_merge(sides)
     assert predicted_conflicts(sides) == left
     assert predicted_conflicts(sides, names_documents=False) == left, "the same without ids of documents"
 
 
-@given(three_revisions())
-def test_changed_content_is_never_predicted_as_on_main(sides: tuple[Json, Json, Json]) -> None:
+def check_predicted_main(sides: tuple[Json, Json, Json]) -> None:
     outcome = revision_merge.merge_revisions(*sides, "#7", STORE)
     is_on_main = not outcome.conflicts and not revision_differences(sides[1], outcome.content, str)
     assert predict(sides).is_on_main is is_on_main
     assert predict(sides, names_documents=False).is_on_main is is_on_main, "the same without ids of documents"
+
+
+@settings(max_examples=40)
+@given(three_revisions())
+def test_prediction_equals_conflicts_of_the_merge(sides: tuple[Json, Json, Json]) -> None:
+    check_predicted_conflicts(sides)
+
+
+@settings(max_examples=40)
+@given(three_revisions())
+def test_changed_content_is_never_predicted_as_on_main(sides: tuple[Json, Json, Json]) -> None:
+    check_predicted_main(sides)
+
+
+@pytest.mark.long
+@settings(max_examples=2000)
+@given(three_revisions())
+def test_predictions_equal_random_merges(sides: tuple[Json, Json, Json]) -> None:
+    check_predicted_conflicts(sides)
+    check_predicted_main(sides)
 
 
 @given(three_texts())

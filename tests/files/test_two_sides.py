@@ -207,6 +207,7 @@ async def count_words(desk: Desk) -> Counter[str]:
     return found
 
 
+@pytest.mark.before_release("1", "2")
 @pytest.mark.parametrize("seed", range(3))
 async def test_random_edits_lose_duplicate_or_invent_no_word(
     ask: Ask, folder_of: Callable[[str], PulledSide], desk: Desk, seed: int

@@ -179,6 +179,7 @@ async def test_replacing_a_rejected_key_in_the_app_keeps_typed_text(stage: Stage
             await run.quit()
 
 
+@pytest.mark.before_release
 async def test_f4_switches_to_another_account(stage: Stage) -> None:
     async with signed_in(stage) as computer:
         async with computer.play(computer.sign_in_methods.switch_account("work")) as run:
@@ -221,6 +222,7 @@ async def test_signing_out_keeps_drafts(stage: Stage) -> None:
             assert "esc back" not in run.keybar
 
 
+@pytest.mark.before_release
 async def test_sign_out_without_an_account_offers_to_sign_in(stage: Stage) -> None:
     async with stage.library() as platform:
         settings = stage.settings()

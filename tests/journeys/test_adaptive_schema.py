@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from octavo.api import adaptive_schema
 from octavo.server.demo.library import SITE
 from tests.journeys.stage import Stage
@@ -18,6 +20,7 @@ SCHEMA = {
 }
 
 
+@pytest.mark.before_release
 async def test_schema_errors_show_their_position_and_claims_test_conditions(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await run.see("Sites · 1")

@@ -18,6 +18,7 @@ async def open_retries(run: Run) -> None:
     await run.see("› Retries")
 
 
+@pytest.mark.before_release("wide")
 @SIZES
 async def test_enter_opens_the_change_request_at_the_block(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="content", size=size) as run:
@@ -35,6 +36,7 @@ async def test_enter_opens_the_change_request_at_the_block(stage: Stage, size: t
         await run.gone("› Blame")
 
 
+@pytest.mark.before_release("wide")
 @SIZES
 async def test_selected_block_is_selected_in_the_blame(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="content", size=size) as run:
@@ -45,6 +47,7 @@ async def test_selected_block_is_selected_in_the_blame(stage: Stage, size: tuple
         await run.see("3 of 21")
 
 
+@pytest.mark.before_release("wide")
 @SIZES
 async def test_change_request_marks_its_blocks_as_not_merged(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -87,6 +90,7 @@ async def test_blame_says_what_it_waits_for_and_why_it_failed(stage: Stage) -> N
         await run.hear("This block was not written in a change request.")
 
 
+@pytest.mark.before_release("wide")
 @SIZES
 async def test_age_gutter_shows_the_age_of_each_block(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="content", size=size) as run:
@@ -101,6 +105,7 @@ async def test_age_gutter_shows_the_age_of_each_block(stage: Stage, size: tuple[
         await run.gone("17w ")
 
 
+@pytest.mark.before_release("wide")
 @SIZES
 async def test_failed_blame_says_why_and_continues(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="content", size=size) as run:
@@ -113,6 +118,7 @@ async def test_failed_blame_says_why_and_continues(stage: Stage, size: tuple[int
         await run.see("21 of 21 · 1 change request")
 
 
+@pytest.mark.before_release("wide")
 @SIZES
 async def test_blocks_older_than_the_checked_revisions_say_since_when(
     stage: Stage, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
@@ -130,6 +136,7 @@ async def test_blocks_older_than_the_checked_revisions_say_since_when(
         await run.gone("blocks not known yet")
 
 
+@pytest.mark.before_release("wide")
 @SIZES
 async def test_page_that_was_never_changed_was_created_on_main(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="content", size=size) as run:

@@ -32,6 +32,7 @@ async def run_event_loop(turns: int) -> None:
         await asyncio.sleep(0)
 
 
+@pytest.mark.before_release("? help-0", "s search-0")
 @TURNS
 @pytest.mark.parametrize("key", ["? help", "s search", "c comment"])
 async def test_quick_clicks_in_the_key_bar_open_one_dialog(stage: Stage, key: str, turns: int) -> None:
@@ -46,6 +47,7 @@ async def test_quick_clicks_in_the_key_bar_open_one_dialog(stage: Stage, key: st
         assert len(run.app.screen_stack) == 2
 
 
+@pytest.mark.before_release("1 Inbox-0", "2 Content-0", "4 Comments-0")
 @TURNS
 @pytest.mark.parametrize("tab", ["1 Inbox", "2 Content", "4 Comments", "6 Admin"])
 async def test_quick_clicks_on_a_tab_show_its_view(stage: Stage, tab: str, turns: int) -> None:
@@ -93,6 +95,7 @@ async def test_click_right_after_the_key_of_a_dialog_does_not_close_the_dialog(s
         assert len(run.app.screen_stack) == 2
 
 
+@pytest.mark.before_release
 @TURNS
 async def test_wheel_and_clicks_while_a_dialog_closes_are_ignored(stage: Stage, turns: int) -> None:
     async with stage.play(every_frame=True) as run:
@@ -124,6 +127,7 @@ async def test_resize_to_one_cell_and_back_restores_screen_and_focus(stage: Stag
         assert run.keybar == keys
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))])
 async def test_app_is_idle_after_many_resizes_and_view_switches(stage: Stage, seed: int) -> None:
     random = Random(seed)
@@ -185,6 +189,7 @@ async def test_idle_notices_repaint_no_hidden_views(stage: Stage) -> None:
         assert "Your role does not let you edit." not in run.text
 
 
+@pytest.mark.before_release("sign in", "view")
 @pytest.mark.parametrize("shown", ["sign in", "view", "dialog"])
 async def test_resizes_at_the_same_time_cause_one_layout(stage: Stage, shown: str) -> None:
     async with AsyncExitStack() as stack:
@@ -215,6 +220,7 @@ ROUTES = (
 """Routes that a background response may open."""
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize(
     "view",
     ["content", *(pytest.param(view, marks=pytest.mark.long) for view in ("inbox", "comments", "sites", "admin"))],

@@ -51,6 +51,7 @@ def subscriptions_of(screen: Widget) -> list[Subscriptions]:
     return [each for node in found for each in vars(node).values() if isinstance(each, Subscriptions)]
 
 
+@pytest.mark.before_release("content")
 @pytest.mark.parametrize("start", ["content", "changes"])
 async def test_response_for_a_closing_screen_is_ignored(stage: Stage, start: str) -> None:
     async with stage.play(start=start, every_frame=True) as run:

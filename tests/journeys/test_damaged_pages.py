@@ -108,6 +108,7 @@ def nested_document(words: str) -> Any:
     return {"object": "document", "nodes": [leaf, node]}
 
 
+@pytest.mark.before_release
 async def test_deeply_nested_json_page_shows_what_is_missing(stage: Stage) -> None:
     def nest(answer: Any) -> None:
         answer.pop("markdown", None)
@@ -119,6 +120,7 @@ async def test_deeply_nested_json_page_shows_what_is_missing(stage: Stage) -> No
         await run.see("levels)")
 
 
+@pytest.mark.before_release
 async def test_deeply_nested_comment_hides_no_other_comment(stage: Stage) -> None:
     def nest(answer: Any) -> None:
         answer["items"][0]["body"] = {"document": nested_document("The words before.")}

@@ -150,6 +150,7 @@ FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, st
 """The loads of each view in order: operation, keys before the load, error message, and a text after the load."""
 
 
+@pytest.mark.before_release("changes", "content", "inbox")
 @pytest.mark.parametrize("view", FIRST_LOADS)
 async def test_failed_first_load_is_shown_in_place_and_r_retries(stage: Stage, view: str) -> None:
     """All loads fail first. The loads of the view then succeed one after the other."""

@@ -22,6 +22,7 @@ async def open_request(run: Run) -> None:
     await run.see("▲ anchor  no heading", "▲ link  no page", "▲2")
 
 
+@pytest.mark.before_release("size1")
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_finding_becomes_a_pending_suggestion_and_another_is_dismissed(
     stage: Stage, size: tuple[int, int]
@@ -48,6 +49,7 @@ async def test_finding_becomes_a_pending_suggestion_and_another_is_dismissed(
         assert isinstance(entry.op, comments.Create)
 
 
+@pytest.mark.before_release
 async def test_merge_checks_count_findings_and_do_not_block(stage: Stage) -> None:
     async with stage.play() as run:
         await open_request(run)
@@ -55,6 +57,7 @@ async def test_merge_checks_count_findings_and_do_not_block(stage: Stage) -> Non
         await run.see("findings", "2 findings on 1 changed page: Stores", "Merge  (y)")
 
 
+@pytest.mark.before_release
 async def test_finding_without_fix_cannot_become_a_suggestion(stage: Stage) -> None:
     async with stage.play() as run:
         await open_request(run)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.journeys.stage import Stage
 
 GREETING = "Press ? to show all keys or : to find a command."
@@ -41,6 +43,7 @@ async def test_tour_follows_the_user_over_two_runs_and_ends(stage: Stage) -> Non
         assert "Tour" not in run.text
 
 
+@pytest.mark.before_release
 async def test_tour_can_be_left_and_started_again_from_the_palette(stage: Stage) -> None:
     stage.is_new = True
     async with stage.play(start="inbox", size=(80, 24)) as run:
@@ -53,6 +56,7 @@ async def test_tour_can_be_left_and_started_again_from_the_palette(stage: Stage)
         await run.gone("Tour 2/5")
 
 
+@pytest.mark.before_release
 async def test_tour_names_keys_from_the_settings(stage: Stage) -> None:
     stage.is_new = True
     async with stage.play(start="inbox", keys={"view.changes": "f9"}) as run:
@@ -61,6 +65,7 @@ async def test_tour_names_keys_from_the_settings(stage: Stage) -> None:
         await run.see("Tour 2/5")
 
 
+@pytest.mark.before_release
 async def test_every_step_of_the_tour_fits_in_80_columns(stage: Stage) -> None:
     stage.is_new = True
     async with stage.play(start="changes", size=(80, 24)) as run:

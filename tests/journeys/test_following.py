@@ -20,6 +20,7 @@ from tests.journeys.stage import MARA, Run, Stage
 HARBOUR = SpaceRef(space_id="harbour-api")
 
 
+@pytest.mark.before_release
 async def test_going_back_restores_the_page_and_its_open_operation(stage: Stage) -> None:
     async with stage.play() as run:
         await run.until(
@@ -60,6 +61,7 @@ async def test_going_back_restores_the_page_and_its_open_operation(stage: Stage)
         await run.hear("This page has no link: the demo is not on the web.")
 
 
+@pytest.mark.before_release
 async def test_circular_and_invalid_links_are_reported(stage: Stage) -> None:
     async with stage.play() as run:
         await run.until(

@@ -441,6 +441,7 @@ async def test_lost_response_is_checked_and_nothing_is_sent_again(stage: Stage) 
         assert len(run.gate.sent(teams.Create)) == 1
 
 
+@pytest.mark.before_release
 async def test_object_field_shows_an_example(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = FormOpener(run)
@@ -451,6 +452,7 @@ async def test_object_field_shows_an_example(stage: Stage) -> None:
         await run.see("type: rules", "- rule: require_at_least_one_approved_review")
 
 
+@pytest.mark.before_release
 async def test_empty_form_creates_nothing_and_names_missing_fields(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await run.see("Sites · 1")

@@ -174,9 +174,18 @@ async def test_long_account_name_does_not_hide_the_connection_state(
         assert "somebody@" not in run.text
 
 
-@pytest.mark.parametrize(("width", "age"), [(120, "● 0s ago"), (150, "● updated 0s ago"), (200, "● updated 0s ago")])
-@pytest.mark.parametrize("view", ["inbox", "content"])
-async def test_top_bar_names_the_account_and_the_age_of_the_data(stage: Stage, width: int, age: str, view: str) -> None:
+@pytest.mark.parametrize(
+    ("view", "width", "age"),
+    [
+        ("inbox", 120, "● 0s ago"),
+        ("content", 150, "● updated 0s ago"),
+        pytest.param("inbox", 150, "● updated 0s ago", marks=pytest.mark.before_release),
+        pytest.param("inbox", 200, "● updated 0s ago", marks=pytest.mark.before_release),
+        pytest.param("content", 120, "● 0s ago", marks=pytest.mark.before_release),
+        pytest.param("content", 200, "● updated 0s ago", marks=pytest.mark.before_release),
+    ],
+)
+async def test_top_bar_names_the_account_and_the_age_of_the_data(stage: Stage, view: str, width: int, age: str) -> None:
     async with stage.play(start=view, size=(width, 36)) as run:
         await run.see("DEMO")
         run.app._session = replace(run.app.session, kind="server", label="mara@127.0.0.1:45678")
@@ -246,6 +255,7 @@ async def test_all_views_request_the_same_lists_of_the_organization(stage: Stage
         assert lists | {spaces_of(organization.id)} <= set(run.app.workspace.operations)
 
 
+@pytest.mark.before_release("100", "120")
 @pytest.mark.parametrize("width", [80, 100, 120])
 async def test_top_bar_does_not_move_while_the_data_gets_older(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, width: int

@@ -7,6 +7,7 @@ import pytest
 from tests.journeys.stage import Stage
 
 
+@pytest.mark.before_release(":", "?")
 @pytest.mark.parametrize("keys", [("f1",), ("?", "f1"), (":", *"help topics", "enter")], ids=lambda keys: keys[0])
 async def test_help_topic_opens_over_the_view_and_closes_with_esc(stage: Stage, keys: tuple[str, ...]) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
@@ -20,6 +21,7 @@ async def test_help_topic_opens_over_the_view_and_closes_with_esc(stage: Stage, 
         await run.gone("wrong usage")
 
 
+@pytest.mark.before_release
 async def test_find_works_in_a_long_help_topic(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("Open 7")

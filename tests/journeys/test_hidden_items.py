@@ -10,6 +10,7 @@ from tests.journeys.stage import Stage
 NARROW = (60, 24)
 
 
+@pytest.mark.before_release("e", "o", "y")
 @pytest.mark.parametrize("key", ["e", "X", "a", "y", "o"])
 async def test_keys_ignore_rows_of_a_hidden_table(stage: Stage, key: str) -> None:
     async with stage.play(start="admin", size=NARROW) as run:
@@ -25,6 +26,7 @@ async def test_keys_ignore_rows_of_a_hidden_table(stage: Stage, key: str) -> Non
         await run.see("Deepa Uchida")
 
 
+@pytest.mark.before_release("c", "plus")
 @pytest.mark.parametrize("key", ["c", "d", "plus"])
 async def test_keys_ignore_blocks_of_a_hidden_diff(stage: Stage, key: str) -> None:
     async with stage.play(start="changes", size=NARROW) as run:

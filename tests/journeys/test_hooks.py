@@ -78,6 +78,7 @@ async def test_hook_runs_once_for_each_event(stage: Stage, program: tuple[str, .
         assert variables["OCTAVO_REF"] == facts["ref"]
 
 
+@pytest.mark.before_release("-rf", "\\x1b]0;evil\\x07")
 @pytest.mark.parametrize("title", [HOSTILE, "-rf", "\x1b]0;evil\x07"])
 async def test_hostile_title_is_passed_as_plain_text(
     stage: Stage, program: tuple[str, ...], tmp_path: Path, title: str, monkeypatch: pytest.MonkeyPatch
@@ -108,6 +109,7 @@ async def test_hook_does_not_receive_the_api_key(
         assert "key-of-mara" not in json.dumps(runs(tmp_path))
 
 
+@pytest.mark.before_release
 async def test_merge_by_another_user_runs_the_hook_once(stage: Stage, program: tuple[str, ...], tmp_path: Path) -> None:
     async with stage.play(hooks=(Hook("merged", program),)) as run:
         at = await open_change_request(run, NOOR, "Say what a datum is")
@@ -122,6 +124,7 @@ async def test_merge_by_another_user_runs_the_hook_once(stage: Stage, program: t
         assert (facts["event"], facts["title"]) == ("merged", "Say what a datum is")
 
 
+@pytest.mark.before_release
 async def test_missing_program_is_reported_once(stage: Stage) -> None:
     async with stage.play(hooks=(Hook("inbox-row", ("no-such-program",)),)) as run:
         await wait_for_background_refresh(run)
@@ -131,6 +134,7 @@ async def test_missing_program_is_reported_once(stage: Stage) -> None:
         assert not any("no-such-program" in each for each in run.said)
 
 
+@pytest.mark.before_release
 async def test_hooks_stop_at_the_limit_for_an_hour(
     stage: Stage, program: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +148,7 @@ async def test_hooks_stop_at_the_limit_for_an_hour(
         assert len(runs(tmp_path)) == 2
 
 
+@pytest.mark.before_release
 async def test_desktop_notification_appears_only_without_focus(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     monkeypatch.setattr(event_hooks, "write_to_terminal", lambda app, text: written.append(text))

@@ -60,11 +60,8 @@ def check(run: Run, after: str) -> None:
             )
 
 
-@pytest.mark.parametrize(
-    "start",
-    # The test with a real terminal below covers the other views in every run.
-    [pytest.param(each, marks=[pytest.mark.long] if each != "inbox" else []) for each in ROUTES],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("start", ROUTES)
 async def test_hostile_text_of_the_server_is_shown_as_text_everywhere(stage: Stage, start: str) -> None:
     visited: set[str] = set()
     async with stage.play(start=start) as run:
@@ -99,6 +96,7 @@ async def test_hostile_error_of_a_failed_load_is_shown_as_text(stage: Stage) -> 
         await run.see(SHOWN)
 
 
+@pytest.mark.before_release
 async def test_hostile_error_of_a_refused_write_is_shown_as_text(stage: Stage) -> None:
     def refuse(platform: Platform) -> None:
         for write in (comments.Create, comments.Update, reviews.Submit, change_requests.Merge):

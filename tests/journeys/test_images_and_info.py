@@ -83,6 +83,7 @@ async def test_image_dialog_shows_loading_immediately_and_can_be_closed(
         await run.until(lambda: not isinstance(run.app.screen, ImageScreen))
 
 
+@pytest.mark.before_release
 async def test_image_without_colors_is_described(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLORTERM", raising=False)
     async with stage.play(size=(80, 24)) as run:

@@ -361,6 +361,7 @@ async def test_selected_rows_are_marked_as_done_and_undone_together(stage: Stage
         assert not run.app.session.outbox.entries
 
 
+@pytest.mark.before_release
 async def test_empty_inbox_lists_done_and_snoozed_items(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")

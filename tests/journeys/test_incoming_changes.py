@@ -15,6 +15,7 @@ MINE = BASE.replace("20 cm", "21 cm")
 BOTH = "The probe reads 12 cm at low water and 21 cm at high water."
 
 
+@pytest.mark.before_release
 async def test_update_dialog_opens_the_incoming_changes(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
@@ -92,6 +93,7 @@ async def archive(run: Run, contest: Contest) -> None:
     assert await contest.text("Stores") == before
 
 
+@pytest.mark.before_release("size1")
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_changes_already_in_main_are_archived_instead_of_merged(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -107,6 +109,7 @@ async def test_changes_already_in_main_are_archived_instead_of_merged(stage: Sta
         await archive(run, contest)
 
 
+@pytest.mark.before_release
 async def test_update_dialog_offers_to_archive_changes_already_in_main(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         contest = await propose_change_already_in_main(run)
@@ -124,6 +127,7 @@ async def test_update_dialog_offers_to_archive_changes_already_in_main(stage: St
         assert not run.gate.sent(change_requests.UpdateFromMain)
 
 
+@pytest.mark.before_release
 async def test_update_that_leaves_no_changes_says_so(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = await propose_change_already_in_main(run)
@@ -140,6 +144,7 @@ async def test_update_that_leaves_no_changes_says_so(stage: Stage) -> None:
         assert await contest.text("Stores") == MAIN
 
 
+@pytest.mark.before_release
 async def test_list_marks_change_requests_that_are_already_in_main(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await propose_change_already_in_main(run)
@@ -149,6 +154,7 @@ async def test_list_marks_change_requests_that_are_already_in_main(stage: Stage)
         assert "outdated" not in run.text
 
 
+@pytest.mark.before_release
 async def test_header_of_a_change_request_is_updated_after_main_changed(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)

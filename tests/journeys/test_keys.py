@@ -71,6 +71,16 @@ def test_help_topic_of_the_keys_lists_every_key() -> None:
     assert keys_as_markdown([Octavo, *KEYMAP_CONTEXTS]) in text_of("keys")
 
 
+@pytest.mark.before_release(
+    "comment of another member",
+    "merged change request",
+    "open change request",
+    "open in its view",
+    "own comment",
+    "request",
+    "row of a change request",
+    "row of a thread",
+)
 @pytest.mark.parametrize(
     ("start", "keys", "seen", "offered", "left_out"),
     [
@@ -102,6 +112,7 @@ async def test_key_bar_offers_only_applicable_commands(
         )
 
 
+@pytest.mark.before_release("keys1", "keys2", "keys3", "keys4")
 @pytest.mark.parametrize("keys", [("a",), ("A",), ("E",), ("ctrl+n",), ("C",)])
 async def test_dialog_that_keeps_its_text_shows_close_and_not_cancel(stage: Stage, keys: tuple[str, ...]) -> None:
     async with stage.play(start="changes") as run:

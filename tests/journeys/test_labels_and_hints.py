@@ -25,6 +25,7 @@ def labels(run: Run) -> list[str]:
     return [fact.label for facts in run.app.screen.query(FactList) for fact in facts.facts]
 
 
+@pytest.mark.before_release
 async def test_details_of_a_team_member_have_the_names_of_the_columns(stage: Stage) -> None:
     async with stage.play(start="admin") as run:
         await run.press("]")
@@ -37,6 +38,7 @@ async def test_details_of_a_team_member_have_the_names_of_the_columns(stage: Sta
         assert "…" not in run.text.partition("Yuki Tanabe\n")[2]
 
 
+@pytest.mark.before_release
 async def test_details_of_a_site_have_the_names_of_the_columns(stage: Stage) -> None:
     async with stage.play(start="sites") as run:
         await run.see("Sites · 1", "VISIBILITY", "PLAN")
@@ -66,6 +68,7 @@ async def test_key_bar_shows_the_keys_of_the_find_bar_while_typing(stage: Stage)
         assert run.keybar.startswith(" n next match  N previous match")
 
 
+@pytest.mark.before_release
 async def test_key_bar_explains_letters_while_link_hints_are_shown(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
@@ -80,6 +83,7 @@ async def test_key_bar_explains_letters_while_link_hints_are_shown(stage: Stage)
         assert run.keybar == before, "a digit must end the link hints"
 
 
+@pytest.mark.before_release
 async def test_zoom_and_source_show_the_way_back(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
@@ -92,6 +96,7 @@ async def test_zoom_and_source_show_the_way_back(stage: Stage) -> None:
         assert "rendered page" not in run.keybar
 
 
+@pytest.mark.before_release
 async def test_disabled_command_in_the_palette_says_what_it_does_and_why(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press("]", "]", "]", ":")
@@ -107,6 +112,7 @@ async def test_disabled_command_in_the_palette_says_what_it_does_and_why(stage: 
         assert count is not None
 
 
+@pytest.mark.before_release("inbox")
 @pytest.mark.parametrize("view", ["inbox", "sites"])
 async def test_palette_has_no_two_entries_that_look_alike(stage: Stage, view: str) -> None:
     async with stage.play(start=view) as run:
@@ -118,6 +124,7 @@ async def test_palette_has_no_two_entries_that_look_alike(stage: Stage, view: st
         await run.see("Comments  4 e")
 
 
+@pytest.mark.before_release
 async def test_help_explains_the_header_and_links_to_the_signs(stage: Stage) -> None:
     async with stage.play(size=(200, 60)) as run:
         await run.see("Mara Lindqvist  DEMO")
@@ -145,6 +152,7 @@ def test_help_lists_each_sign_with_its_ascii_equivalent() -> None:
         assert sign.strip("`").translate(ASCII_SYMBOLS) == equivalent.strip("`").replace("\\", "")
 
 
+@pytest.mark.before_release
 async def test_counts_name_their_items(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome", "0% read", "edited 17 weeks ago")
@@ -156,6 +164,7 @@ async def test_counts_name_their_items(stage: Stage) -> None:
         await run.see("changed in 1 of 3 checked revisions", "Created on main", "page created")
 
 
+@pytest.mark.before_release
 async def test_mailto_link_is_described_as_a_new_email(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
@@ -167,6 +176,7 @@ async def test_mailto_link_is_described_as_a_new_email(stage: Stage) -> None:
         await run.see("This link opens a new email.")
 
 
+@pytest.mark.before_release
 async def test_search_says_where_it_searched_and_what_to_do_without_results(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press("s")
@@ -205,6 +215,7 @@ async def test_sign_in_shows_one_button_and_what_octavo_does(stage: Stage) -> No
         )
 
 
+@pytest.mark.before_release
 async def test_compare_is_not_offered_for_the_current_revision(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("7 of 7")
@@ -213,6 +224,7 @@ async def test_compare_is_not_offered_for_the_current_revision(stage: Stage) -> 
         assert "B compare" not in run.keybar
 
 
+@pytest.mark.before_release
 async def test_remove_dialog_names_the_list(stage: Stage) -> None:
     async with stage.play(start="admin", size=(140, 40)) as run:
         await run.see("Members 306", "X remove from organization")
@@ -237,6 +249,7 @@ async def test_approve_is_not_offered_for_your_own_change_request(stage: Stage) 
         assert "a approve" in run.keybar
 
 
+@pytest.mark.before_release
 async def test_palette_lists_each_key_of_a_view_once(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         found = [
@@ -247,6 +260,7 @@ async def test_palette_lists_each_key_of_a_view_once(stage: Stage) -> None:
         assert sorted(found) == sorted(set(found))
 
 
+@pytest.mark.before_release
 async def test_palette_shows_reasons_at_80_columns(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(80, 24)) as run:
         await run.press("]", "]", "]", ":")

@@ -40,6 +40,7 @@ async def read_main(contest: Contest) -> str:
     return text
 
 
+@pytest.mark.before_release("1", "3")
 @pytest.mark.parametrize("seconds", [0, 1, 3, 8])
 async def test_merge_is_not_sent_if_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
@@ -61,6 +62,7 @@ async def test_merge_is_not_sent_if_main_changed_after_the_checks(stage: Stage, 
         assert not run.gate.sent(change_requests.Merge)
 
 
+@pytest.mark.before_release("0")
 @pytest.mark.parametrize("seconds", [0, 8])
 async def test_merge_with_accepted_conflicts_is_not_sent_with_new_conflicts(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
@@ -79,6 +81,7 @@ async def test_merge_with_accepted_conflicts_is_not_sent_with_new_conflicts(stag
         await run.hear(f"Merged #{contest.number} with conflicts. Readers now see both versions of each conflict.")
 
 
+@pytest.mark.before_release("8")
 @pytest.mark.parametrize("seconds", [0, 8])
 async def test_merge_is_not_sent_after_an_edit_of_the_change_request(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
@@ -103,6 +106,7 @@ async def test_merge_is_not_sent_after_an_edit_of_the_change_request(stage: Stag
         await run.hear(f"Merged #{contest.number}.")
 
 
+@pytest.mark.before_release
 async def test_merge_dialog_does_not_reopen_over_another_dialog(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest, _ = await open_change_request(run)
@@ -121,6 +125,7 @@ async def test_merge_dialog_does_not_reopen_over_another_dialog(stage: Stage) ->
         assert not run.gate.sent(change_requests.Merge)
 
 
+@pytest.mark.before_release("0")
 @pytest.mark.parametrize("seconds", [0, 8])
 async def test_update_is_not_sent_if_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:

@@ -140,6 +140,7 @@ async def test_merge_of_an_outdated_change_request_suggests_an_update(stage: Sta
         await run.gone("Main has changed")
 
 
+@pytest.mark.before_release("size0")
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
 async def test_merge_with_conflicts_warns_and_suggests_an_update(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from octavo.api import comments, reviews
 from octavo.data.proposed_notes import NewNote
 from tests.journeys.stage import Run, Stage
@@ -46,6 +48,7 @@ async def test_proposed_notes_are_accepted_edited_and_discarded(stage: Stage) ->
         assert [each.source for each in run.app.session.proposed.at(await ref_of_seven(run))] == ["vale"]
 
 
+@pytest.mark.before_release
 async def test_enter_on_a_proposed_note_shows_its_block(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await propose(run, "Name the zone.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.documents.test_page_merge import CASES
-from tests.journeys.contests import Contest
+from tests.journeys.contests import THEIRS, Contest, add_page, edit_page
 from tests.journeys.stage import Stage
 
 TITLE = "# Stores\n\n"
@@ -28,7 +28,47 @@ DECISIONS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "key"), DECISIONS)
+def text_of(number: int, side: str) -> str:
+    """Return a side of a case, as the text of a page with the number of the case in its title."""
+    return f"# Stores {number}\n\n{CASES[DECISIONS[number][0]][side]}"
+
+
+async def test_main_content_matches_the_resolved_conflicts_of_all_pages(stage: Stage) -> None:
+    numbers = range(len(DECISIONS))
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await contest.publish(*(add_page(text_of(number, "base")) for number in numbers), subject=THEIRS)
+        pages = [(await contest.page(f"Stores {number}")).id for number in numbers]
+        await contest.propose(*(edit_page(pages[number], text_of(number, "request")) for number in numbers))
+        mine = contest.number
+        await contest.publish(*(edit_page(pages[number], text_of(number, "main")) for number in numbers))
+        contest.number = mine
+        await contest.open()
+        await contest.update()
+        shown = {}
+        for number in numbers:
+            await run.see(f"{number} of {len(DECISIONS)} resolved", f"Stores {number}")
+            await run.press(DECISIONS[number][1])
+        await run.see(f"{len(DECISIONS)} of {len(DECISIONS)} resolved")
+        for number in reversed(numbers):
+            shown[number] = await contest.preview()
+            await run.press("K")
+        await contest.send()
+        await contest.merge()
+        for number in numbers:
+            live = await contest.text(f"Stores {number}")
+            assert live == shown[number]
+            assert live.strip("\n") == text_of(number, KEYS[DECISIONS[number][1]]).strip("\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    # An ordinary run decides one conflict alone, for main. The test above has all of them on pages of one change request.
+    [
+        pytest.param(*each, marks=() if each == ("paragraphs", "m") else pytest.mark.before_release)
+        for each in DECISIONS
+    ],
+)
 async def test_main_content_matches_the_resolved_conflicts(stage: Stage, name: str, key: str) -> None:
     case = CASES[name]
     assert case["conflicts"] == "1"

@@ -117,6 +117,7 @@ async def test_user_without_edit_permission_is_told_so(stage: Stage) -> None:
         assert not run.gate.sent(change_requests.Update)
 
 
+@pytest.mark.before_release
 async def test_server_that_cannot_convert_gets_only_one_request(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_change_request(run, "refused")

@@ -168,6 +168,7 @@ async def test_find_goes_to_the_text_in_a_page(stage: Stage) -> None:
         await run.press("escape")
 
 
+@pytest.mark.before_release
 async def test_search_covers_the_organization_or_one_space(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("s")

@@ -27,6 +27,7 @@ async def rename(run: Run, new: str = "storm beacon") -> Contest:
     return contest
 
 
+@pytest.mark.before_release("size1")
 @SIZES
 async def test_selected_places_of_a_renamed_term_are_edited_and_undone(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(size=size) as run:
@@ -67,6 +68,7 @@ async def test_rename_of_all_places_takes_six_keys(stage: Stage) -> None:
         await run.hear("Replaced 3 places in #")
 
 
+@pytest.mark.before_release
 async def test_page_title_with_the_term_is_listed_to_be_renamed_by_hand(stage: Stage) -> None:
     async with stage.play() as run:
         contest = Contest(run)
@@ -82,6 +84,7 @@ async def test_page_title_with_the_term_is_listed_to_be_renamed_by_hand(stage: S
         await run.hear("You cannot select this item.")
 
 
+@pytest.mark.before_release("size1")
 @SIZES
 async def test_selected_places_become_pending_suggestions(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(size=size) as run:
@@ -126,6 +129,7 @@ async def test_number_is_found_with_its_unit(stage: Stage) -> None:
         assert isinstance(run.app.screen, TermScreen)
 
 
+@pytest.mark.before_release
 async def test_search_without_a_connection_says_how_many_pages_are_searched(stage: Stage) -> None:
     async with stage.play() as run:
         await rename(run)

@@ -60,6 +60,7 @@ async def review(run: Run, before: str = BEFORE, after: str = AFTER) -> None:
     await run.see("change 1 of 6")
 
 
+@pytest.mark.before_release("size1")
 @pytest.mark.parametrize("size", SIZES)
 async def test_number_is_visited_before_link_and_wording(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(size=size) as run:
@@ -83,6 +84,7 @@ async def test_number_is_visited_before_link_and_wording(stage: Stage, size: tup
         await run.gone("of 6 by risk")
 
 
+@pytest.mark.before_release("size0")
 @pytest.mark.parametrize("size", SIZES)
 async def test_only_meaning_hides_moves_and_formatting_and_counts_them(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(size=size) as run:
@@ -100,6 +102,7 @@ async def test_only_meaning_hides_moves_and_formatting_and_counts_them(stage: St
         await run.gone("hidden")
 
 
+@pytest.mark.before_release
 async def test_page_without_meaningful_changes_says_what_is_hidden(stage: Stage) -> None:
     async with stage.play() as run:
         await review_formatting(run)
@@ -120,6 +123,7 @@ async def review_formatting(run: Run) -> None:
     await run.see("change 1 of 1")
 
 
+@pytest.mark.before_release
 async def test_source_diff_keeps_the_order_of_the_page(stage: Stage) -> None:
     async with stage.play() as run:
         await review(run)

@@ -122,6 +122,7 @@ async def test_t_goes_through_open_threads_of_all_pages_and_reports_the_end(stag
         assert selected_block(run).startswith("thread: The API sends")
 
 
+@pytest.mark.before_release
 async def test_first_reply_to_a_thread_is_shown_in_the_diff(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 60)) as run:
         at = SpaceRef(space_id="harbour-api")
@@ -157,6 +158,7 @@ async def test_last_change_of_the_only_page_names_no_next_page(stage: Stage) -> 
         assert only <= set(run.said), "the messages must not offer J and K, because there is no other page"
 
 
+@pytest.mark.before_release
 async def test_first_change_of_a_page_names_the_previous_page(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 50)) as run:
         await open_change_request(run, "refused")

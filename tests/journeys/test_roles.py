@@ -42,6 +42,7 @@ def disabled_keys(run: Run) -> dict[str, str]:
     return {key: command.reason or "" for command in commands for key in command.keys if not command.enabled}
 
 
+@pytest.mark.before_release("elin-brandt")
 @parametrize_person("elin-brandt", "tomas-okafor")
 async def test_forbidden_keys_of_a_change_request_are_disabled_with_a_reason(stage: Stage, person: str) -> None:
     async with stage.play(person, start="changes") as run:
@@ -70,6 +71,7 @@ async def test_forbidden_keys_of_a_change_request_are_disabled_with_a_reason(sta
         await check_thread_keys(run, person)
 
 
+@pytest.mark.before_release("mara-lindqvist")
 @parametrize_person("elin-brandt", "mara-lindqvist")
 async def test_user_without_permission_to_resolve_is_told_so(stage: Stage, person: str) -> None:
     async with stage.play(person, start="comments") as run:
@@ -90,6 +92,7 @@ async def test_user_without_permission_to_resolve_is_told_so(stage: Stage, perso
         await run.hear("Only Elisa Moretti or an admin can delete this comment.")
 
 
+@pytest.mark.before_release("elin-brandt", "mara-lindqvist")
 @parametrize_person("elin-brandt", "sipho-dlamini", "mara-lindqvist")
 async def test_forbidden_keys_of_a_page_and_its_threads_are_disabled(stage: Stage, person: str) -> None:
     async with stage.play(person) as run:
@@ -138,6 +141,7 @@ async def check_thread_keys(run: Run, person: str) -> None:
     assert not run.app.session.outbox.entries
 
 
+@pytest.mark.before_release
 async def test_merged_change_request_cannot_be_approved_or_merged(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("]", "]")
@@ -148,6 +152,7 @@ async def test_merged_change_request_cannot_be_approved_or_merged(stage: Stage) 
         await run.hear("is merged. You can do this only with draft or open change requests.")
 
 
+@pytest.mark.before_release
 async def test_keys_without_a_selected_change_request_say_so(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("/", *"nothing like it", "enter")
@@ -157,6 +162,7 @@ async def test_keys_without_a_selected_change_request_say_so(stage: Stage) -> No
         assert {"a", "A", "m", "U", "L", "X", "E", "C"} <= set(disabled_keys(run))
 
 
+@pytest.mark.before_release
 async def test_palette_and_help_disable_forbidden_commands_with_a_reason(stage: Stage) -> None:
     async with stage.play("elin-brandt", start="changes") as run:
         await run.see("◐ #2")

@@ -181,6 +181,7 @@ async def test_palette_shows_the_server_version(stage: Stage) -> None:
         await run.hear("Server version ")
 
 
+@pytest.mark.before_release
 async def test_search_ignores_width_and_case(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await read_threads(run)
@@ -218,6 +219,7 @@ async def open_folder_with_equal_titles(
         yield run
 
 
+@pytest.mark.before_release("size1")
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_search_results_with_equal_titles_show_their_paths(
     stage: Stage, tmp_path: Path, size: tuple[int, int]
@@ -229,6 +231,7 @@ async def test_search_results_with_equal_titles_show_their_paths(
         assert all("/" not in line for line in rows), "a unique title must not show its path"
 
 
+@pytest.mark.before_release
 async def test_local_search_finds_parts_of_identifiers_and_signs(stage: Stage, tmp_path: Path) -> None:
     async with open_folder_with_equal_titles(stage, tmp_path / "pages") as run:
         await run.press("s", *"station")
@@ -242,6 +245,7 @@ async def test_local_search_finds_parts_of_identifiers_and_signs(stage: Stage, t
         await run.see("Read Overview, then install CLI")
 
 
+@pytest.mark.before_release
 async def test_snippet_of_a_local_result_shows_titles_of_mentioned_pages(stage: Stage, tmp_path: Path) -> None:
     async with open_folder_with_equal_titles(stage, tmp_path / "pages") as run:
         run.app.session.search_index.flush()

@@ -10,6 +10,7 @@ from tests.journeys.stage import Stage
 SIZES = pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 
 
+@pytest.mark.before_release("size1")
 @SIZES
 async def test_approval_of_several_lists_what_stands_in_the_way_of_each(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -50,6 +51,7 @@ async def test_failures_are_named_for_each_change_request(stage: Stage) -> None:
         await run.hear("Archived 2 of 3 change requests.", "Locked by the owner.")
 
 
+@pytest.mark.before_release
 async def test_reviews_of_several_are_requested_from_the_same_people(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")

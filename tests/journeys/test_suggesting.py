@@ -13,7 +13,7 @@ from octavo.api.errors import NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.writes.direct import lock_write
-from octavo.data.writes.suggestion_writes import resolve_write
+from octavo.data.writes.text_edits import resolve_write
 from octavo.data.writes.write_kind import Attempt, Basis
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
@@ -96,6 +96,7 @@ async def test_suggestion_is_shown_as_a_diff_applied_and_undone(stage: Stage) ->
         assert len(run.gate.sent(content.Edit)) == 1
 
 
+@pytest.mark.before_release("size1")
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_one_key_applies_the_suggestion_and_resolves_its_thread(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -181,6 +182,7 @@ async def test_closed_during_the_edit_resolves_at_the_next_start(stage: Stage) -
         assert [op.comment_id for op in run.gate.sent(comments.Update)] == [thread.id]
 
 
+@pytest.mark.before_release("merged")
 @pytest.mark.parametrize("status", ["merged", "archived"])
 async def test_decided_change_request_says_why_no_suggestion_applies(stage: Stage, status: str) -> None:
     async with stage.play(start="changes") as run:
@@ -225,6 +227,7 @@ async def test_suggestion_in_a_reply_is_shown_as_a_word_diff(stage: Stage) -> No
         assert "```" not in run.text
 
 
+@pytest.mark.before_release("ctrl+t")
 @pytest.mark.parametrize("key", ["ctrl+s", "ctrl+t"])
 async def test_new_suggestion_is_shown_as_a_word_diff(stage: Stage, key: str) -> None:
     async with stage.play(start="changes") as run:
@@ -289,6 +292,7 @@ async def suggest_ends(run: Run) -> tuple[ChangeRequestRef, str]:
     return at, before
 
 
+@pytest.mark.before_release("size1")
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_all_suggestions_of_a_page_are_applied_together(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -380,6 +384,7 @@ async def test_read_only_session_says_why_no_suggestion_applies(stage: Stage, ke
         assert not run.gate.sent(content.Edit)
 
 
+@pytest.mark.before_release
 async def test_reviewer_without_the_editor_role_reads_why_nothing_applies(stage: Stage) -> None:
     async with stage.play("elin-brandt", start="changes") as run:
         at = await ref_of_seven(run)

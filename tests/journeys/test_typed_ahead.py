@@ -51,6 +51,7 @@ async def test_text_pasted_after_the_key_of_a_dialog_is_entered(stage: Stage) ->
         assert field_texts(run) == ["tide"]
 
 
+@pytest.mark.before_release("s")
 @pytest.mark.parametrize("first_key", ["s", "colon"])
 async def test_letters_typed_before_the_organization_loads_are_searched(stage: Stage, first_key: str) -> None:
     async with stage.play(shut=True) as run:
@@ -62,6 +63,7 @@ async def test_letters_typed_before_the_organization_loads_are_searched(stage: S
             assert field_texts(run) == ["battery"]
 
 
+@pytest.mark.before_release("e-2", "t-4")
 @pytest.mark.parametrize(
     ("key", "turns"),
     [
@@ -85,6 +87,7 @@ async def test_quick_keys_run_in_order(stage: Stage) -> None:
         assert type(run.app.screen).__name__ == "ContentScreen"
 
 
+@pytest.mark.before_release
 async def test_letters_typed_while_choices_load_filter_the_choices(stage: Stage) -> None:
     async with stage.play("noor-haddad", start="admin") as run:
         await open_item(run, "collections", "Products")
@@ -127,6 +130,7 @@ async def type_without_pause(run: Run, words: str) -> None:
     await run.settle()
 
 
+@pytest.mark.before_release("changes-C", "changes-ctrl+n", "comments-c")
 @pytest.mark.parametrize(
     ("start", "key"), [("changes", "C"), ("changes", "ctrl+n"), ("comments", "c"), ("content", "c")]
 )

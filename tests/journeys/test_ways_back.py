@@ -148,7 +148,7 @@ async def test_q_quits_only_after_all_writes_are_sent(stage: Stage) -> None:
     assert len(run.gate.sent(comments.Update)) == 1
 
 
-@pytest.mark.before_release("comments", "content", "inbox")
+@pytest.mark.before_release("admin", "changes", "comments", "content", "inbox")
 @pytest.mark.parametrize("view", ["inbox", "content", "changes", "comments", "sites", "admin"])
 async def test_second_q_in_a_list_quits(stage: Stage, view: str) -> None:
     async with stage.play(start=view) as run:

@@ -69,6 +69,7 @@ async def select_first(run: Run) -> None:
     raise AssertionError(run.text)
 
 
+@pytest.mark.before_release("size0")
 @pytest.mark.parametrize("size", SIZES)
 async def test_comment_says_that_its_words_changed_or_are_gone(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -89,6 +90,7 @@ async def test_comment_says_that_its_words_changed_or_are_gone(stage: Stage, siz
         assert not run.gate.sent(comments.Update)
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("read_only", ["", "This session is read-only."])
 async def test_merged_change_request_says_that_words_changed(stage: Stage, read_only: str) -> None:
     async with stage.play(start="changes", read_only=read_only) as run:
@@ -119,6 +121,7 @@ async def test_comment_on_words_that_did_not_change_says_so(stage: Stage) -> Non
         assert "words changed" not in run.text
 
 
+@pytest.mark.before_release("size1")
 @pytest.mark.parametrize("size", SIZES)
 async def test_pending_comment_moves_along_and_is_sent_on_the_new_block(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -152,6 +155,7 @@ async def test_pending_comment_says_that_its_words_are_gone(stage: Stage) -> Non
         await run.see("words are gone  Which zone?")
 
 
+@pytest.mark.before_release
 async def test_sixty_pages_with_threads_send_no_request_per_thread(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 36)) as run:
         at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Sixty pages"), MARA)).ref(HARBOUR)
@@ -192,6 +196,7 @@ async def test_sixty_pages_with_threads_send_no_request_per_thread(stage: Stage)
         assert others <= 5
 
 
+@pytest.mark.before_release("size0", "size1")
 @pytest.mark.parametrize("size", SIZES)
 async def test_list_of_comments_says_what_happened_to_the_words(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:

@@ -105,6 +105,7 @@ def _threads(world: World) -> list[Json]:
     return [each for at in places for each in _items(comments.List(at=at, limit=1000), world)]
 
 
+@pytest.mark.before_release
 def test_two_builds_are_equal(demo_file: Path, tmp_path: Path) -> None:
     assert _table_rows(_build(tmp_path / "again.db")) == _table_rows(demo_file)
 

@@ -6,6 +6,7 @@ from base64 import b64encode
 from io import BytesIO
 from typing import Any
 
+import pytest
 from PIL import Image
 from pypdf import PdfReader
 
@@ -167,6 +168,7 @@ async def test_pdf_url_expires_after_an_hour_and_cannot_be_forged(ask: Ask, cloc
     assert "expired" in ask.last.json()["error"]["message"]
 
 
+@pytest.mark.before_release
 async def test_long_table_and_long_word_fit_the_paper(ask: Ask) -> None:
     rows = "\n".join(f"| {n} | {'word ' * 200} |" for n in range(40))
     page = (

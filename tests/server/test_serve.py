@@ -219,6 +219,7 @@ async def test_client_that_reads_nothing_is_disconnected(port: int) -> None:
         assert asyncio.all_tasks() <= before  # No task waits for a client to read.
 
 
+@pytest.mark.before_release("a body that nobody reads", "a second request", "nothing at all")
 @pytest.mark.parametrize("late", ["nothing at all", "half a head", "a body that nobody reads", "a second request"])
 async def test_unauthenticated_connections_do_not_block_others(late: str, port: int) -> None:
     held = []

@@ -304,7 +304,7 @@ def run_machine(examples: int, steps: int, *, derandomize: bool) -> None:
 
 
 def test_random_operations_follow_the_state_tables() -> None:
-    run_machine(8, 30, derandomize=True)
+    run_machine(4, 30, derandomize=True)
 
 
 @pytest.mark.long

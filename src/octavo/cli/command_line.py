@@ -107,7 +107,7 @@ def _running(top: argparse.ArgumentParser, options: argparse.Namespace) -> Itera
 def _select_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
     """Print the help of `api` and end the command, or select the module that prints the help of an operation."""
     if options.help and options.name:
-        options.module = "operation_help"
+        options.module = "operations"
     elif options.help:
         api.print_help()
         api.exit()

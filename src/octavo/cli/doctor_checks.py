@@ -83,25 +83,6 @@ class Check:
     """What to do, without full stop. Empty if there is nothing to do."""
 
 
-def failed_check(name: str, message: str, fix: str = "", *, status: Status = "error") -> Check:
-    """Return a check for an error message. Without `fix`, the last sentence of the message is the fix."""
-    message = message.strip().rstrip(".")
-    if not fix and ". " in message:
-        message, _, fix = message.rpartition(". ")
-    return Check(name, status, _lower_first_letter(message), _lower_first_letter(fix.rstrip(".")))
-
-
-def _lower_first_letter(text: str) -> str:
-    """Return a sentence without its first capital letter, unless its first word is a name in capitals."""
-    is_word = text[:1].isupper() and text[1:2].islower() and not text.startswith("Octavo")
-    return text[:1].lower() + text[1:] if is_word else text
-
-
-def size_in_words(size: int) -> str:
-    """Return a number of bytes as MB or GB."""
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
-
-
 def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[Check]:
     """Yield the checks. With `--offline`, no request is sent."""
     yield _settings(settings)
@@ -450,3 +431,22 @@ def _editor(settings: Settings, environ: Mapping[str, str]) -> Check:
         fix = f'run: octavo config set editor "{command[0]} {option}"'
         return Check("Editor", "warning", f"{command[0]} exits before you close the file", fix)
     return Check("Editor", "ok", " ".join(command))
+
+
+def failed_check(name: str, message: str, fix: str = "", *, status: Status = "error") -> Check:
+    """Return a check for an error message. Without `fix`, the last sentence of the message is the fix."""
+    message = message.strip().rstrip(".")
+    if not fix and ". " in message:
+        message, _, fix = message.rpartition(". ")
+    return Check(name, status, _lower_first_letter(message), _lower_first_letter(fix.rstrip(".")))
+
+
+def _lower_first_letter(text: str) -> str:
+    """Return a sentence without its first capital letter, unless its first word is a name in capitals."""
+    is_word = text[:1].isupper() and text[1:2].islower() and not text.startswith("Octavo")
+    return text[:1].lower() + text[1:] if is_word else text
+
+
+def size_in_words(size: int) -> str:
+    """Return a number of bytes as MB or GB."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"

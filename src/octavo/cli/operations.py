@@ -1,19 +1,25 @@
-"""`octavo operations`: all API operations as a table, as JSON or as an OpenAPI document."""
+"""`octavo operations`: all API operations as a table, as JSON or as an OpenAPI document.
+
+Also `octavo api NAME --help`, at the end: the parameters of one operation, with an example.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Collection, Iterator
+from inspect import getdoc
 from textwrap import wrap
 from typing import Any
 
 from octavo.api.folding import fold
 from octavo.api.openapi_document import Json, area_description, document
-from octavo.api.operation import AREAS, Spec, camel, load
+from octavo.api.operation import AREAS, Listing, Spec, camel, load
+from octavo.api.text import FORMS
 from octavo.api.wire import Route, body_fields, query_fields, routes
 from octavo.cli.standard_streams import tell, write_out
 
@@ -23,9 +29,25 @@ MIN_COLUMNS = 60
 """Columns of the table on the narrowest terminal."""
 SCHEMA_LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
 """JSON Schema keywords that `--json` copies, in addition to type and choices."""
+_HELP_COLUMNS = 100
+_LIMIT_TEXTS = {
+    "default": "default {}",
+    "format": "format {}",
+    "minLength": "minimum length {}",
+    "maxLength": "maximum length {}",
+    "minimum": "minimum {}",
+    "maximum": "maximum {}",
+    "minItems": "minimum number of items {}",
+    "maxItems": "maximum number of items {}",
+}
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.command == "api":
+        from octavo.cli.api import spec_of  # lazy: the client, which the list does not need
+
+        write_out(operation_help(spec_of(options.name)))
+        return 0
     specs = _find_operations(options.words)
     if options.openapi:
         _print(document())
@@ -163,3 +185,79 @@ def _kind(shape: Json, schemas: Json) -> str:
             return kind
         case _:
             return "string" if "enum" in shape or "const" in shape else "object"
+
+
+def operation_help(spec: Spec) -> str:
+    """Return the help of an operation as text."""
+    openapi = document(spec)
+    by_route = [parameters(route, openapi) for route in routes(spec)]
+    described = {each["name"]: each for found in by_route for each in found}
+    for name, each in described.items():
+        # An operation can have two paths. A parameter of only one path is optional: it selects that path.
+        each["required"] = each["required"] and all(name in {one["name"] for one in found} for found in by_route)
+    more = (getdoc(spec.operation) or "").partition("\n")[2].strip()
+    paragraphs = [f"{spec.name}: {spec.summary}", *(" ".join(each.split()) for each in more.split("\n\n") if each)]
+    lines = [line for each in paragraphs for line in (*wrap(each, _HELP_COLUMNS), "")]
+    lines += [f"  {spec.method} {route.path}" for route in routes(spec)]
+    if described:
+        lines += [
+            "",
+            "parameters:",
+            *(line for each in described.values() for line in _parameter_lines(each, described)),
+        ]
+    lines += ["", "example:", f"  {example(spec, openapi)}"]
+    if issubclass(spec.operation, Listing):
+        lines.append(f"  {example(spec, openapi)} --all --ndjson")
+    lines += ["", "For the options and the exit codes, run: octavo api --help", ""]
+    return "\n".join(lines)
+
+
+def example(spec: Spec, openapi: Json) -> str:
+    """Return a call of the operation with all required parameters."""
+    described = parameters(routes(spec)[0], openapi)
+    needed = [each for each in described if each["required"]]
+    if spec.changes and all(each["in"] != "body" for each in needed):
+        needed += [each for each in described if each["in"] == "body"][:1]
+    return shlex.join(["octavo", "api", spec.name, *map(_sample_argument, needed)])
+
+
+def _sample_argument(parameter: Json) -> str:
+    name, kind = parameter["name"], parameter["type"]
+    if choices := parameter.get("enum"):
+        return f"{name}={choices[0]}"
+    if "markdown" in parameter.get("fields", ()):
+        return f"{name}[markdown]=TEXT"
+    if "object" in kind:
+        return f"{name}:=@{name}.json"
+    if kind in ("integer", "number", "boolean"):
+        return f"{name}:={'true' if kind == 'boolean' else parameter.get('minimum', 1)}"
+    if sample := FORMS.get(parameter.get("pattern", ""), "").partition("for example ")[2]:
+        return f"{name}={sample}"
+    return f"{name}={'ID' if name.endswith('Id') else 'TEXT'}"
+
+
+def _parameter_lines(parameter: Json, described: dict[str, Json]) -> list[str]:
+    """Return the lines about one parameter, in two columns."""
+    column = min(max(map(len, described)), 24) + 4
+    facts = [parameter["type"], "required" if parameter["required"] else "optional", *_facts(parameter)]
+    if inner := parameter.get("fields"):
+        facts.append(f"fields {' '.join(inner)}")
+    return wrap(
+        f"{'  ' + parameter['name']:<{column}}{', '.join(facts)}",
+        _HELP_COLUMNS,
+        subsequent_indent=" " * column,
+        drop_whitespace=True,
+    )
+
+
+def _facts(description: dict[str, Any]) -> list[str]:
+    facts = [f"in the {description['in']}"]
+    if description.get("nullable"):
+        facts.append("null allowed")
+    for limits in (description, description.get("items", {})):
+        if choices := limits.get("enum"):
+            facts.append(f"one of {' '.join(map(str, choices))}")
+        if form := FORMS.get(limits.get("pattern", "")):
+            facts.append(form)
+        facts += [text.format(limits[name]) for name, text in _LIMIT_TEXTS.items() if name in limits]
+    return facts

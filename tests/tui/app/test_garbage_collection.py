@@ -88,6 +88,7 @@ async def test_closed_screen_is_freed_after_a_pause() -> None:
         await until(lambda: not nodes)
 
 
+@pytest.mark.before_release
 async def test_screen_open_during_a_collection_is_freed_later() -> None:
     app = AppWithTeardown()
     async with app.run_test():

@@ -67,6 +67,7 @@ async def test_anchor_requested_while_loading_is_followed_later() -> None:
         assert "The last of all" in screen(view)
 
 
+@pytest.mark.before_release("3-False")
 @pytest.mark.parametrize(("times", "keeps_all"), [(1, True), (3, False)])
 async def test_long_page_has_exact_heights_and_keeps_few_lines(times: int, keeps_all: bool) -> None:
     app = PaneApp(PageView())
@@ -114,6 +115,7 @@ async def test_resize_keeps_top_and_exact_heights() -> None:
         assert "Section 150" in "".join(screen(app.pane).splitlines()[:3])
 
 
+@pytest.mark.before_release("keys1", "keys2")
 @pytest.mark.parametrize("keys", [("G",), ("G", "left_parenthesis", "left_parenthesis", "b"), ("G", "b", "b")])
 async def test_cursor_bar_stays_on_block_in_source_during_layout(keys: tuple[str, ...]) -> None:
     page = WIDE.replace("Paragraph", f"```java\n{'words of code ' * 8}\n```\n\nParagraph")

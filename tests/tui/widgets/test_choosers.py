@@ -244,6 +244,7 @@ async def test_double_click_chooses_a_row() -> None:
         assert picked == ["tom"]
 
 
+@pytest.mark.before_release
 async def test_ten_thousand_choices_are_filtered_without_drawing_all() -> None:
     app = ChooserApp(ReviewPage())
     picked: list[int | None] = []

@@ -50,7 +50,7 @@ async def test_merge_dialog_matches_the_picture() -> None:
 async def test_facts_that_arrive_while_a_dialog_opens_are_visible() -> None:
     new = [Fact("care", "", "pages"), Fact("care", "", "requests"), Fact("care", "", "sites")]
     passes, laid_out = 0, 0
-    while laid_out < 5:  # The loop ends when the facts arrive long after the dialog is shown.
+    while laid_out < 2:  # The loop ends when the facts arrive long after the dialog is shown.
         # Each round needs a new app, because the styles of a dialog are loaded when the first dialog is shown.
         app = ConfirmApp()
         async with app.run_test(size=(90, 24)):

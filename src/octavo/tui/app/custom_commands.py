@@ -32,7 +32,7 @@ from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.terminal.limited_programs import (
     ProgramFailed,
-    filled,
+    fill_placeholder,
     program_environment,
     run_in_thread,
     run_limited,
@@ -229,7 +229,7 @@ def _run_program(custom: CustomCommand, target: CommandTarget, cancelled: thread
     try:
         ended = run_limited(
             custom.name,
-            [filled(each, placeholders) for each in custom.command],
+            [fill_placeholder(each, placeholders) for each in custom.command],
             json.dumps(target.facts, ensure_ascii=False).encode(),
             folder=Path.home(),
             environment={**program_environment(os.environ), **variables},

@@ -19,7 +19,7 @@ from octavo.api.safety import safe_line
 from octavo.data.inbox_events import InboxEvent, InboxEventDetector, event_of_merge, event_of_row
 from octavo.tui.terminal.limited_programs import (
     ProgramFailed,
-    filled,
+    fill_placeholder,
     program_environment,
     run_in_thread,
     run_limited,
@@ -128,7 +128,7 @@ def _run_hook(hook: Hook, event: InboxEvent, cancelled: threading.Event) -> None
     try:
         run_limited(
             program,
-            [filled(each, values) for each in hook.command],
+            [fill_placeholder(each, values) for each in hook.command],
             json.dumps(event.facts(hook.event), ensure_ascii=False).encode(),
             folder=Path.home(),
             environment=environment,

@@ -10,7 +10,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.writes.direct import SendResult
-from octavo.data.writes.suggestion_writes import (
+from octavo.data.writes.text_edits import (
     SuggestedText,
     SuggestionOutcome,
     apply_suggestions,

@@ -8,7 +8,7 @@ moves the text.
     viewport.py           Viewport: layout, scrolling. BackgroundLayout: layout in the thread, and deferred content
     contents.py           Contents: base of the three contents below
     page_view.py          PageView: a page          page_contents.py, page_loading.py, page_navigation.py
-    diff_view.py          DiffView: a diff          diff_contents.py, diff_navigation.py, change_order.py
+    diff_view.py          DiffView: a diff          diff_contents.py, diff_navigation.py, change_order.py, diff_scroll.py
     three_way_view.py     ThreeWayView: conflicts
 
 A `Reader` owns a `Viewport` and its parts. A part is called when the lines, the layout or the top change. Parts know the

@@ -211,6 +211,15 @@ class DiffContents(Contents):
         """Number of changes."""
         return self.shown_diff.count
 
+    @property
+    def page_diff(self) -> DiffUnits:
+        """Units of the page under the cursor."""
+        return self.shown_diff
+
+    def why_one_page_only(self, action: str) -> str | None:
+        """Return why an action that needs a single page is disabled, such as `Find searches`. None if it is enabled."""
+        return None
+
     # Selectable blocks and threads
 
     def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
@@ -235,6 +244,11 @@ class DiffContents(Contents):
     def thread_keys(self) -> set[str]:
         """Keys of all threads on the page."""
         return {each.key for row in self.threads.values() for each in row}
+
+    @property
+    def all_threads(self) -> list[ThreadSummary]:
+        """All threads that may be visible."""
+        return [each for row in self.threads.values() for each in row]
 
     @property
     def has_open_threads(self) -> bool:

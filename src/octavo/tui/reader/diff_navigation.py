@@ -26,7 +26,7 @@ _MOST_SLICES = 6
 """Maximum number of slices that are searched for a block. Laying out all slices of a block may take seconds."""
 
 
-NOT_BLOCKS = frozenset(("fold", "note", "change", "thread"))
+NOT_BLOCKS = frozenset(("fold", "note", "change", "thread", "page"))
 """Kinds of selectable rows of a diff that are not blocks of the page."""
 
 
@@ -65,6 +65,23 @@ class DiffNavigation:
         selected = self.cursor.current()
         unit = selected.unit_index if selected is not None else 0
         return position_text(self.contents.shown_diff, unit, by_risk=self.contents.visits_by_risk)
+
+    @property
+    def scope(self) -> range:
+        """Indexes of the units of the page under the cursor."""
+        return range(len(self.contents.shown_diff.units))
+
+    def edge(self, step: int) -> int:
+        """Return the index of the unit before the first block of the page, or after the last if `step` is -1."""
+        return -1 if step > 0 else len(self.pane.viewport.virtual_lines)
+
+    def build_all(self) -> None:
+        """Build all units again."""
+        self.builder.build()
+
+    def open_row(self, unit_index: int, target: str) -> bool:
+        """Open the heading of a page. Return False if the unit has another clickable span with the target `target`."""
+        return False
 
     # Opening a page
 
@@ -120,7 +137,8 @@ class DiffNavigation:
 
     def _fold_hiding(self, block: Block) -> DiffUnit | None:
         """Return the collapsed unit that hides a block. None if the block is visible."""
-        return next((unit for unit in self.contents.shown_diff.units if unit.hidden_blocks and unit.hides(block)), None)
+        units = self.contents.shown_diff.units
+        return next((units[at] for at in self.scope if units[at].hidden_blocks and units[at].hides(block)), None)
 
     def _expand(self, fold: DiffUnit, on_shown: Callable[[], object] | None = None) -> None:
         """Expand collapsed lines, then call `on_shown`."""
@@ -192,9 +210,11 @@ class DiffNavigation:
                 known[id(top)] = top.has(block.key)
             return known[id(top)]
 
-        units = self.contents.shown_diff.units
+        units, scope = self.contents.shown_diff.units, self.scope
         is_page_block = block.kind and block.kind not in NOT_BLOCKS  # Other rows are no blocks of the page.
-        for unit in self.contents.shown_diff.units_at_line(block.lines[0]) if is_page_block else range(len(units)):
+        for unit in self.contents.shown_diff.units_at_line(block.lines[0]) if is_page_block else scope:
+            if unit not in scope:
+                continue
             each = units[unit]
             if is_page_block:
                 is_here = any(may_contain(top, block) and contains(top) for top in each.blocks)
@@ -228,10 +248,8 @@ class DiffNavigation:
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
             selected = None
-        if selected is not None:
-            span = self._thread_from(selected.unit_index, selected.block, step)
-        else:
-            span = self._thread_from(-1 if step > 0 else len(self.pane.viewport.virtual_lines), None, step)
+        start, block = (selected.unit_index, selected.block) if selected is not None else (self.edge(step), None)
+        span = self._thread_from(start, block, step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         return span is not None
@@ -239,12 +257,13 @@ class DiffNavigation:
     def go_to_finding(self, step: int) -> bool:
         """Go to the next or previous finding of the checks. Return False if there is none."""
         selected = self.cursor.current() if self.cursor.selected is not None else None
-        start = (
-            selected.unit_index if selected is not None else -1 if step > 0 else len(self.pane.viewport.virtual_lines)
-        )
-        units = self.contents.shown_diff.units
+        start = selected.unit_index if selected is not None else self.edge(step)
+        units, scope = self.contents.shown_diff.units, self.scope
         spans = self.cursor.spans_from(
-            start, selected.block if selected is not None else None, step, lambda index: bool(units[index].threads)
+            start,
+            selected.block if selected is not None else None,
+            step,
+            lambda index: index in scope and bool(units[index].threads),
         )
         span = next((span for span in spans if span.block.key.startswith(FINDING)), None)
         if span is not None:
@@ -267,8 +286,10 @@ class DiffNavigation:
 
     def _thread_from(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
         """Return the next or previous open thread from a block on. None if there is none."""
-        units = self.contents.shown_diff.units
-        spans = self.cursor.spans_from(unit_index, block, step, lambda unit_index: bool(units[unit_index].threads))
+        units, scope = self.contents.shown_diff.units, self.scope
+        spans = self.cursor.spans_from(
+            unit_index, block, step, lambda index: index in scope and bool(units[index].threads)
+        )
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
     def go_to_change(self, step: int) -> None:
@@ -277,18 +298,21 @@ class DiffNavigation:
             self.pane.find_bar.step(step)
             return
         selected = self.cursor.current() if self.cursor.selected is not None else None
-        at = selected.unit_index if selected is not None else -1 if step > 0 else len(self.pane.viewport.virtual_lines)
-        span = self._change_from(at, step)
+        span = self._change_from(selected.unit_index if selected is not None else self.edge(step), step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         else:
-            order = " by risk" if self.contents.visits_by_risk else ""
-            which, is_more, way = (
-                ("last", self.contents.has_page_after, " Press J for the next page.")
-                if step > 0
-                else ("first", self.contents.has_page_before, " Press K for the previous page.")
-            )
-            explain(self.pane, f"This is the {which} change on this page{order}.{way if is_more else ''}")
+            self.go_beyond(step)
+
+    def go_beyond(self, step: int) -> None:
+        """Say that there are no more changes after the last one, or before the first if `step` is -1."""
+        order = " by risk" if self.contents.visits_by_risk else ""
+        which, is_more, way = (
+            ("last", self.contents.has_page_after, " Press J for the next page.")
+            if step > 0
+            else ("first", self.contents.has_page_before, " Press K for the previous page.")
+        )
+        explain(self.pane, f"This is the {which} change on this page{order}.{way if is_more else ''}")
 
     def _change_from(self, unit_index: int, step: int) -> BlockSpan | None:
         """Return the next or previous change from a unit on, with all its lines. None if there is none.
@@ -308,7 +332,8 @@ class DiffNavigation:
     def open_fold(self, key: str) -> None:
         """Expand collapsed lines, and select the first block of them."""
         units = self.contents.shown_diff.units
-        at = next((index for index, unit in enumerate(units) if unit.block is not None and unit.block.key == key), None)
+        blocks = ((at, units[at].block) for at in self.scope)
+        at = next((at for at, block in blocks if block is not None and block.key == key), None)
         if at is None:
             return
         self._opened_at = None  # Keep the current position.
@@ -465,7 +490,8 @@ LAYOUT: Commands[DiffNavigation] = Commands(
         Command("layout", "vertical_line", "Split/unified", "Switch between split and unified diff",
                 run=lambda _, diff: diff.next_layout(), why_not=lambda _, diff: diff.contents.why_no_other_layout, shown=False, key_display="|"),
         Command("source", "backslash", "Source", "Switch between rendered and source diff",
-                run=lambda _, diff: diff.show_source(toggle=True), shown=False),
+                run=lambda _, diff: diff.show_source(toggle=True), shown=False,
+                why_not=lambda _, diff: diff.contents.why_one_page_only("The source diff shows")),
     ),
     find=lambda view: view.navigation,
 )  # fmt: skip

@@ -13,7 +13,8 @@ from octavo.tui.reader.block_commands import AT_CURSOR, BlockCommands
 from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.diff_contents import DiffContents, DiffLayout
 from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, ORDER, DiffNavigation
-from octavo.tui.reader.find_bar import FIND
+from octavo.tui.reader.diff_scroll import ScrollContents, ScrollNavigation
+from octavo.tui.reader.find_bar import FIND, FindBar
 from octavo.tui.reader.link_hints import LINK_HINTS
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, LoadingState, Reader
 from octavo.tui.render.comparison import PageComparison
@@ -40,6 +41,11 @@ def _why_empty(view: DiffView) -> str:
     if view.is_waiting_for_lines:
         return "This page is still loading."
     return view.state.why_empty("No changes to show.")
+
+
+def _why_no_find(_: object, find_bar: FindBar) -> str | None:
+    contents = find_bar.viewport.contents
+    return contents.why_one_page_only("Find searches") if isinstance(contents, DiffContents) else None
 
 
 def _for_lines(group: Commands[Any]) -> Commands[Any]:
@@ -156,7 +162,7 @@ class DiffView(Reader):
         _for_lines(ORDER),
         _for_lines(LAYOUT),
         FIND.only("filter")
-        .with_changed("filter", help="Find text in the diff", shown=False)
+        .with_changed("filter", help="Find text in the diff", shown=False, why_not=_why_no_find)
         .for_target(
             lambda view: view.find_bar if len(view.viewport.virtual_lines) or view.is_waiting_for_lines else None,
             name="diff",
@@ -182,12 +188,25 @@ class DiffView(Reader):
             super().__init__()
             self.keys = keys
 
-    def __init__(self, *, ascii: bool = False, merge_preview: bool = False, id: str | None = None) -> None:
-        """`merge_preview`: the view previews a merge result, and comments are disabled."""
+    def __init__(
+        self,
+        *,
+        ascii: bool = False,
+        merge_preview: bool = False,
+        several_pages: bool = False,
+        id: str | None = None,
+    ) -> None:
+        """`merge_preview`: the view previews a merge result, and comments are disabled. `several_pages`: the view shows
+        the sections of `ScrollNavigation`, and not one page."""
         super().__init__(ascii=ascii, id=id)
-        self.contents = self.viewport.contents = DiffContents(self)
+        self.navigation: DiffNavigation
+        if several_pages:
+            self.contents = self.viewport.contents = contents = ScrollContents(self)
+            self.navigation = ScrollNavigation(self, contents)
+        else:
+            self.contents = self.viewport.contents = DiffContents(self)
+            self.navigation = DiffNavigation(self, self.contents)
         self.contents.is_merge_preview = merge_preview
-        self.navigation = DiffNavigation(self, self.contents)
         self.block_commands: DiffBlockCommands = DiffBlockCommands(self)
         self.state: DiffLoadingState = DiffLoadingState(self)
         self._was_outside_page = False
@@ -201,8 +220,8 @@ class DiffView(Reader):
         """Selected change and number of threads, for the status line: `change 2 of 7 · 2 threads`."""
         parts = [text] if (text := self.navigation.position_text) else []
         if self.contents.only_meaning and not self.contents.shows_source:
-            parts.append(f"only meaning, {self.contents.shown_diff.hidden.total()} hidden")
-        if threads := self.contents.shown_diff.thread_count:
+            parts.append(f"only meaning, {self.contents.page_diff.hidden.total()} hidden")
+        if threads := self.contents.page_diff.thread_count:
             parts.append("1 thread" if threads == 1 else f"{threads} threads")
         if self.contents.shows_source:
             parts.append("source")
@@ -274,7 +293,7 @@ class DiffView(Reader):
     def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
         """Replace all lines. If another layout of the diff is needed, only begin to build its units."""
         if self.contents.built_layout != self.contents.current_layout and not self.contents.is_building:
-            self.navigation.builder.build()  # The terminal became too narrow or wide enough for two sides.
+            self.navigation.build_all()  # The terminal became too narrow or wide enough for two sides.
             return
         is_unmoved = self.navigation.is_unmoved_since_opening
         super().reset_lines(anchor=anchor, laid=laid)
@@ -285,8 +304,9 @@ class DiffView(Reader):
         super().before_painting()
         rows = self.viewport.visible_rows
         visible_keys = {row[2].block.key for row in rows if row[2].block and row[2].block.kind == "thread"}
-        summaries = [thread for threads in self.contents.threads.values() for thread in threads]
-        incomplete_keys = {thread.key for thread in summaries if thread.reply_count > len(thread.shown_replies)}
+        incomplete_keys = {
+            thread.key for thread in self.contents.all_threads if thread.reply_count > len(thread.shown_replies)
+        }
         # Only threads with replies: the first reply may arrive while the thread is visible.
         if wanted := (visible_keys & incomplete_keys) - self._requested_replies:
             self._requested_replies |= wanted
@@ -295,6 +315,9 @@ class DiffView(Reader):
     # Links and messages
 
     def open_clickable(self, clickable: ClickableSpan, outside: bool) -> None:
+        rows = self.viewport.visible_rows
+        if clickable.line < len(rows) and self.navigation.open_row(rows[clickable.line][0], clickable.target):
+            return
         if clickable.kind == "fold" and clickable.target.startswith("fold "):
             self.navigation.open_fold(clickable.target)
         elif clickable.kind in ("fold", "tab") and self.contents.compared is not None:

@@ -369,6 +369,18 @@ class BackgroundLayout:
             render = self._recording(render, layout.deferred, self._missing)
         return VirtualLines(contents.take_units(), layout.estimate_height, render, laid, keeps_all=layout.keeps_lines)
 
+    def lines_for(self, units: Sequence[Any]) -> LaidUnits | None:
+        """Return the lines that are known of the new `units`, which may be among the shown units. None before the first
+        layout."""
+        if self._layout is None:
+            return None
+        known = {id(unit): (height, lines) for unit, height, lines in self.viewport.virtual_lines.laid_out()}
+        found = {index: known[id(unit)] for index, unit in enumerate(units) if id(unit) in known}
+        heights = {index: height for index, (height, _) in found.items()}
+        lines = {index: lines for index, (_, lines) in found.items() if lines is not None}
+        missing = {unit: each for unit, each in self._missing.items() if unit in known}
+        return LaidUnits(self._layout, heights, lines, missing)
+
     def lay_out_short(self) -> None:
         """Lay out a short page completely."""
         if self.viewport.virtual_lines.total <= FEW_LINES:

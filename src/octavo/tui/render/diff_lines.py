@@ -32,7 +32,7 @@ from octavo.tui.render.diff_text import (
     render_table_change,
     render_word_changes,
 )
-from octavo.tui.render.diff_units import DiffUnit
+from octavo.tui.render.diff_units import DiffUnit, PageHeading
 from octavo.tui.render.failed_block import render_failed_block, run_guarded
 from octavo.tui.render.layout_context import NARROWEST, LayoutContext
 from octavo.tui.render.prose import item_marker
@@ -47,7 +47,7 @@ def estimate_height(unit: DiffUnit) -> int:
         first, end = unit.block.lines
         old_lines = unit.old.lines if unit.old is not None else (0, 0)
         return max(1, end - first, old_lines[1] - old_lines[0]) + 1
-    if unit.kind in ("fold", "label", "note", "setting"):
+    if unit.kind in ("fold", "label", "note", "setting", "page"):
         return 2
     if unit.kind in ("lines", "threads"):
         return len(unit.lines) + 4 * len(unit.threads)
@@ -78,6 +78,8 @@ def _render_unit(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths
     match unit.kind:
         case "title":
             return [Line(part) for part in wrap([Piece(unit.text, styles.strong)], width)]
+        case "page" if unit.page is not None:
+            return [*space, *_render_heading(unit.page, unit.block, styles, width)]
         case "fold" | "label":
             return [*space, _render_separator(unit, styles, width)]
         case "note":
@@ -98,6 +100,31 @@ def _render_unit(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths
         case "entry" if unit.entry is not None:
             return [*space, *join_sides(_render_entry(context, unit, unit.entry, side_widths), side_widths, styles)]
     return [*space, *join_sides(_render_unchanged(context, unit, side_widths), side_widths, styles)]
+
+
+_SIGN_STYLES = {"+": "success", "−": "error", "→": "warning", "~": "accent"}
+
+
+def _render_heading(page: PageHeading, block: Block | None, styles: Styles, width: int) -> list[Line]:
+    """Render the row above a page: its title and path on the left, its counts and states on the right."""
+    glyphs, spot = styles.glyphs, Clickable("fold", f"page {page.key}")
+    facts: list[Piece] = []
+    for text, style in page.facts:
+        facts += [Piece("  "), Piece(drawable_text(styles, text), getattr(styles, style))]
+    facts = truncate(facts, max(0, width - 12), glyphs.more)
+    sign = (
+        [Piece(f"{drawable_text(styles, page.sign)} ", getattr(styles, _SIGN_STYLES[page.sign]))] if page.sign else []
+    )
+    title = [
+        Piece(f"{glyphs.closed if page.is_folded else glyphs.opened} ", styles.muted, spot, True),
+        *sign,
+        Piece(drawable_text(styles, page.title), styles.strong, spot),
+        *([Piece(f"  {drawable_text(styles, page.path)}", styles.muted)] if page.path else []),
+    ]
+    title = truncate(title, width - width_of(facts), glyphs.more)
+    gap = Piece(" " * (width - width_of(title) - width_of(facts)))
+    row = Line([*title, gap, *facts], block)
+    return [row] if page.is_folded else [row, Line([Piece(glyphs.across * width, styles.line, None, True)], block)]
 
 
 def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:

@@ -30,12 +30,29 @@ _SCATTERED_KIND, _LAST_LINE = "footnotes", 1 << 30
 """Kind of block whose children may be on any lines of the page, and a line number beyond every page."""
 
 
+@dataclass(frozen=True)
+class PageHeading:
+    """Row above the changes of a page, in a diff of several pages."""
+
+    key: str
+    """Key of the page."""
+    title: str
+    sign: str = ""
+    """Sign of the change, such as `+` for a new page."""
+    path: str = ""
+    """Titles of the parent pages."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """Counts and states of the page, each with the name of a style."""
+    is_folded: bool = False
+    """True if only this row of the page is shown."""
+
+
 class DiffUnit(NamedTuple):
     """A part of a diff that is rendered in one step.
 
     Kinds: `title`, `block` (unchanged), `fold` (collapsed blocks), `entry` (a change), `exchange` (removed blocks with
     the blocks that were added in their place), `label` (the place of the next block), `note` (a sentence), `setting`
-    (of the page), `lines` (of source), `threads`.
+    (of the page), `lines` (of source), `threads`, `page` (the row above a page, in a diff of several pages).
     """
 
     kind: str
@@ -71,6 +88,7 @@ class DiffUnit(NamedTuple):
     """Kinds of the change, by what it affects. Empty if the unit is not a change."""
     line_limit: int = 0
     """Number of lines that are visible: the first lines, or the last lines if negative. 0 for all lines."""
+    page: PageHeading | None = None
 
     @property
     def is_container_change(self) -> bool:
@@ -121,6 +139,13 @@ class DiffUnits:
             self._end_lines.append(_LAST_LINE if is_anywhere else max([block.lines[1] for block in wholes], default=0))
             self.units.append(unit)
             yield unit
+
+    def append(self, rows: Sequence[DiffUnit], changes: DiffUnits) -> None:
+        """Append `rows`, which show no lines of a page, and the units that `changes` has made."""
+        none = array("l", bytes(array("l").itemsize * len(rows)))
+        self.units += [*rows, *changes.units]
+        self._first_lines += none + changes._first_lines
+        self._end_lines += none + changes._end_lines
 
     def units_at_line(self, line: int) -> list[int]:
         """Return the indexes of the units that may show a line of either version."""

@@ -4,7 +4,7 @@ laid out in a background thread."""
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from octavo.tui.render.styled_lines import Line
@@ -140,6 +140,12 @@ class VirtualLines(Generic[U]):
         self._count -= len(self._lines.pop(index, ()))
         self._exact[index] = 0
         self.forgotten.add(index)
+
+    def laid_out(self) -> Iterator[tuple[U, int, list[Line] | None]]:
+        """Yield each unit that was rendered, with its height and with its lines if they are kept."""
+        for index, unit in enumerate(self.units):
+            if self._exact[index]:
+                yield unit, self._heights[index], self._lines.get(index)
 
     @property
     def kept(self) -> list[list[Line]]:

@@ -39,6 +39,13 @@ if TYPE_CHECKING:
     from octavo.tui.core.view import View
 
 
+def diff_of(view: View) -> DiffView:
+    """Return the visible diff of a view."""
+    pane = view.main_pane
+    assert isinstance(pane, DiffView), "only called in views with a diff"
+    return pane
+
+
 SAVE_DELAY = 1.0
 """Delay in seconds before a new reading position is stored."""
 
@@ -57,6 +64,8 @@ class ChangedTree:
         """`redraw` draws the tree and the diff again."""
         self._view, self._comparison, self._threads, self._findings = view, comparison, threads, findings
         self._redraw = redraw
+        self.cursor_key: Callable[[], str | None] = lambda: None
+        """Returns the key of the page that keys act on, if it may differ from the selected entry. Otherwise None."""
         self.changing: dict[str, ChangedPage] = {}
         """Changed pages by key, in the order of the tree."""
         self._reading_order: list[str] = []
@@ -79,8 +88,9 @@ class ChangedTree:
 
     @property
     def key(self) -> str:
-        """Key of the selected entry of the tree."""
-        return str(self.widget.key)
+        """Key of the entry that keys act on: the selected entry, or the page under the cursor of the diff."""
+        key = self.cursor_key()
+        return key if key is not None else str(self.widget.key)
 
     @property
     def selected(self) -> ChangedPage | None:
@@ -91,6 +101,11 @@ class ChangedTree:
     def keys(self) -> Sequence[str]:
         """Keys of all entries in the order of the tree."""
         return list(self._entries)
+
+    @property
+    def reading_order(self) -> Sequence[ChangedPage]:
+        """The changed pages and the pages with comments, in the order of the tree."""
+        return [self._entries[key] for key in self._reading_order]
 
     def likely_next(self) -> Iterable[ChangedPage]:
         """Return the entries that you will probably open next, nearest first."""
@@ -133,7 +148,7 @@ class ChangedTree:
         self._entries = {str(node.key): by_key.get(str(node.key)) or unchanged_entry(node) for node in drawn}
         self.changing = {key: entry for key, entry in self._entries.items() if entry.changes}
         self._reading_order = [key for key in self._entries if key in by_key]
-        is_first, selected_key = not tree.keys, self.key
+        is_first, selected_key = not tree.keys, str(tree.key)
         tree.show(nodes)
         tree.state.show_unreadable(comparison.unreadable)
         if comparison.error_text:
@@ -174,7 +189,7 @@ class ChangedTree:
             if findings := self._findings.counts.get(self.key):
                 items.append(plural(findings, "finding").replace(" ", "\N{NO-BREAK SPACE}"))
             lines += [Content.styled(line, "$octavo-muted") for line in self._wrap(f"This page: {', '.join(items)}")]
-        if self._view.query_one(DiffView).contents.only_meaning:
+        if diff_of(self._view).contents.only_meaning:
             lines += [Content.styled(line, "$warning") for line in self._wrap(self._hidden_text())]
         self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
 

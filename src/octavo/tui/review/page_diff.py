@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from textual.content import Content
@@ -16,7 +16,6 @@ from octavo.data.loaders import get_page_to_read
 from octavo.data.unsent_index import UnsentText, by_block, unsent_draft
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
-from octavo.documents.diff_model import Diff
 from octavo.documents.revision_changes import WHOLE, ChangedPage
 from octavo.documents.suggestions import block_source
 from octavo.documents.thread_anchors import TwoVersionAnchors
@@ -26,6 +25,7 @@ from octavo.tui.core.routes import ToPage
 from octavo.tui.core.tree_rows import threads_in_block
 from octavo.tui.core.view import View
 from octavo.tui.reader import link_opening
+from octavo.tui.reader.diff_scroll import PAGE_ROW
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.image_screen import ImageScreen
 from octavo.tui.reader.reading_position import BlockSpan
@@ -35,22 +35,26 @@ from octavo.tui.render.images import ImageReference
 from octavo.tui.render.link_targets import LinkContext, LinkTargets, app_origins
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.threads import DRAFT, ThreadSummary
-from octavo.tui.review.changed_pages import SIGN_STYLES, describe_change
+from octavo.tui.review.changed_pages import (
+    SIGN_STYLES,
+    describe_change,
+    entry_key_of,
+    next_with_threads,
+    no_more_threads,
+    open_threads_on,
+)
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.diff_cache import ComparedSides
 from octavo.tui.review.page_findings import PageFindings
+from octavo.tui.review.page_scroll import NO_BASE, NO_COMPARISON, RequestScroll
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.word_changes import WordChanges
 
-_NO_BASE = "The server did not return the base revision of this change request."
-_EMPTY = Document("", (), "")
-_NO_COMPARISON = PageComparison(Diff(()), _EMPTY, _EMPTY)
-"""Empty comparison for entries without a page, which only have threads."""
-
 
 class PageDiff:
-    """Shows the diff of the selected entry in a `DiffView`. An entry without a diff is described in `#words`, which is
-    visible while the view has the class `-words`."""
+    """Shows the diff of the selected entry in a `DiffView`, or all diffs one below the other while `scroll` is on. In a
+    `DiffView`, an entry without a diff is described in `#words`, which is visible while the view has the class
+    `-words`."""
 
     def __init__(
         self,
@@ -72,7 +76,8 @@ class PageDiff:
         """What happened to the words of the threads on the compared pages."""
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
         """Shown entry and compared revisions."""
-        self._documents: tuple[Document, Document] | None = None
+        self._shown_documents: tuple[Document, Document] | None = None
+        """Both versions of the shown entry. None while they are loading, and while `scroll` is on."""
         self._anchors: TwoVersionAnchors | None = None
         """Anchors of the threads in both documents."""
         self._pending_step: tuple[str, int | str | Comment] | None = None
@@ -80,21 +85,59 @@ class PageDiff:
         for the last open thread."""
         self._wanted_thread, self._wanted_block = thread, block
         """Thread that the view was opened for, until its entry is known."""
+        self.scroll = RequestScroll(view, comparison, pages, threads, self._rows_of, self._on_page_loaded)
+        """All changed pages one below the other."""
 
     @property
     def pane(self) -> DiffView:
-        return self._view.query_one(DiffView)
+        return self.scroll.pane if self.scroll.is_on else self._view.query_one("#diff", DiffView)
+
+    @property
+    def _documents(self) -> tuple[Document, Document] | None:
+        """Both versions of the entry that keys act on. None while they are loading."""
+        return self.scroll.documents(self._pages.key) if self.scroll.is_on else self._shown_documents
+
+    def toggle_scroll(self) -> None:
+        """Switch between one page and all pages."""
+        has_focus = self._view.focused is self.pane
+        if not self.scroll.is_on:
+            self.pane.clear()  # Stores the position, where the scroll begins.
+        self.scroll.toggle()
+        self._shown, self._shown_documents = None, None
+        self._view.workers.cancel_group(self._view, "diff")
+        self.show()
+        if has_focus:
+            self.pane.focus()
+        self._view.refresh_bindings()
+
+    def _on_page_loaded(self) -> None:
+        self._update_thread_commands()
+        self.go_to_pending_thread()
+        self._show_position()
+
+    @property
+    def compared(self) -> PageComparison | None:
+        """Comparison of the entry that keys act on. None if it is not shown."""
+        is_elsewhere = self.scroll.is_on and self.scroll.section(self._pages.key) is None
+        return None if is_elsewhere else self.pane.contents.compared
 
     @property
     def is_comparing(self) -> bool:
-        """True if the diff of the shown entry is still loading."""
+        """True if the diff of the entry that keys act on is still loading."""
+        if self.scroll.is_on:
+            return self._documents is None and not self.scroll.is_described(self._pages.key)
         return self._documents is None and not self._view.has_class("-words")
 
     def show(self) -> None:
         """Show the diff of the selected entry, unless it is already shown."""
+        if self.scroll.is_on:
+            self._view.remove_class("-words")
+            self.scroll.show()
+            self._show_position()
+            return
         change, sides = self._pages.selected, self._comparison.sides
         if change is None and self._shown is not None:
-            self._shown, self._documents = None, None
+            self._shown, self._shown_documents = None, None
             self._view.workers.cancel_group(self._view, "diff")
             self._view.remove_class("-words")
             self.pane.clear()  # The last change was reverted.
@@ -104,11 +147,11 @@ class PageDiff:
         self._shown = change, sides
         if self._pending_step is not None and self._pending_step[0] != change.key:
             self._pending_step = None  # The user selected another entry meanwhile.
-        self._documents = None
+        self._shown_documents = None
         self._view.workers.cancel_group(self._view, "diff")
         self._view.set_class(not change.is_document and change.key != WHOLE, "-words")
         if change.key == WHOLE:
-            self._show_compared(change, _NO_COMPARISON)
+            self._show_compared(change, NO_COMPARISON)
         elif not change.is_document:
             self.pane.clear()  # The diff is hidden, and its commands must not act on the earlier page.
             heading = Content.assemble((change.sign, SIGN_STYLES.get(change.sign, "")), " ", (change.title, "bold"))
@@ -117,7 +160,7 @@ class PageDiff:
             )
         elif sides.old is None:
             self.pane.clear()
-            self.pane.state.fail(f"Could not compare the versions of {change.title}", _NO_BASE)
+            self.pane.state.fail(f"Could not compare the versions of {change.title}", NO_BASE)
         elif (cached := self._comparison.diffs.cached(change)) is not None:
             self._show_compared(change, cached)
         else:
@@ -142,7 +185,7 @@ class PageDiff:
     def _show_compared(self, change: ChangedPage, compared: PageComparison) -> None:
         if change.settings:
             compared = compared.with_settings((*change.settings, *compared.diff.metadata))
-        self._documents = (compared.old, compared.new)
+        self._shown_documents = (compared.old, compared.new)
         # The key has no revision, so the position stays the same when the page is edited.
         sides = self._comparison.sides
         name = sides.old_name if sides is not None else ""
@@ -198,24 +241,29 @@ class PageDiff:
 
     def draw_threads(self) -> None:
         """Draw the threads between the lines of the diff."""
-        if self._documents is not None:
+        if self.scroll.is_on:
+            self.scroll.draw_threads()
+        elif self._documents is not None:
             self.pane.set_threads(self._thread_rows())
         self._update_thread_commands()
         self.go_to_pending_thread()
 
     def _thread_rows(self) -> Mapping[str, Sequence[ThreadSummary]]:
         """Return the threads, drafts and findings of the page, by block key. Empty while the diff is loading."""
-        lines: dict[str, list[ThreadSummary]] = {}
-        if (anchors := self._thread_anchors) is not None:
-            lines = self._threads.summaries(anchors.threads(self.page_threads), anchors.word_change)
-            if (page := self.visible_page) is not None:
-                self.word_changes.update(page[0], anchors)
-            for key, drafts in by_block(self._unsent_of_page()).items():
-                block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
-                lines[block_key] = [*lines.get(block_key, []), *self._threads.draft_summaries(drafts)]
-            for key, rows in self._findings.summaries().items():
-                block_key = key if key and anchors.documents[1].find(key) else ""
-                lines[block_key] = [*rows, *lines.get(block_key, ())]
+        change, anchors = self._pages.selected, self._thread_anchors
+        return self._rows_of(change, anchors) if change is not None and anchors is not None else {}
+
+    def _rows_of(self, change: ChangedPage, anchors: TwoVersionAnchors) -> Mapping[str, Sequence[ThreadSummary]]:
+        """Return the threads, drafts and findings of a page, by block key."""
+        lines = self._threads.summaries(anchors.threads(self._threads_of(change)), anchors.word_change)
+        if change.page is not None:
+            self.word_changes.update(change.page.id, anchors)
+        for key, drafts in by_block(self._pages.unsent_of(change.key)).items():
+            block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
+            lines[block_key] = [*lines.get(block_key, []), *self._threads.draft_summaries(drafts)]
+        for key, rows in self._findings.summaries(change.key).items():
+            block_key = key if key and anchors.documents[1].find(key) else ""
+            lines[block_key] = [*rows, *lines.get(block_key, ())]
         return lines
 
     def _update_thread_commands(self) -> None:
@@ -253,10 +301,11 @@ class PageDiff:
         """Go to the pending thread once its page is loaded."""
         self._find_wanted_thread()
         self._find_wanted_block()
-        if self._pending_step is None or self._shown is None:
+        shown = self._pages.key if self.scroll.is_on else self._shown[0].key if self._shown is not None else None
+        if self._pending_step is None or shown is None:
             return
         key, target = self._pending_step
-        if self._shown[0].key != key:
+        if shown != key:
             return
         if self._documents is not None:
             self._pending_step = None
@@ -266,7 +315,7 @@ class PageDiff:
                 self._view.call_after_refresh(self._select_block, target)
             else:
                 self._view.call_after_refresh(self._show_thread, target)
-        elif self._view.has_class("-words"):
+        elif self._view.has_class("-words") or (self.scroll.is_on and self.scroll.is_described(key)):
             self._pending_step = None
             threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(target, int) else []
             threads = [target] if isinstance(target, Comment) else threads
@@ -301,6 +350,8 @@ class PageDiff:
     @property
     def _thread_anchors(self) -> TwoVersionAnchors | None:
         """Anchors of the threads in the documents of the shown page. None while the diff is loading."""
+        if self.scroll.is_on:
+            return self.scroll.anchors(self._pages.key)
         if self._documents is None:
             return None
         if self._anchors is None or self._anchors.documents is not self._documents:
@@ -328,9 +379,12 @@ class PageDiff:
     def page_threads(self) -> tuple[Comment, ...]:
         """The threads on the selected entry."""
         change = self._pages.selected
-        if change is not None and change.key == WHOLE:
+        return self._threads_of(change) if change is not None else ()
+
+    def _threads_of(self, change: ChangedPage) -> tuple[Comment, ...]:
+        if change.key == WHOLE:
             return self._threads.on_page(None)
-        return self._threads.on_page(change.page.id) if change is not None and change.page is not None else ()
+        return self._threads.on_page(change.page.id) if change.page is not None else ()
 
     # Comments
 
@@ -350,7 +404,7 @@ class PageDiff:
     @property
     def visible_block(self) -> Block | None:
         span = self._selected_span
-        if span is None or self._documents is None or span.block.kind == "fold":
+        if span is None or self._documents is None or span.block.kind in ("fold", PAGE_ROW):
             return None
         if (draft_block := self._row_block(span.block)) is None:
             return span.block
@@ -368,7 +422,10 @@ class PageDiff:
 
     @property
     def _selected_span(self) -> BlockSpan | None:
-        return self.pane.cursor.current() if self._documents is not None else None
+        """The selected block of the entry that keys act on. None while the entry is loading."""
+        if self._documents is None or (self.scroll.is_on and self.scroll.section(self._pages.key) is None):
+            return None
+        return self.pane.cursor.current()
 
     def _row_block(self, block: Block) -> str | None:
         """Return the key of the block that a draft or a finding between the lines belongs to. None for other blocks."""
@@ -412,6 +469,8 @@ class PageDiff:
             return f"{change.title} is still loading."
         if change.page is None:
             return "This is not a page, so it has no blocks to comment on. Press C to comment on the change request."
+        if self.scroll.is_on and self.visible_block is None:
+            return f"Select a block of {change.title} first. Press ( or ) to go to the next block."
         return None
 
     # Editing
@@ -435,7 +494,7 @@ class PageDiff:
     def selected_block(self) -> Block | None:
         return (
             self.pane.block_commands.nearest_block
-            if self._documents is not None and self.visible_page is not None
+            if self._selected_span is not None and self.visible_page is not None
             else None
         )
 
@@ -450,28 +509,3 @@ class PageDiff:
 
     def show_saved_page(self, change_request: ChangeRequest) -> None:
         """Do nothing: the change request reloads."""
-
-
-def open_threads_on(key: str, threads: Iterable[Comment]) -> list[Comment]:
-    """Return the open threads on the page of the entry `key`."""
-    return [each for each in threads if each.is_open_thread and entry_key_of(each) == key]
-
-
-def entry_key_of(thread: Comment) -> str:
-    """Return the key of the entry that a thread is on."""
-    return thread.target.page.id if thread.target.page else WHOLE
-
-
-def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:
-    """Return the next of `keys` after `current` with an open thread, or the previous key if `step` is -1. None at the
-    end."""
-    at = keys.index(current) if current in keys else -1
-    among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
-    with_open = {entry_key_of(each) for each in threads if each.is_open_thread}
-    return next((key for key in among if key in with_open), None)
-
-
-def no_more_threads(number: int, step: int) -> str:
-    """Return the notice after the last open thread, or before the first with `step` -1."""
-    direction, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
-    return f"No {direction} open threads in #{number}. Press {key} to go to the {other} open thread."

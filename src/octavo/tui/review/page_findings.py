@@ -14,9 +14,8 @@ from octavo.documents.checks.added_findings import AddedFinding
 from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import LocalChange
-from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.render.threads import FINDING, ThreadSummary
-from octavo.tui.review.changed_tree import ChangedTree
+from octavo.tui.review.changed_tree import ChangedTree, diff_of
 from octavo.tui.review.request_findings import RequestFindings
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -34,10 +33,10 @@ class PageFindings:
     def _found(self) -> tuple[AddedFinding, ...]:
         return self._findings.on_page(self._pages.key)
 
-    def summaries(self) -> dict[str, list[ThreadSummary]]:
-        """Return the rows of the findings by the key of their block."""
+    def summaries(self, page_key: str) -> dict[str, list[ThreadSummary]]:
+        """Return the rows of the findings on a page by the key of their block."""
         rows: dict[str, list[ThreadSummary]] = {}
-        for each in self._found:
+        for each in self._findings.on_page(page_key):
             found = each.finding
             row = ThreadSummary(
                 found.rule or found.source,
@@ -60,13 +59,13 @@ class PageFindings:
     @property
     def selected(self) -> AddedFinding | None:
         """The selected finding, if the diff has the focus."""
-        diff = self._view.query_one(DiffView)
+        diff = diff_of(self._view)
         stop = diff.cursor.current() if self._view.focused is diff else None
         return self.with_row(stop.block) if stop is not None else None
 
     def go(self, step: int) -> None:
         """Go to the next finding, or to the previous one if `step` is -1."""
-        diff = self._view.query_one(DiffView)
+        diff = diff_of(self._view)
         if not diff.navigation.go_to_finding(step):
             which = "last" if step > 0 else "first"
             self._view.shell.explain(f"This is the {which} finding on this page.")

@@ -43,7 +43,7 @@ class PageTerms:
             return "Select a changed page first."
         if self._comparison.change_request.revision is None:
             return "The server did not return the current revision of this change request."
-        compared = self._diff.contents.compared
+        compared = self._page_diff.compared
         if self._page_diff.is_comparing:
             return f"The changes of {change.title} are not loaded yet."
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
@@ -54,7 +54,7 @@ class PageTerms:
         app.background(self._choose(app))
 
     async def _choose(self, app: Shell) -> None:
-        compared = self._diff.contents.compared
+        compared = self._page_diff.compared
         if compared is None:
             return
         stop = self._diff.cursor.current() if self._view.focused is self._diff else None

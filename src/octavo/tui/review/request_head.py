@@ -17,9 +17,8 @@ from octavo.data.writes.machine import OutboxEntry
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.view import View
-from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.review import request_status
-from octavo.tui.review.changed_tree import ChangedTree
+from octavo.tui.review.changed_tree import ChangedTree, diff_of
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.text_widgets import ChangingText
@@ -125,7 +124,7 @@ class RequestHead:
         against = f"compared with {sides.old_name}" if sides is not None and sides.old_name else ""
         space = self._view.shell.workspace.space(comparison.space.space_id)
         space_name = f"{space.title} › " if space is not None else ""
-        diff = self._view.query_one(DiffView)
+        diff = diff_of(self._view)
         diff.contents.has_page_before = pages.has_next(-1)
         diff.contents.has_page_after = pages.has_next(1)
         self._view.show_location(

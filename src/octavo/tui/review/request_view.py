@@ -147,11 +147,17 @@ def _open_blame(app: Shell, view: ChangeRequestScreen) -> None:
         open_blame(app, BlameTarget(view.at, selected.page.id, selected.title, block, f"#{number}"))
 
 
+def _continuous_label(_: Shell, view: ChangeRequestScreen) -> str | None:
+    return "One page" if view.page_diff.scroll.is_on else None
+
+
 VIEW_COMMANDS: Commands[ChangeRequestScreen] = Commands(
     "change",
     (
         Command("blame", "I", "Blame", "Show who wrote each block of this page", run=_open_blame, why_not=_why_no_blame,
                 shown=False, id="page.blame"),
+        Command("continuous", "v", "Continuous", "Switch between one page and all changed pages", shown=False,
+                run=lambda _, view: view.page_diff.toggle_scroll(), title_now=_continuous_label),
         Command("export", "ctrl+e", "Export", "Export the change request or the selected page", run=_export, shown=False),
         Command("up", "escape", "Back", "Go back to the pages, then to the list", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
@@ -214,7 +220,7 @@ class ChangeRequestScreen(View):
         self.changed_tree = ChangedTree(self, self.comparison, self.diff_threads, self.findings, self.show_changed)
         self.page_findings = PageFindings(self, self.at, self.changed_tree, self.findings)
         self.request_head = RequestHead(self, self.comparison, self.diff_threads, self.changed_tree)
-        self.page_diff = PageDiff(
+        self.page_diff: PageDiff = PageDiff(
             self,
             self.comparison,
             self.changed_tree,
@@ -242,6 +248,7 @@ class ChangeRequestScreen(View):
                 )
                 yield ChangingText("", id="standing")
             yield DiffView(ascii=self.shell.settings.ascii, id="diff")
+            yield DiffView(ascii=self.shell.settings.ascii, several_pages=True, id="scroll")
             yield ChangingText("", id="words")
 
     @property
@@ -263,8 +270,10 @@ class ChangeRequestScreen(View):
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.request_head.show_pending(draw_threads))
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
         self.changed_tree.load_marks()
-        self.diff_view.navigation.positions = self.changed_tree.marks.positions
-        self.diff_view.block_commands.why_no_comment_here = self.page_discussion.why_no_comment
+        for pane in self.query(DiffView):
+            pane.navigation.positions = self.changed_tree.marks.positions
+            pane.block_commands.why_no_comment_here = self.page_discussion.why_no_comment
+        self.page_diff.scroll.restore_choice()
         self.request_head.draw()
         self.changed_tree.widget.focus()
         self.comparison.start()
@@ -297,9 +306,16 @@ class ChangeRequestScreen(View):
             self.page_diff.draw_threads()
             self.request_head.draw()
 
+    def refresh_data(self) -> None:
+        super().refresh_data()
+        if self.page_diff.scroll.is_on:
+            self.page_diff.scroll.retry_all()
+
     def on_screen_suspend(self) -> None:
         if is_stop(self.app.screen):  # The view stays visible below a dialog.
             self.comparison.drop_others()
+            if self.page_diff.scroll.is_on:
+                self.page_diff.scroll.drop_others()
 
     def on_screen_resume(self) -> None:
         if self.diff_threads.unsent_by_page():
@@ -354,6 +370,8 @@ class ChangeRequestScreen(View):
 
     @on(PaneMoved)
     def _on_diff_moved(self) -> None:
+        if self.page_diff.scroll.is_on:
+            self.page_diff.scroll.load_near()
         self.changed_tree.save_position_soon()
         self.changed_tree.draw_title()
         self.request_head.show_position()
@@ -367,8 +385,10 @@ class ChangeRequestScreen(View):
         self.page_diff.follow_link(message)
 
     @on(Reader.CommentRequested)
-    def _on_comment_requested(self) -> None:
-        self.page_discussion.comment()
+    def _on_comment_requested(self, message: Reader.CommentRequested) -> None:
+        selected = self.diff_view.cursor.current()
+        if selected is not None and selected.block.key == message.block.key:  # Otherwise the cursor moved on.
+            self.page_discussion.comment()
 
     @on(Reader.ThreadRequested)
     def _on_thread_requested(self, message: Reader.ThreadRequested) -> None:

@@ -17,7 +17,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.api.safety import safe_text
 from octavo.data.writes.direct import SendResult
-from octavo.data.writes.suggestion_writes import (
+from octavo.data.writes.text_edits import (
     SuggestionOutcome,
     apply_suggestions,
     preview_suggestions,

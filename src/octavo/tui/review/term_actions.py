@@ -14,7 +14,7 @@ from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.term_search import PageMatches
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite, OutboxEntry
-from octavo.data.writes.term_edits import PageReplacement, TermOutcome, replace_term, revert_term
+from octavo.data.writes.text_edits import PageReplacement, TermOutcome, replace_term, revert_term
 from octavo.documents.linters.placement import innermost_block
 from octavo.documents.page_trees import escape
 from octavo.documents.source_reader import parse

@@ -105,7 +105,7 @@ async def run_in_thread(work: Callable[[Event], T]) -> T:
         raise
 
 
-def filled(argument: str, values: Mapping[str, str]) -> str:
+def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
     """Return an argument with its placeholder filled in. A value that would be read as an option gets `./`."""
     head, mark, last = argument.rpartition("=")
     if last not in values:
@@ -259,7 +259,7 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
         "{folder}": str(linter.folder or folder),
         "{output}": str(output_file),
     }
-    command = [filled(each, values) for each in linter.command]
+    command = [fill_placeholder(each, values) for each in linter.command]
     ended = run_limited(
         linter.name,
         command,

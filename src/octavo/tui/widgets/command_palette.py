@@ -109,6 +109,7 @@ SYNONYMS = {
     "change.approve": "accept lgtm review",
     "change.ask": "request changes reject decline review",
     "change.archive": "close delete reopen",
+    "change.continuous": "all pages one scroll files changed whole diff",
     "change.merge": "publish to main accept",
     "change.new": "create branch pull request draft",
     "change.ready": "draft ready for review",

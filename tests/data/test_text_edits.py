@@ -15,7 +15,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.direct import finish_unfinished, unfinished_writes
-from octavo.data.writes.suggestion_writes import SuggestedText, apply_suggestions, resolve_write, revert_suggestions
+from octavo.data.writes.text_edits import SuggestedText, apply_suggestions, resolve_write, revert_suggestions
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import find_suggestions, suggestion_fence
 from tests.data.conftest import ManualOutbox

@@ -1,0 +1,466 @@
+"""The changes of several pages in one `DiffView`, one below the other, each below a heading.
+
+The units of all sections are joined to one sequence. The page under the cursor is the page that all keys act on:
+`ScrollContents` returns its comparison, its threads and its key where `DiffContents` has those of its only page."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.worker import WorkType
+
+from octavo.documents.blocks import Block, Document
+from octavo.tui.reader.change_order import following_changes, position_text
+from octavo.tui.reader.contents import SHORT_PAGE
+from octavo.tui.reader.diff_contents import SPLIT_FROM, DiffBuilder, DiffContents, DiffLayout
+from octavo.tui.reader.diff_navigation import DiffNavigation
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.reading_position import BlockSpan, reading_position_of
+from octavo.tui.reader.viewport import explain
+from octavo.tui.render.block_slices import whole_block
+from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.diff_sequence import build_diff
+from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits, PageHeading
+from octavo.tui.render.failed_block import block_source
+
+if TYPE_CHECKING:
+    from octavo.tui.render.threads import ThreadSummary
+    from octavo.tui.render.virtual_lines import LaidUnits
+
+PAGE_ROW = "page"
+"""Kind of the block of a heading."""
+
+
+class PageSection:
+    """A page in a diff of several pages: its heading, and its changes or a note in their place."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.position_key = key
+        """Key of the reading position on the page."""
+        self.heading = PageHeading(key, "")
+        self.is_folded = False
+        self.note = ""
+        """Text that is shown until the changes are loaded, or because there are none."""
+        self.compared: PageComparison | None = None
+        self.documents: tuple[Document, Document] | None = None
+        """Both versions of the page. None while the page cannot be commented on, because a newer diff is loading."""
+        self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
+        self.context_size = ContextSize()
+        self.diff = DiffUnits()
+        """Units of the changes. Empty if there is only a note."""
+        self._heading_unit: DiffUnit | None = None
+        self._note_unit: DiffUnit | None = None
+
+    @property
+    def is_loaded(self) -> bool:
+        """True if the changes of the current versions are shown, even if there are none."""
+        return self.documents is not None
+
+    @property
+    def size(self) -> int:
+        """Number of characters of the longer version."""
+        compared = self.compared
+        return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
+
+    def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
+        """Return the heading, and the note if there are no changes. Unchanged rows are the same objects as before, so
+        their lines are kept."""
+        heading = DiffUnit("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
+        before = self._heading_unit
+        if before is None or before.page != heading.page or before.is_tight != heading.is_tight:
+            self._heading_unit = before = heading
+        if self.is_folded or self.diff.units:
+            return [before]
+        text = self.note or "No changes on this page."
+        if self._note_unit is None or self._note_unit.text != text:
+            block = Block("note", key=f"note {self.key}")
+            self._note_unit = DiffUnit("note", block, text=text, is_tight=True)
+        return [before, self._note_unit]
+
+    def find(self, block: Block) -> tuple[PageComparison, Document] | None:
+        """Return the comparison and the document with a block. None if the block is on another page."""
+        compared, whole = self.compared, whole_block(block)
+        if compared is None:
+            return None
+        if compared.is_old(whole):
+            return compared, compared.old
+        return (compared, compared.new) if compared.find(whole.key) is whole else None
+
+
+class ScrollContents(DiffContents):
+    """Changes of several pages. Its `compared`, `key`, `title`, `threads` and `context_size` are those of the page under
+    the cursor."""
+
+    def __init__(self, pane: Reader) -> None:
+        self.sections: tuple[PageSection, ...] = ()
+        self.starts: tuple[int, ...] = (0,)
+        """Index of the heading of each section, and the number of units."""
+        self.built_starts: tuple[int, ...] = (0,)
+        """The same for the units that are shown with the next layout."""
+        self._nowhere = PageSection("")
+        super().__init__(pane)
+
+    def section_at(self, unit_index: int) -> PageSection | None:
+        """Return the section with a unit. None if there is none."""
+        at = bisect_right(self.starts, unit_index) - 1
+        return self.sections[at] if 0 <= at < len(self.starts) - 1 else None
+
+    def range_of(self, section: PageSection) -> range:
+        """Return the indexes of the units of a section. Empty if the section has no lines yet."""
+        at = self.sections.index(section) if section in self.sections else -1
+        return range(self.starts[at], self.starts[at + 1]) if 0 <= at < len(self.starts) - 1 else range(0)
+
+    @property
+    def page(self) -> PageSection:
+        """Section of the page under the cursor."""
+        span = self.pane.cursor.current()
+        return (self.section_at(span.unit_index) if span is not None else None) or self._nowhere
+
+    @property
+    def compared(self) -> PageComparison | None:
+        return self.page.compared
+
+    @compared.setter
+    def compared(self, compared: PageComparison | None) -> None:
+        self.page.compared = compared
+
+    @property
+    def key(self) -> str:
+        return self.page.position_key
+
+    @key.setter
+    def key(self, key: str) -> None:
+        self.page.position_key = key
+
+    @property
+    def title(self) -> str:
+        return self.page.heading.title
+
+    @title.setter
+    def title(self, title: str) -> None:
+        self._nowhere.heading = PageHeading("", title)
+
+    @property
+    def threads(self) -> Mapping[str, Sequence[ThreadSummary]]:
+        return self.page.threads
+
+    @threads.setter
+    def threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:
+        self.page.threads = threads
+
+    @property
+    def context_size(self) -> ContextSize:
+        return self.page.context_size
+
+    @context_size.setter
+    def context_size(self, context_size: ContextSize) -> None:
+        self.page.context_size = context_size
+
+    @property
+    def has_content(self) -> bool:
+        return bool(self.sections)
+
+    def is_old(self, block: Block) -> bool:
+        return any(each.compared is not None and each.compared.is_old(block) for each in self.sections)
+
+    @property
+    def layouts(self) -> tuple[DiffLayout, ...]:
+        return ("changes", "sides") if self.pane.app.size.width >= SPLIT_FROM else ("changes",)
+
+    @property
+    def size(self) -> int:
+        return sum(each.size for each in self.sections)
+
+    @property
+    def change_count(self) -> int:
+        return len(self.sections)  # `n` goes to the next page if this page has no more changes.
+
+    @property
+    def page_diff(self) -> DiffUnits:
+        return self.page.diff
+
+    def why_one_page_only(self, action: str) -> str | None:
+        return f"{action} only one page. Press v to show one page at a time first."
+
+    def take_units(self) -> Sequence[DiffUnit]:
+        self.starts = self.built_starts
+        return super().take_units()
+
+    @property
+    def all_threads(self) -> list[ThreadSummary]:
+        return [each for section in self.sections for row in section.threads.values() for each in row]
+
+    def block_markdown(self, block: Block) -> str:
+        found = next(filter(None, (each.find(block) for each in self.sections)), None)
+        return block_source(found[1].source, block) if found is not None else ""
+
+    def join(self) -> None:
+        """Join the units of all sections for the next layout."""
+        starts, joined, nothing = [], DiffUnits(), DiffUnits()
+        for section in self.sections:
+            starts.append(len(joined.units))
+            joined.append(section.rows(is_first=not joined.units), nothing if section.is_folded else section.diff)
+        joined.hidden = sum((each.diff.hidden for each in self.sections), start=joined.hidden)
+        self.built_diff, self.built_starts = joined, (*starts, len(joined.units))
+
+    def units_of(self, section: PageSection) -> DiffUnits:
+        """Return the changes of a section. Their units are not made yet."""
+        if section.compared is None:
+            return DiffUnits()
+        changes = build_diff(
+            section.compared.diff,
+            deepcopy(section.context_size),  # A thread may read the copy while the user changes the original.
+            section.threads,
+            section.heading.title,
+            side_by_side=self.current_layout == "sides",
+            kinds=section.compared.kinds,
+            only_meaning=self.only_meaning,
+        )
+        remaining = changes.remaining
+        changes.remaining = (unit for unit in remaining if unit.kind != "title")  # The heading has the title.
+        return changes
+
+
+class SectionBuilder(DiffBuilder):
+    """Builds and shows the sections. `build` builds the page under the cursor again."""
+
+    contents: ScrollContents
+
+    def __init__(
+        self,
+        pane: Reader,
+        contents: ScrollContents,
+        show_units: Callable[[DiffUnits, LaidUnits | None], None],
+        keep_selected: Callable[[BlockSpan, int], None],
+    ) -> None:
+        """`keep_selected` selects a block again that was in a row before other units were shown."""
+        super().__init__(pane, contents, show_units)
+        self._keep_selected = keep_selected
+        self._builds: dict[str, DiffUnits] = {}
+        """Changes that are being built in a thread, by the key of the page."""
+
+    def build(self, on_shown: Callable[[], object] | None = None) -> None:
+        self.rebuild((self.contents.page,), on_shown)
+
+    def show_sections(self, sections: Sequence[PageSection] | None = None) -> None:
+        """Show the sections, or the same sections again after they have changed. The selected block stays in its row,
+        and the lines of unchanged units are kept."""
+        contents, viewport, cursor = self.contents, self.pane.viewport, self.pane.cursor
+        selected = cursor.current()
+        page = contents.page
+        row = viewport.row_of(selected.start, 2 * viewport.rows) if selected is not None else 0
+        position = reading_position_of(viewport.virtual_lines, viewport.top, viewport.layout_width)
+        top = contents.section_at(position.unit) if position is not None else None
+        offset = position.unit - contents.range_of(top).start if position is not None and top is not None else 0
+        if sections is not None:
+            contents.sections = tuple(sections)
+        contents.join()
+        anchor, cursor.selected = None, None
+        if position is not None and top in contents.sections:
+            start, stop = contents.built_starts[contents.sections.index(top) :][:2]
+            anchor = position._replace(unit=min(start + offset, stop - 1))
+        viewport.reset_lines(anchor=anchor, laid=viewport.background.lines_for(contents.built_diff.units))
+        if selected is not None and (kept := contents.range_of(page)):
+            cursor.selected = (kept.start, Block(PAGE_ROW, key=f"{PAGE_ROW} {page.key}"))
+            self._keep_selected(selected, row)
+        self.pane.refresh_bindings()
+        viewport.notify_moved()
+
+    def rebuild(self, sections: Sequence[PageSection], on_shown: Callable[[], object] | None = None) -> None:
+        """Build the changes of sections again, long pages in a thread, and show them. Then call `on_shown`."""
+        self.contents.built_layout = self.contents.current_layout
+        for section in sections:
+            changes = self.contents.units_of(section)
+            if section.size < SHORT_PAGE:
+                self._builds.pop(section.key, None)
+                section.diff = changes.complete()
+            else:
+                self._builds[section.key] = changes
+                work: WorkType[None] = partial(self._build_long, section, changes, on_shown)
+                self.pane.run_worker(work, group="build")
+        if not any(each.key in self._builds for each in sections):
+            self.show_sections()
+            if on_shown is not None:
+                on_shown()
+
+    async def _build_long(
+        self, section: PageSection, changes: DiffUnits, on_shown: Callable[[], object] | None
+    ) -> None:
+        await asyncio.to_thread(changes.complete)
+        if self._builds.get(section.key) is changes:
+            del self._builds[section.key]
+            section.diff = changes
+            self.show_sections()
+            if on_shown is not None:
+                on_shown()
+
+    def fold(self, section: PageSection, *, is_folded: bool) -> None:
+        """Show only the heading of a page, or all of it."""
+        if section.is_folded is not is_folded:
+            section.is_folded = is_folded
+            section.heading = replace(section.heading, is_folded=is_folded)
+            self.show_sections()
+
+    def sections_in_view(self) -> Iterator[PageSection]:
+        """Yield the sections with a visible row, from top to bottom."""
+        found: PageSection | None = None
+        for unit, _, _ in self.pane.viewport.visible_rows:
+            section = self.contents.section_at(unit)
+            if section is not None and section is not found:
+                found = section
+                yield section
+
+
+class ScrollNavigation(DiffNavigation):
+    """Jumps between the changes and threads of the page under the cursor, and on to the next page."""
+
+    contents: ScrollContents
+    builder: SectionBuilder
+
+    def __init__(self, pane: Reader, contents: ScrollContents) -> None:
+        super().__init__(pane, contents)
+        self.builder = SectionBuilder(pane, contents, self.show_units, self.keep_selected)
+        self.retry: Callable[[PageSection], bool] = lambda section: False
+        """Loads a page again. Returns False if the page did not fail."""
+
+    @property
+    def position_text(self) -> str:
+        span, page = self.cursor.current(), self.contents.page
+        unit = span.unit_index - self._body_start(page) if span is not None else -1
+        return position_text(page.diff, unit, by_risk=self.contents.visits_by_risk)
+
+    @property
+    def scope(self) -> range:
+        return self.contents.range_of(self.contents.page)
+
+    def edge(self, step: int) -> int:
+        return self.scope.start if step > 0 else self.scope.stop
+
+    @property
+    def is_unmoved_since_opening(self) -> bool:
+        return False
+
+    def open_page(self) -> None:
+        """Do nothing: the position is restored when the page is loaded."""
+
+    def _body_start(self, section: PageSection) -> int:
+        return self.contents.range_of(section).start + 1
+
+    def _change_from(self, unit_index: int, step: int) -> BlockSpan | None:
+        return self._change_in(self.contents.page, unit_index, step)
+
+    def _change_in(self, section: PageSection, unit_index: int, step: int) -> BlockSpan | None:
+        """Return the next or previous change of a section. None if there is none, or if it is folded."""
+        if section.is_folded:
+            return None
+        start, units = self._body_start(section), section.diff.units
+        at = max(-1, min(len(units), unit_index - start))
+        following = following_changes(units, at, step, by_risk=self.contents.visits_by_risk)
+        found = next(filter(None, (self.cursor.spans_of(start + index) for index in following)), None)
+        if not found:
+            return None
+        span = next((span for span in found if not self.contents.is_old(span.block)), found[0])
+        last = len(self.pane.viewport.virtual_lines.lines(span.unit_index)) - 1
+        return span._replace(first=found[0].first, last=last)
+
+    def go_beyond(self, step: int) -> None:
+        page, sections = self.contents.page, self.contents.sections
+        if page not in sections:
+            return
+        if not page.is_loaded and page.note.endswith("…") and step > 0:
+            explain(self.pane, f"Still loading {page.heading.title}.")
+            return
+        at = sections.index(page) + step
+        if not 0 <= at < len(sections):
+            which, other = ("last", "N") if step > 0 else ("first", "n")
+            explain(self.pane, f"This is the {which} change on all pages. Press {other} to go back.")
+            return
+        section = sections[at]
+        edge = self.contents.range_of(section)
+        span = self._change_in(section, edge.start if step > 0 else edge.stop, step)
+        if span is not None:
+            self.cursor.select(span, scroll_to="third")
+        else:
+            self.go_to_heading(section)
+
+    def go_to_heading(self, section: PageSection) -> None:
+        """Scroll to the heading of a page and select it."""
+        unit = self.contents.range_of(section)
+        if not unit:
+            return
+        span = next((each for each in self.cursor.spans_of(unit.start) if each.block.kind == PAGE_ROW), None)
+        if span is not None:
+            self.cursor.select(span, scroll_to="top")
+
+    @property
+    def is_on_heading(self) -> bool:
+        """True if the heading of a page is selected."""
+        selected = self.cursor.current()
+        return selected is not None and selected.block.kind == PAGE_ROW
+
+    def show_more_context(self) -> None:
+        if self.contents.page.is_folded:
+            self.builder.fold(self.contents.page, is_folded=False)
+        else:
+            super().show_more_context()
+
+    def show_less_context(self) -> None:
+        if self.is_on_heading:
+            self.builder.fold(self.contents.page, is_folded=True)
+        else:
+            super().show_less_context()
+
+    def toggle_only_meaning(self) -> None:
+        self.contents.only_meaning = not self.contents.only_meaning
+        self.builder.rebuild(self.contents.sections)
+
+    def build_all(self) -> None:
+        self.builder.rebuild(self.contents.sections)
+
+    def open_row(self, unit_index: int, target: str) -> bool:
+        section = self.contents.section_at(unit_index)
+        if section is None:
+            return False
+        if section is not self.contents.page and (spans := self.cursor.spans_of(unit_index)):
+            self.cursor.select(spans[0], scroll_to=None)  # The click is on another page than the cursor.
+        if target != f"{PAGE_ROW} {section.key}":
+            return False
+        if section.is_folded or not self.retry(section):
+            self.builder.fold(section, is_folded=not section.is_folded)
+        return True
+
+    def store_position(self) -> None:
+        if self.contents.page.is_loaded:  # Until then, the last position on the page is still to be restored.
+            super().store_position()
+
+    def restore(self, section: PageSection) -> None:
+        """Select the block of the last reading position on a page whose heading is selected, in the row of that time."""
+        position = self.positions.get(section.position_key)
+        if position is None or section is not self.contents.page:
+            return
+        block = self._current_block(Block("", key=position.block))
+        if (fold := self._fold_hiding(block)) is not None:
+            self._expand(fold)
+        if (span := self._find_span(block)) is not None:
+            self.cursor.select(span, scroll_to=None)
+            self.pane.viewport.show_in_row(span.start, position.below)
+
+    def keep_selected(self, selected: BlockSpan, row: int) -> None:
+        """Select a block after its section was built again, and keep it in its row. If it is gone, select another
+        block of the page."""
+        span = self._find_span(self._current_block(selected.block))
+        if span is not None:
+            self.cursor.select(span, scroll_to=None)
+            self.pane.viewport.show_in_row(span.start, row)
+            return
+        scope = self.scope
+        in_view = (each for each in self.cursor.visible_spans() if each.unit_index in scope)
+        if (span := next(in_view, None) or next(iter(self.cursor.spans_of(scope.start)), None)) is not None:
+            self.cursor.select(span, scroll_to=None)

@@ -1,0 +1,382 @@
+"""All changed pages of a change request one below the other: which pages are loaded, and which page keys act on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.worker import WorkType
+
+from octavo.api.errors import ApiError
+from octavo.documents.blocks import Document
+from octavo.documents.diff_model import Diff
+from octavo.documents.revision_changes import WHOLE, ChangedPage
+from octavo.documents.thread_anchors import TwoVersionAnchors
+from octavo.tui.core.view import View
+from octavo.tui.reader.contents import SHORT_PAGE
+from octavo.tui.reader.diff_scroll import PageSection, ScrollNavigation
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.diff_units import PageHeading
+from octavo.tui.render.threads import ThreadSummary
+from octavo.tui.review.changed_pages import describe_change, thread_counts
+from octavo.tui.review.changed_tree import ChangedTree
+from octavo.tui.review.diff_cache import ComparedSides
+from octavo.tui.review.request_comparison import Comparison
+from octavo.tui.widgets.short_texts import plural
+
+if TYPE_CHECKING:
+    from octavo.tui.comments.diff_threads import DiffThreads
+
+EMPTY = Document("", (), "")
+NO_COMPARISON = PageComparison(Diff(()), EMPTY, EMPTY)
+"""Empty comparison for entries without a page, which only have threads."""
+NO_BASE = "The server did not return the base revision of this change request."
+MAX_PARALLEL = 2
+"""Maximum number of pages that are loaded in parallel."""
+MAX_TEXT = 400_000
+"""Maximum number of characters of the loaded pages. Beyond it, the pages farthest from the cursor are dropped, and
+loaded again when they come near."""
+_FACT = "continuous diff"
+
+
+class RequestScroll:
+    """Shows the changed pages of a change request in a `DiffView`. Only pages near the cursor are loaded."""
+
+    def __init__(
+        self,
+        view: View,
+        comparison: Comparison,
+        pages: ChangedTree,
+        threads: DiffThreads,
+        thread_rows: Callable[[ChangedPage, TwoVersionAnchors], Mapping[str, Sequence[ThreadSummary]]],
+        on_loaded: Callable[[], None],
+    ) -> None:
+        """`thread_rows` returns the rows between the lines of a page. `on_loaded` is called after a page was loaded."""
+        self._view, self._comparison, self._pages, self._threads = view, comparison, pages, threads
+        self._thread_rows, self._on_loaded = thread_rows, on_loaded
+        self.is_on = False
+        """True if all pages are shown, and not one page at a time."""
+        self._sections: dict[str, PageSection] = {}
+        self._entries: dict[str, ChangedPage] = {}
+        self._anchors: dict[str, TwoVersionAnchors] = {}
+        self._open_threads: Mapping[str, int] = {}
+        """Number of open threads by entry key."""
+        self._sides: ComparedSides | None = None
+        self._loading: set[str] = set()
+        self._failed: set[str] = set()
+        self._is_visible = False
+        """True once the diff has a size."""
+        self._seen = ("", "")
+        """Selected entry of the tree and page under the cursor when they were last the same."""
+        self._pending = ""
+        """Key of the page to go to once it has lines."""
+        self._to_restore = ""
+        """Key of the page whose last reading position is restored once the page is loaded."""
+
+    @property
+    def pane(self) -> DiffView:
+        return self._view.query_one("#scroll", DiffView)
+
+    @property
+    def navigation(self) -> ScrollNavigation:
+        """Sections of the pane, and jumps between them."""
+        navigation = self.pane.navigation
+        assert isinstance(navigation, ScrollNavigation), "the pane shows several pages"
+        return navigation
+
+    # Switching
+
+    def restore_choice(self) -> None:
+        """Show all pages if you did so in the last change request."""
+        if self._view.shell.session.state.get_fact(_FACT) is True:
+            self._switch(is_on=True)
+
+    def toggle(self) -> None:
+        """Switch between one page and all pages. The page and the position on the page stay the same."""
+        self._switch(is_on=not self.is_on)
+        self._view.shell.session.state.set_fact(_FACT, self.is_on)
+
+    def _switch(self, *, is_on: bool) -> None:
+        navigation = self.navigation
+        if is_on:
+            self._pending = self._to_restore = self._pages.key
+            self._comparison.diffs.prefetch(())  # Only pages near the cursor are loaded.
+            self._pages.cursor_key = self.follow
+            self._seen = (str(self._pages.widget.key), "")
+            navigation.positions = self._pages.marks.positions
+            navigation.retry = self._retry
+            navigation.contents.choose_layout()
+        else:
+            navigation.store_position()
+            self.follow()
+            self._pages.cursor_key = lambda: None
+        self.is_on = is_on
+        self._view.set_class(is_on, "-continuous")
+        self._is_visible = False
+        if is_on:
+            self._view.call_after_refresh(self._become_visible)
+
+    def _become_visible(self) -> None:
+        """Go to the selected page, now that the diff has a size."""
+        self._is_visible = self.is_on
+        self.follow()
+        self.load_near()
+
+    # The page that keys act on
+
+    def follow(self) -> str | None:
+        """Return the key of the page that keys act on. The tree and the cursor of the diff select the same page: the
+        one that moved last is followed by the other. None if the tree is empty."""
+        tree, navigation = self._pages.widget, self.navigation
+        if not self.is_on or not tree.keys:
+            return None
+        listed, shown = str(tree.key), navigation.contents.page.key
+        if self._pending:
+            return self._go_to_pending(listed)
+        if listed != self._seen[0] and not self._is_beside_list:
+            self._seen = listed, shown
+            if listed != shown and listed in self._sections:
+                self._pending = listed
+                return self._go_to_pending(listed)
+        elif shown and shown != listed and (shown != self._seen[1] or self._is_beside_list):
+            tree.select_hidden(shown)
+            listed = str(tree.key)
+        self._seen = listed, shown
+        return listed
+
+    @property
+    def _is_beside_list(self) -> bool:
+        """True if the diff has the focus, and an unchanged page is selected in the list."""
+        return self.pane.has_focus and str(self._pages.widget.key) not in self._sections
+
+    def _go_to_pending(self, listed: str) -> str:
+        navigation = self.navigation
+        if listed != self._seen[0]:  # Another page was selected meanwhile, or the list of pages has arrived.
+            self._to_restore = listed if self._to_restore == self._pending else self._to_restore
+            self._pending = listed
+        section = self._sections.get(self._pending)
+        if section is None:
+            if self._entries:
+                self._pending = ""
+            return listed
+        if self._is_visible and navigation.contents.range_of(section):
+            self._pending = ""
+            navigation.go_to_heading(section)
+            self._restore(section)
+            self._seen = listed, section.key
+        else:
+            self._seen = listed, navigation.contents.page.key
+        return listed
+
+    def _restore(self, section: PageSection) -> None:
+        if section.key == self._to_restore and section.is_loaded:
+            self._to_restore = ""
+            self.navigation.restore(section)
+
+    # Sections
+
+    def section(self, key: str) -> PageSection | None:
+        """Return the section of a page if the cursor is on it. None if there is none."""
+        section = self._sections.get(key)
+        return section if section is not None and self.navigation.contents.page is section else None
+
+    def documents(self, key: str) -> tuple[Document, Document] | None:
+        """Return both versions of a page. None while the page is loading, or if it has no text."""
+        section = self._sections.get(key)
+        return section.documents if section is not None else None
+
+    def anchors(self, key: str) -> TwoVersionAnchors | None:
+        """Return the anchors of the threads on a page. None while the page is loading."""
+        return self._anchors.get(key) if self.documents(key) is not None else None
+
+    def is_described(self, key: str) -> bool:
+        """Return True if a page has a sentence in place of a diff, or is not shown because it has no changes."""
+        section = self._sections.get(key)
+        return section is None or (not section.is_loaded and not section.note.endswith("…"))
+
+    def show(self) -> None:
+        """Show the headings of all changed pages, and load the pages near the cursor."""
+        sides, entries = self._comparison.sides, self._pages.reading_order
+        if sides is None:
+            return
+        before = [(each, each.heading, each.note, each.diff) for each in self._sections.values()]
+        if sides != self._sides:
+            self._sides = sides
+            self._loading.clear()
+            for section in self._sections.values():
+                self._outdate(section)
+        found: dict[str, PageSection] = {}
+        self._open_threads = thread_counts(self._threads.posted_threads)
+        for entry in entries:
+            section = self._sections.get(entry.key) or PageSection(entry.key)
+            if self._entries.get(entry.key) != entry:
+                self._outdate(section)
+            self._entries[entry.key] = entry
+            self._fill(section, entry, sides)
+            found[entry.key] = section
+        self._sections = found
+        for key in self._entries.keys() - found.keys():
+            del self._entries[key]
+        if before != [(each, each.heading, each.note, each.diff) for each in found.values()]:
+            self.navigation.builder.show_sections(tuple(found.values()))
+        self.load_near()
+
+    def _outdate(self, section: PageSection) -> None:
+        """Load a page again. Its lines stay visible until then, but nobody can comment on them."""
+        section.documents = None
+        self._loading.discard(section.key)
+        self._failed.discard(section.key)
+        self._anchors.pop(section.key, None)
+
+    def _fill(self, section: PageSection, entry: ChangedPage, sides: ComparedSides) -> None:
+        section.heading = self._heading(section, entry)
+        section.position_key = f"{entry.key} {sides.old_name}"
+        if section.is_loaded or section.key in self._failed:
+            return
+        if entry.key == WHOLE:
+            self._take(section, entry, NO_COMPARISON)
+            self.navigation.builder.rebuild((section,))
+        elif not entry.is_document:
+            section.note = describe_change(entry)
+        elif sides.old is None:
+            section.note = f"Could not compare the versions of {entry.title}: {NO_BASE}"
+        else:
+            section.note = f"Loading {entry.title}…"
+
+    def _heading(self, section: PageSection, entry: ChangedPage) -> PageHeading:
+        comparison, marks = self._comparison, self._pages.marks
+        facts: list[tuple[str, str]] = []
+        size = comparison.diffs.sizes.get(entry.key) if entry.changes else None
+        if size is not None:
+            facts += [(f"+{size.added}", "success")] * bool(size.added) + [(f"−{size.removed}", "error")] * bool(
+                size.removed
+            )
+        if threads := self._open_threads.get(entry.key, 0):
+            facts.append((plural(threads, "thread"), "note"))
+        if entry.key in comparison.conflicting | comparison.diffs.with_markers:
+            facts.append(("conflict", "warning"))
+        if entry.key in marks.keys:
+            facts.append(("✓ viewed", "success"))
+        elif entry.key in marks.changed:
+            facts.append(("changed since viewed", "warning"))
+        kinds = [kind for kind in entry.kinds if kind != "edited"]
+        facts = [(" and ".join(kinds), "muted")] * bool(kinds) + facts
+        return PageHeading(entry.key, entry.title, entry.sign, self._path(entry), tuple(facts), section.is_folded)
+
+    def _path(self, entry: ChangedPage) -> str:
+        above = [node for node in self._pages.widget.path(entry.key) if node.key != entry.key]
+        return " › ".join(str(node.label) for node in above if node.kind != "section")
+
+    # Loading
+
+    def load_near(self) -> None:
+        """Load the pages in view, then the page below and the page above."""
+        if not self.is_on or self._sides is None:
+            return
+        for section in self._near():
+            if len(self._loading) >= MAX_PARALLEL:
+                return
+            entry = self._entries[section.key]
+            is_wanted = not section.is_loaded and not section.is_folded and section.key not in self._failed
+            if is_wanted and entry.is_document and self._sides.old is not None and section.key not in self._loading:
+                self._loading.add(section.key)
+                work: WorkType[None] = partial(self._load, section, entry, self._sides)
+                self._view.run_worker(work, group="load")
+
+    def _near(self) -> list[PageSection]:
+        order = list(self._sections.values())
+        seen = [each for each in self.navigation.builder.sections_in_view() if self._sections.get(each.key) is each]
+        page = self.navigation.contents.page
+        if self._sections.get(page.key) is page and page in seen:
+            seen = [page, *(each for each in seen if each is not page)]
+        if not seen:
+            return []
+        places = [order.index(each) for each in seen]
+        around = [max(places) + 1, min(places) - 1]
+        return [*seen, *(order[at] for at in around if 0 <= at < len(order))]
+
+    async def _load(self, section: PageSection, entry: ChangedPage, sides: ComparedSides) -> None:
+        def is_current() -> bool:
+            return sides == self._sides and self._entries.get(entry.key) == entry
+
+        try:
+            compared = await self._comparison.diffs.compare(entry)
+        except ApiError as error:
+            if is_current():
+                self._failed.add(section.key)
+                section.compared, section.diff = None, type(section.diff)()
+                section.note = f"Could not load {entry.title}: {error} Press enter on the heading to retry."
+                self.navigation.builder.show_sections()
+        else:
+            if is_current():
+                self._take(section, entry, compared)
+                changes = self.navigation.contents.units_of(section)
+                if section.size >= SHORT_PAGE:
+                    await asyncio.to_thread(changes.complete)
+                section.diff = changes.complete()
+                section.heading = self._heading(section, entry)
+                self._drop_far()
+                self.navigation.builder.show_sections()
+                self._restore(section)
+                self._on_loaded()
+        finally:
+            if is_current():
+                self._loading.discard(section.key)
+        self.load_near()
+
+    def _take(self, section: PageSection, entry: ChangedPage, compared: PageComparison) -> None:
+        if entry.settings:
+            compared = compared.with_settings((*entry.settings, *compared.diff.metadata))
+        section.compared, section.note = compared, ""
+        section.documents = (compared.old, compared.new)
+        self._anchors[section.key] = TwoVersionAnchors(section.documents)
+        section.threads = self._thread_rows(entry, self._anchors[section.key])
+
+    def _retry(self, section: PageSection) -> bool:
+        if section.key not in self._failed:
+            return False
+        self._failed.discard(section.key)
+        self.show()
+        return True
+
+    def retry_all(self) -> None:
+        """Load the pages again that could not be loaded, once they are near."""
+        self._failed.clear()
+        self.show()
+
+    def _drop_far(self, limit: int = MAX_TEXT) -> None:
+        """Drop the pages farthest from the cursor if the loaded pages are longer than `limit`."""
+        order, near = list(self._sections.values()), self._near()
+        total = sum(each.size for each in order)
+        page = self.navigation.contents.page
+        here = order.index(page) if page in order else 0
+        for section in sorted(order, key=lambda each: abs(order.index(each) - here), reverse=True):
+            if total <= limit:
+                return
+            if section not in near and section.size:
+                total -= section.size
+                self._outdate(section)
+                section.compared, section.diff = None, type(section.diff)()
+                section.note = f"Loading {section.heading.title}…"
+
+    def drop_others(self) -> None:
+        """Drop the pages out of view, to save memory while another view is open."""
+        self._drop_far(0)
+        self.navigation.builder.show_sections()
+
+    # Threads
+
+    def draw_threads(self) -> None:
+        """Draw the threads between the lines of the loaded pages."""
+        changed: list[PageSection] = []
+        for key, section in self._sections.items():
+            if section.is_loaded:
+                rows = self._thread_rows(self._entries[key], self._anchors[key])
+                if rows != section.threads:
+                    section.threads = rows
+                    changed.append(section)
+        if changed:
+            self.navigation.builder.rebuild(changed)
