@@ -49,7 +49,7 @@ def home(opened_home: Path, tmp_path: Path) -> Path:
 
 def demo(home: Path, *options: str, columns: int = 120, **environ: str) -> Terminal:
     folders = {f"OCTAVO_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-    environment = {**folders, "HOME": str(home), "PYTHONPATH": str(ROOT), **environ}
+    environment = {**folders, "HOME": str(home), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **environ}
     return Terminal([sys.executable, "-m", "octavo", "demo", *options], environment, columns=columns)
 
 
@@ -99,6 +99,15 @@ def test_next_start_shows_the_last_inbox(home: Path) -> None:
 
 
 @pytest.mark.long
+def test_quitting_at_once_saves_the_first_picture(home: Path) -> None:
+    for picture in pictures(home):
+        picture.unlink()
+    with demo(home) as app:
+        app.wait_for(PAGE, OTHER)
+        quit_from(app)
+    assert pictures(home)
+
+
 def test_picture_is_not_shown_in_another_kind_of_terminal(home: Path) -> None:
     for app in (demo(home, columns=121), demo(home, TERM="xterm"), demo(home, OCTAVO_THEME="light")):
         with app:
@@ -136,7 +145,9 @@ print("It was shown." if is_shown else "Nothing was shown.")
 
 
 def is_shown(folder: Path, *keep: str) -> bool:
-    with Terminal([sys.executable, "-c", SHOW, str(folder), *keep], {"PYTHONPATH": str(ROOT)}) as program:
+    with Terminal(
+        [sys.executable, "-c", SHOW, str(folder), *keep], {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    ) as program:
         program.wait_for("shown.")
         assert program.end() == 0
         written = b"".join(chunk.data for chunk in program.chunks)
