@@ -42,7 +42,9 @@ def home(opened_home: Path, tmp_path: Path) -> Path:
     """Return a copy of the home folder that a test may change."""
     shutil.copytree(opened_home, tmp_path / "home")
     state = StateDb(tmp_path / "home" / "state", f"demo {tmp_path / 'home' / 'data' / 'demo'}")
-    state.set_fact("view", "content")  # The view is stored per demo folder, and the copy is another folder.
+    # The facts are stored per demo folder, and the copy is another folder.
+    state.set_fact("view", "content")
+    state.set_fact("greeted", True)
     state.close()
     return tmp_path / "home"
 
@@ -98,7 +100,6 @@ def test_next_start_shows_the_last_inbox(home: Path) -> None:
         quit_from(app)
 
 
-@pytest.mark.long
 def test_quitting_at_once_saves_the_first_picture(home: Path) -> None:
     for picture in pictures(home):
         picture.unlink()
@@ -108,6 +109,7 @@ def test_quitting_at_once_saves_the_first_picture(home: Path) -> None:
     assert pictures(home)
 
 
+@pytest.mark.long
 def test_picture_is_not_shown_in_another_kind_of_terminal(home: Path) -> None:
     for app in (demo(home, columns=121), demo(home, TERM="xterm"), demo(home, OCTAVO_THEME="light")):
         with app:
