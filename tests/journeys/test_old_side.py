@@ -23,7 +23,7 @@ def selected_text(run: Run) -> str:
 
 async def go_to_old_side(run: Run, words: str) -> None:
     for _ in range(12):
-        if words in selected_text(run) and run.app.screen.view.block_commands.side == "old":  # type: ignore[attr-defined]  # The screen shows a diff.
+        if words in selected_text(run) and run.app.screen.main_pane.block_commands.side == "old":  # type: ignore[attr-defined]  # The screen shows a diff.
             return
         await run.press("(")
     raise AssertionError(selected_text(run))
