@@ -100,15 +100,6 @@ def test_next_start_shows_the_last_inbox(home: Path) -> None:
         quit_from(app)
 
 
-def test_quitting_at_once_saves_the_first_picture(home: Path) -> None:
-    for picture in pictures(home):
-        picture.unlink()
-    with demo(home) as app:
-        app.wait_for(PAGE, OTHER)
-        quit_from(app)
-    assert pictures(home)
-
-
 @pytest.mark.long
 def test_picture_is_not_shown_in_another_kind_of_terminal(home: Path) -> None:
     for app in (demo(home, columns=121), demo(home, TERM="xterm"), demo(home, OCTAVO_THEME="light")):
