@@ -18,7 +18,7 @@ from hypothesis import settings
 from octavo.api.operation import load
 from octavo.tui.terminal.crash_report import FaultLog, fault_reports
 
-settings.register_profile("octavo", deadline=None)  # No deadline: examples are slow on a busy machine.
+settings.register_profile("octavo", deadline=None, max_examples=50)  # No deadline: examples are slow on a busy machine.
 settings.load_profile("octavo")
 
 HERE = Path(__file__).parent

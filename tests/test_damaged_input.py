@@ -243,7 +243,10 @@ _PARSING = {
 
 def parsing_calls() -> Iterator[tuple[str, str]]:
     for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        if not any(each.rpartition(".")[2] in source for each in _PARSING):
+            continue
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
                 if called in _PARSING or (called := called.rpartition(".")[2]) in _PARSING:

@@ -18,7 +18,10 @@ import statistics, sys
 from pathlib import Path
 from time import process_time
 from octavo.documents.diff import diff
-from octavo.documents.source_reader import parse
+try:
+    from octavo.documents.source_reader import parse
+except ImportError:  # An older version, given with --against.
+    from octavo.documents.parse import parse
 
 for path in sorted(Path(sys.argv[1]).glob("*.before.md")):
     before, after = path.read_text("utf-8"), Path(str(path).replace(".before.", ".after.")).read_text("utf-8")

@@ -22,6 +22,8 @@ import pyte
 
 QUIET = 0.15
 """Seconds without output after which a frame counts as complete."""
+LIMIT = 120.0
+"""Seconds after which a wait for a program fails. The value is large enough for a busy machine."""
 
 _FRAME_ENDS = b"\x1b[?2026l"
 _ALTERNATE_SCREEN_LEFT = b"\x1b[?1049l"
@@ -169,7 +171,7 @@ class Terminal:
             frame=framed.at - at,
         )
 
-    def wait_for(self, *texts: str, limit: float = 60.0) -> Painted:
+    def wait_for(self, *texts: str, limit: float = LIMIT) -> Painted:
         """Return when all of `texts` were first on the screen together. Raises TimeoutError with the screen after `limit`
         seconds."""
         end = self.now() + limit
@@ -219,13 +221,13 @@ class Terminal:
         left = next((chunk.at - at for chunk in self.chunks[before:] if _ALTERNATE_SCREEN_LEFT in chunk.data), gone)
         return left, gone
 
-    def hang_up(self, limit: float = 30.0) -> int:
+    def hang_up(self, limit: float = LIMIT) -> int:
         """Close the terminal without a signal, and return the exit code of the program."""
         os.close(self._end)
         self._end = os.open(os.devnull, os.O_RDONLY)
         return self._process.wait(limit)
 
-    def end(self, limit: float = 30.0) -> int:
+    def end(self, limit: float = LIMIT) -> int:
         """Read until the program ends, and return its exit code. Raises subprocess.TimeoutExpired after `limit` seconds."""
         end = self.now() + limit
         while self.running and self.now() < end:

@@ -92,7 +92,7 @@ class CommandLine:
         path = f"{wrapper.parent}:{self.environ['PATH']}"
         ran = subprocess.run(
             ["bash", "-c", script], input="", capture_output=True, text=True, check=False,
-            env={**self.environ, "PATH": path}, cwd=self.folder, timeout=110,
+            env={**self.environ, "PATH": path}, cwd=self.folder, timeout=TIMEOUT,
         )  # fmt: skip
         return ProcessResult(ran.returncode, ran.stdout, ran.stderr)
 

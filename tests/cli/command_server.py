@@ -23,7 +23,7 @@ from typing import Any
 
 OWN_VARIABLES = "OCTAVO_"
 """Beginning of the names of variables that may differ between commands: Octavo reads them only while a command runs."""
-TIMEOUT = 100.0
+TIMEOUT = 240.0
 _PRELOADED = ("api", "checking", "completion", "connection", "help", "operations", "serve", "sessions")
 
 

@@ -54,7 +54,7 @@ def test_login_without_a_keyring_stores_no_key_and_fails(octavo: Octavo, server_
             limit=20,
         )
         app.write(b"\x11")
-        assert app.end(limit=20) == 0
+        assert app.end() == 0
 
 
 @pytest.mark.usefixtures("key_on_stdin")
@@ -231,12 +231,12 @@ def test_token_is_printed_to_a_terminal_only_with_the_show_option(
     assert octavo("auth", "token").out == f"{KEY}\n"
     command = [sys.executable, "-m", "octavo", "auth", "token"]
     with Terminal(command, dict(os.environ)) as shown:
-        assert shown.end(limit=20) == 2
+        assert shown.end() == 2
         refused = shown.look()
     assert KEY not in refused
     assert "add --show." in " ".join(refused.split())
     with Terminal([*command, "--show"], dict(os.environ)) as shown:
-        assert shown.end(limit=20) == 0
+        assert shown.end() == 0
         assert KEY in shown.look()
 
 
@@ -283,7 +283,7 @@ def test_login_checks_the_keyring_before_it_asks_for_the_key(octavo: Octavo, ser
     with Terminal(
         [sys.executable, "-m", "octavo", "--base-url", server_url, "auth", "login"], dict(os.environ)
     ) as shown:
-        assert shown.end(limit=20) == 1
+        assert shown.end() == 1
         said = " ".join(shown.look().split())
     assert "API key for" not in said
     assert "octavo: Could not sign in: The environment variable PYTHON_KEYRING_BACKEND names" in said
@@ -295,9 +295,9 @@ def test_login_web_opens_the_page_for_tokens(octavo: Octavo, tmp_path: Path) -> 
     environ = {**os.environ, "BROWSER": f"sh -c 'echo %s > {opened}'", "DISPLAY": ":0"}
     command = [sys.executable, "-m", "octavo", "auth", "login", "--insecure-storage", "--web"]
     with Terminal(command, environ) as shown:
-        shown.wait_for("https://app.gitbook.com/account/developer", "API key for api.gitbook.com:", limit=20)
+        shown.wait_for("https://app.gitbook.com/account/developer", "API key for api.gitbook.com:")
         shown.write(b"\r")
-        assert shown.end(limit=20) == 1, "no API key was typed"
+        assert shown.end() == 1, "no API key was typed"
     for _ in range(100):
         if opened.exists() and opened.read_text():
             break

@@ -384,7 +384,7 @@ def test_terminal_gets_colors_unless_they_are_switched_off(tmp_path: Path) -> No
     command = [sys.executable, "-m", "octavo", "check", str(tmp_path)]
     for environ, is_colored in (({}, True), ({"NO_COLOR": "1"}, False)):
         with Terminal(command, {**environ, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}) as shown:
-            assert shown.end(limit=20) == 1
+            assert shown.end() == 1
             out = b"".join(chunk.data for chunk in shown.chunks).decode()
         assert ("\x1b[31merror:" in out) is is_colored
         assert "1 error in 1 file" in out

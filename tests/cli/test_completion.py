@@ -114,9 +114,9 @@ def test_zsh_completes_operations_and_parameters(octavo: Octavo, typed: str, com
     environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "TERM": "dumb"}
     with Terminal(["zsh", "-f", "-i"], environ) as shell:
         shell.write(begin.encode())
-        shell.wait_for("ready> ", limit=20)
+        shell.wait_for("ready> ")
         shell.write(typed.encode())
-        shell.wait_for(completed, limit=20)
+        shell.wait_for(completed)
 
 
 def test_powershell_script_has_plain_strings_only(octavo: Octavo) -> None:

@@ -154,7 +154,7 @@ def test_read_only_folder_is_reported(octavo: Octavo, tmp_path: Path, monkeypatc
 def test_edit_opens_the_editor_and_checks_the_result(octavo: Octavo, file: Path, word: str, code: int) -> None:
     environ = {**os.environ, "EDITOR": f"sed -i s/nord/{word}/"}
     with Terminal([sys.executable, "-m", "octavo", "config", "edit"], environ) as shown:
-        assert shown.end(limit=20) == code
+        assert shown.end() == code
         out = b"".join(chunk.data for chunk in shown.chunks).decode()
     assert file.read_text() == TEXT.replace("nord", word)
     assert ("Did you mean dark?" in out) == (code == 2)
@@ -163,7 +163,7 @@ def test_edit_opens_the_editor_and_checks_the_result(octavo: Octavo, file: Path,
 def test_edit_without_a_file_lists_every_setting_as_a_comment(octavo: Octavo, tmp_path: Path) -> None:
     environ = {**os.environ, "EDITOR": "sed -i '$a motion = false'"}
     with Terminal([sys.executable, "-m", "octavo", "config", "edit"], environ) as shown:
-        assert shown.end(limit=20) == 0
+        assert shown.end() == 0
     text = (tmp_path / "config" / "config.toml").read_text()
     assert text.endswith("\nmotion = false\n")
     assert all(f"# {each.about}.\n# " in text for each in TABLE)

@@ -42,7 +42,7 @@ def find_check(ran: ProcessResult, name: str, status: str) -> dict[str, Any]:
 
 def test_without_problems_every_line_is_good_and_the_exit_code_is_zero(home: CommandLine, server_url: str) -> None:
     with home.terminal("doctor", environ={"OCTAVO_BASE_URL": server_url, "EDITOR": "cat"}) as shown:
-        assert shown.end(limit=60) == 0
+        assert shown.end() == 0
         out = shown.look()
     lines = [line.strip() for line in out.splitlines() if re.match(r"  \S ", line)]
     assert {line[0] for line in lines} == {"✓"}, out
@@ -237,7 +237,7 @@ def test_dumb_terminal_cannot_show_the_app(home: CommandLine) -> None:
     assert check["text"] == "TERM=dumb: the app cannot move the cursor"
     assert "xterm-256color" in check["fix"]
     with home.terminal("doctor", "--offline", environ={"TERM": "dumb"}) as shown:
-        assert shown.end(limit=60) == 1
+        assert shown.end() == 1
         assert b"\x1b" not in b"".join(each.data for each in shown.chunks)
 
 
@@ -259,7 +259,7 @@ def test_terminal_with_narrow_emoji_is_found_by_its_cursor(home: CommandLine, mo
     questions = [question for question, _ in terminal._ANSWERS]
     monkeypatch.setattr(terminal, "_ANSWERS", tuple(zip(questions, answers, strict=True)))
     with home.terminal("doctor", "--offline", columns=160) as shown:
-        shown.end(limit=60)
+        shown.end()
         out = shown.look()
     assert "! Widths     the terminal draws 🎉 ⚓ in 1 column instead of 2" in out
 

@@ -59,7 +59,7 @@ def test_help_in_a_pipe_loads_neither_textual_nor_the_operations(arguments: list
 def test_topic_in_a_terminal_fits_its_width(columns: int) -> None:
     command = [sys.executable, "-m", "octavo", "help", "exit-codes"]
     with Terminal(command, {}, columns=columns) as shown:
-        assert shown.end(limit=20) == 0
+        assert shown.end() == 0
         out = b"".join(chunk.data for chunk in shown.chunks).decode()
     assert "\x1b[36m" in out
     assert "| --- |" not in out
@@ -70,7 +70,7 @@ def test_topic_in_a_terminal_fits_its_width(columns: int) -> None:
 
 def test_topic_without_colors_has_no_escape_codes() -> None:
     with Terminal([sys.executable, "-m", "octavo", "help", "exit-codes"], {"NO_COLOR": "1"}) as shown:
-        assert shown.end(limit=20) == 0
+        assert shown.end() == 0
         out = b"".join(chunk.data for chunk in shown.chunks).decode()
     assert "\x1b[3" not in out
     assert "\x1b[1m" in out

@@ -45,9 +45,9 @@ def test_damaged_profiles_file_is_an_error(octavo: Octavo, profiles_file: Path) 
         assert why in ran.out + ran.err, command
         assert "Correct the file, or sign in again: octavo auth login." in ran.out + ran.err
     with Terminal([sys.executable, "-m", "octavo"], dict(os.environ)) as app:
-        app.wait_for("Paste your API key for", "Could not read the profiles", limit=20)
+        app.wait_for("Paste your API key for", "Could not read the profiles")
         app.write(b"\x11")
-        assert app.end(limit=20) == 0
+        assert app.end() == 0
 
 
 def test_login_keeps_a_copy_of_the_damaged_profiles(
@@ -98,7 +98,7 @@ def test_folder_that_cannot_be_created_is_named_with_the_next_step(
         code, said = ran.code, ran.err
     else:
         with Terminal([sys.executable, "-m", "octavo", *arguments], dict(os.environ)) as app:
-            code = app.end(limit=20)
+            code = app.end()
             said = app.look()
     said = " ".join(said.split())
     assert code == 1
@@ -126,17 +126,17 @@ def test_damaged_demo_suggests_a_reset(octavo: Octavo, tmp_path: Path, large: bo
     reset_command = f"octavo demo {'--large ' if large else ''}--reset"
     with Terminal([sys.executable, "-m", "octavo", "demo", *options], dict(os.environ)) as app:
         if large:  # The large demo is built before the app starts.
-            assert app.end(limit=20) == 1
+            assert app.end() == 1
             assert reset_command.replace(" ", "") in "".join(app.look().split())
         else:
-            app.wait_for("Could not open the data", limit=20)
+            app.wait_for("Could not open the data")
             app.write(b"!")
-            app.wait_for(reset_command, limit=20)
+            app.wait_for(reset_command)
             app.write(b"\x1b\x11")
-            app.end(limit=20)
+            app.end()
     if not large:
         with Terminal([sys.executable, "-m", "octavo", "demo", "--reset"], dict(os.environ)) as app:
-            app.wait_for("To do 17", limit=40)
+            app.wait_for("To do 17")
 
 
 def test_command_waits_for_the_password_prompt_of_the_keyring(

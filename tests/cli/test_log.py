@@ -108,7 +108,7 @@ def test_follow_prints_new_lines_until_it_is_interrupted(home: CommandLine) -> N
                     home.run("api", "users.Me")
                 event = json.loads(following.stdout.readline())["event"]
             following.send_signal(signal.SIGINT)
-            assert following.wait(20) == 130
+            assert following.wait(120) == 130
         finally:
             following.kill()  # Otherwise a failed test would wait for it without end.
     refused = home.run("log", "--follow", "--json")

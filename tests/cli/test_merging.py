@@ -58,9 +58,9 @@ def test_several_merges_stop_at_the_first_failure(demo: CommandLine) -> None:
 
 def test_terminal_asks_before_merging(demo: CommandLine) -> None:
     with demo.terminal("merge", "harbour-api/7", "--demo") as shown:
-        shown.wait_for("Merge harbour-api/7? [y/N]", limit=90)
+        shown.wait_for("Merge harbour-api/7? [y/N]")
         shown.write(b"n\r")
-        assert shown.end(limit=60) == 1
+        assert shown.end() == 1
     assert demo.run("merge", "harbour-api/7", "--read-only", "--yes", "--demo").code == 5
 
 

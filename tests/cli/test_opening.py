@@ -33,18 +33,18 @@ def demo(library: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLine
 )
 def test_app_opens_at_the_ref(demo: CommandLine, arguments: tuple[str, ...], texts: tuple[str, ...]) -> None:
     with demo.terminal(*arguments) as app:
-        app.wait_for(*texts, limit=90)
+        app.wait_for(*texts)
         app.write(CTRL_Q)
-        assert app.end(limit=60) == 0
+        assert app.end() == 0
 
 
 def test_folder_wins_over_a_space(demo: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "handbook").mkdir()
     (tmp_path / "handbook" / "README.md").write_text("# My own notes\n\nTides.\n")
     with demo.terminal("open", str(tmp_path / "handbook")) as app:
-        app.wait_for("My own notes", limit=90)
+        app.wait_for("My own notes")
         app.write(CTRL_Q)
-        assert app.end(limit=60) == 0
+        assert app.end() == 0
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_inbox_lists_what_needs_you_with_reasons(demo: CommandLine) -> None:
 @pytest.mark.before_release
 def test_inbox_in_a_terminal_is_a_table(demo: CommandLine) -> None:
     with demo.terminal("inbox", "--demo", columns=90) as shown:
-        assert shown.end(limit=90) == 0
+        assert shown.end() == 0
         lines = [line.rstrip() for line in shown.look().splitlines() if line.strip()]
     assert lines[0].split() == ["REF", "WHY", "TITLE", "FROM", "UPDATED"]
     assert max(map(len, lines)) <= 90
@@ -81,10 +81,10 @@ def test_show_in_a_terminal_uses_the_pager(demo: CommandLine) -> None:
     with demo.terminal(
         "show", "harbour-api:concepts/time", "--demo", environ={"OCTAVO_PAGER": "sed s/Why/WHY/"}
     ) as shown:
-        assert shown.end(limit=90) == 0
+        assert shown.end() == 0
         assert "WHY so strict" in b"".join(each.data for each in shown.chunks).decode()
     with demo.terminal("show", "harbour-api/7", "--demo", "--no-pager", environ={"PAGER": "false"}) as shown:
-        assert shown.end(limit=90) == 0
+        assert shown.end() == 0
         assert "refused time" in shown.look()
 
 
@@ -119,7 +119,7 @@ def test_diff_marks_words_in_a_pipe(demo: CommandLine) -> None:
 @pytest.mark.before_release
 def test_diff_on_a_terminal_is_rendered(demo: CommandLine) -> None:
     with demo.terminal("diff", "harbour-api/7", "--demo", "--no-pager") as shown:
-        assert shown.end(limit=90) == 0
+        assert shown.end() == 0
         out = b"".join(each.data for each in shown.chunks).decode()
     assert "{+" not in out
     assert "something else" in shown.look()

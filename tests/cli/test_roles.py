@@ -29,7 +29,7 @@ def environ(library: Path, tmp_path: Path) -> dict[str, str]:
 def test_palette_switches_the_demo_user_without_a_restart(environ: dict[str, str]) -> None:
     command = [sys.executable, "-m", "octavo", "demo", "--as", "reader", "--read-only"]
     with Terminal(command, environ) as app:
-        app.wait_for("DEMO as reader", "read-only", "updated", limit=60)
+        app.wait_for("DEMO as reader", "read-only", "updated")
         app.write(b":")
         app.wait_for("Type to filter")
         app.write(b"act as")
@@ -39,7 +39,7 @@ def test_palette_switches_the_demo_user_without_a_restart(environ: dict[str, str
         app.write(b"admin")
         app.wait_for("1 of 7")
         app.write(b"\r")
-        app.wait_for("DEMO as administrator", "read-only", "updated", limit=60)
+        app.wait_for("DEMO as administrator", "read-only", "updated")
         app.write(b"\x11")
         assert app.end() == 0
 

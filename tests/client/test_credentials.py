@@ -105,6 +105,7 @@ def test_first_trusted_backend_of_a_chain_is_used() -> None:
     assert (plain.calls, len(good.kept)) == ([], 1)
 
 
+@pytest.mark.before_release
 def test_missing_backend_is_no_store() -> None:
     program = (
         "from octavo.client.credentials import *\n"

@@ -133,6 +133,7 @@ async def test_kept_revisions_are_shown_without_a_connection(
     assert not gate.errors
 
 
+@pytest.mark.before_release
 async def test_large_space_loads_only_changed_pages(
     ask: Ask, live: Live, cache: ResponseCache, gate: RequestGate
 ) -> None:

@@ -72,7 +72,7 @@ async def _run_review(
 @pytest.mark.parametrize(
     ("kills", "seed"),
     [
-        pytest.param(3, 5, marks=pytest.mark.timeout(120)),
+        (3, 5),
         *(
             pytest.param(20, seed, marks=[pytest.mark.long, pytest.mark.timeout(600)], id=f"20 kills, {seed}")
             for seed in range(1, 9)

@@ -137,6 +137,7 @@ def test_anchor_of_a_heading_ignores_names_in_angle_brackets() -> None:
     assert match_anchor("less-than-buffer", ["than-buffer"]) is None
 
 
+@pytest.mark.before_release
 def test_hundreds_of_faults_on_a_page_are_all_found() -> None:
     text = "".join(f"[x](gone{number}.md) [x](#a{number}) {{% hint %}}\n\n" for number in range(300))
     found = list(CheckedFolder((read_page("a.md", text),)).findings())

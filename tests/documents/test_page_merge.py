@@ -195,7 +195,7 @@ HOSTILE = {
 
 
 @pytest.mark.before_release(
-    "equal items", "other paragraphs", "other rows", "rows that are never closed", "tags", "two words"
+    "equal items", "fences", "other paragraphs", "other rows", "rows that are never closed", "tags", "two words"
 )
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_pages_are_merged_before_the_test_times_out(name: str) -> None:

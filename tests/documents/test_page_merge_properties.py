@@ -113,7 +113,7 @@ CHECKS = [
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(seed=SEEDS, size=SIZES, ours=EDITS, theirs=EDITS)
 def test_merge_of_random_edits_on_both_sides_is_correct(
     check: Callable[[ThreeTexts], None], seed: int, size: int, ours: int, theirs: int

@@ -60,7 +60,7 @@ MARA = "mara-lindqvist"
 """A user who may review and merge in all spaces, except that she may only review in the Limpet manual."""
 CONNECTED = re.compile(r"● (updated )?\d+\w+ ago")
 """The age of the data in the top bar, with or without the word “updated”."""
-MAX_WAIT_SECONDS = 45.0
+MAX_WAIT_SECONDS = 120.0
 """Number of seconds after which a wait fails. The value is large enough for a busy machine."""
 
 

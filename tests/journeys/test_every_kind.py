@@ -252,7 +252,7 @@ def items_to_open(kind: Resource[Any], things: Sequence[Any]) -> Sequence[Any]:
     return (found or things[:1]) if kind.children else ()
 
 
-@pytest.mark.before_release("admin")
+@pytest.mark.before_release("admin", "sites")
 @pytest.mark.parametrize("start", VIEWS)
 async def test_items_of_some_tables_are_created_edited_and_deleted(furnished_stage: Stage, start: str) -> None:
     await manage(furnished_stage, start, RESOURCES_IN_EVERY_RUN[start])

@@ -57,6 +57,7 @@ async def test_merge_checks_count_findings_and_do_not_block(stage: Stage) -> Non
         await run.see("findings", "2 findings on 1 changed page: Stores", "Merge  (y)")
 
 
+@pytest.mark.before_release
 async def test_finding_without_fix_cannot_become_a_suggestion(stage: Stage) -> None:
     async with stage.play() as run:
         await open_request(run)

@@ -20,6 +20,7 @@ from tests.journeys.stage import MARA, Run, Stage
 HARBOUR = SpaceRef(space_id="harbour-api")
 
 
+@pytest.mark.before_release
 async def test_going_back_restores_the_page_and_its_open_operation(stage: Stage) -> None:
     async with stage.play() as run:
         await run.until(

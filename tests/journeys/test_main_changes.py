@@ -62,6 +62,7 @@ async def test_merge_is_not_sent_if_main_changed_after_the_checks(stage: Stage, 
         assert not run.gate.sent(change_requests.Merge)
 
 
+@pytest.mark.before_release("0")
 @pytest.mark.parametrize("seconds", [0, 8])
 async def test_merge_with_accepted_conflicts_is_not_sent_with_new_conflicts(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
@@ -80,6 +81,7 @@ async def test_merge_with_accepted_conflicts_is_not_sent_with_new_conflicts(stag
         await run.hear(f"Merged #{contest.number} with conflicts. Readers now see both versions of each conflict.")
 
 
+@pytest.mark.before_release("8")
 @pytest.mark.parametrize("seconds", [0, 8])
 async def test_merge_is_not_sent_after_an_edit_of_the_change_request(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
@@ -123,6 +125,7 @@ async def test_merge_dialog_does_not_reopen_over_another_dialog(stage: Stage) ->
         assert not run.gate.sent(change_requests.Merge)
 
 
+@pytest.mark.before_release("0")
 @pytest.mark.parametrize("seconds", [0, 8])
 async def test_update_is_not_sent_if_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:

@@ -196,7 +196,7 @@ async def test_sixty_pages_with_threads_send_no_request_per_thread(stage: Stage)
         assert others <= 5
 
 
-@pytest.mark.before_release("size0")
+@pytest.mark.before_release("size0", "size1")
 @pytest.mark.parametrize("size", SIZES)
 async def test_list_of_comments_says_what_happened_to_the_words(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:

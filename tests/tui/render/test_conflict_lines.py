@@ -16,7 +16,7 @@ from tests.calls import Calls
 from tests.documents.huge_blocks import HUGE, edited
 
 
-@pytest.mark.before_release("60")
+@pytest.mark.before_release("120", "60")
 @pytest.mark.parametrize("width", [60, 120])
 def test_huge_conflict_builds_a_limited_number_of_lines(width: int) -> None:
     text = HUGE["formula of words"](100)

@@ -38,7 +38,7 @@ def test_browser_gets_url_without_api_key_and_terminal(tmp_path: Path) -> None:
     environment = set_up_browser(tmp_path)
     found = find_browser(ADDRESS, environment)
     assert isinstance(found, Browser)
-    assert found.start(ADDRESS, environment).wait(20) == 0
+    assert found.start(ADDRESS, environment).wait(120) == 0
     told = json.loads((tmp_path / "told").read_text())
     assert told["arguments"] == ["--new-tab", ADDRESS]
     assert "secret-of-mia" not in json.dumps(told)

@@ -57,9 +57,9 @@ def test_terminal_is_suspended_and_restored_without_delay() -> None:
         app.wait_for("here we are")
         for number in ("1", "2"):
             app.write(b"e")
-            app.wait_for(f"back, {number}", limit=20)
+            app.wait_for(f"back, {number}")
         app.write(b"x")
-        assert app.end(limit=20) == 0
+        assert app.end() == 0
         written = b"".join(chunk.data for chunk in app.chunks)
         assert written.count(b"the terminal is yours") == 2
         assert written.rstrip().endswith(b"gone")
@@ -71,9 +71,9 @@ def test_terminal_is_told_not_to_reorder_text() -> None:
     with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT), "TURNS": "octavo"}) as app:
         app.wait_for("here we are")
         app.write(b"e")
-        app.wait_for("back, 1", limit=20)
+        app.wait_for("back, 1")
         app.write(b"x")
-        assert app.end(limit=20) == 0
+        assert app.end() == 0
         written = b"".join(chunk.data for chunk in app.chunks)
         assert re.findall(rb"\x1b\[8[lh]|the terminal is yours", written) == [
             *(b"\x1b[8l", b"\x1b[8h", b"the terminal is yours"),
@@ -87,9 +87,9 @@ def test_character_split_over_reads_is_decoded() -> None:
         for byte in "ß".encode():
             app.write(bytes([byte]))
             app.settle(0.05)
-        app.wait_for("back, 1", limit=20)
+        app.wait_for("back, 1")
         app.write(b"x")
-        assert app.end(limit=20) == 0
+        assert app.end() == 0
 
 
 def test_invalid_utf8_does_not_end_the_input() -> None:
@@ -100,9 +100,9 @@ def test_invalid_utf8_does_not_end_the_input() -> None:
         app.write(b"\xff\xfe\xe9")
         app.settle(0.05)
         app.write(b"e")
-        app.wait_for("back, 1", limit=20)
+        app.wait_for("back, 1")
         app.write(b"x")
-        assert app.end(limit=20) == 0
+        assert app.end() == 0
 
 
 def test_sigcont_without_a_stop_is_ignored() -> None:
@@ -111,10 +111,10 @@ def test_sigcont_without_a_stop_is_ignored() -> None:
         os.kill(app.pid, signal.SIGCONT)
         app.settle(0.2)
         app.write(b"x")
-        assert app.end(limit=20) == 0
+        assert app.end() == 0
 
 
 def test_app_ends_when_its_terminal_is_closed() -> None:
     with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
         app.wait_for("here we are")
-        assert app.hang_up(limit=20) == -signal.SIGHUP
+        assert app.hang_up() == -signal.SIGHUP

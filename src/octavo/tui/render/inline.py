@@ -125,12 +125,15 @@ def _render_run(
     text = flatten_emoji(run.text.replace("\t", " "))
     if styles.ascii:
         text = text.replace("•", styles.glyphs.bullets[0])
-    special = _render_special_run(run, text, styles, background, spot, targets)
-    if special is not None:
-        return special
+    style = background
+    if run.kind != "text":
+        special = _render_special_run(run, text, styles, background, spot, targets)
+        if special is not None:
+            return special
     if "kbd" in run.marks:
         return [Piece(non_breaking(f" {text} ", styles), styles.chip, spot)]
-    text, style = _with_script_letters(run, text, styles, _run_style(run, styles, background))
+    if run.marks or run.attrs or run.kind != "text":
+        text, style = _with_script_letters(run, text, styles, _run_style(run, styles, background))
     if run.kind == "mention":
         text = text.removesuffix(".md")
     if run.link is None:
