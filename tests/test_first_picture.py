@@ -42,14 +42,16 @@ def home(opened_home: Path, tmp_path: Path) -> Path:
     """Return a copy of the home folder that a test may change."""
     shutil.copytree(opened_home, tmp_path / "home")
     state = StateDb(tmp_path / "home" / "state", f"demo {tmp_path / 'home' / 'data' / 'demo'}")
-    state.set_fact("view", "content")  # The view is stored per demo folder, and the copy is another folder.
+    # The facts are stored per demo folder, and the copy is another folder.
+    state.set_fact("view", "content")
+    state.set_fact("greeted", True)
     state.close()
     return tmp_path / "home"
 
 
 def demo(home: Path, *options: str, columns: int = 120, **environ: str) -> Terminal:
     folders = {f"OCTAVO_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-    environment = {**folders, "HOME": str(home), "PYTHONPATH": str(ROOT), **environ}
+    environment = {**folders, "HOME": str(home), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **environ}
     return Terminal([sys.executable, "-m", "octavo", "demo", *options], environment, columns=columns)
 
 
@@ -136,7 +138,9 @@ print("It was shown." if is_shown else "Nothing was shown.")
 
 
 def is_shown(folder: Path, *keep: str) -> bool:
-    with Terminal([sys.executable, "-c", SHOW, str(folder), *keep], {"PYTHONPATH": str(ROOT)}) as program:
+    with Terminal(
+        [sys.executable, "-c", SHOW, str(folder), *keep], {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    ) as program:
         program.wait_for("shown.")
         assert program.end() == 0
         written = b"".join(chunk.data for chunk in program.chunks)

@@ -77,6 +77,11 @@ class FirstPicture:
         is_shown, self._is_shown = self._is_shown, False
         return is_shown, self._terminal_settings if is_shown else None
 
+    @property
+    def is_saved(self) -> bool:
+        """True if there is a saved picture, also if it does not fit this terminal."""
+        return self._path.exists()
+
     def save(self, rows: Sequence[str]) -> None:
         """Save rows of text and styles for the next start. If that fails, there is no picture."""
         new = self._path.with_suffix(".new")

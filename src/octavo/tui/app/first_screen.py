@@ -77,7 +77,8 @@ class PictureRecorder:
     def __init__(self, app: Shell, picture: FirstPicture) -> None:
         self._app, self._picture = app, picture
         self._timer: Timer | None = None
-        self._recorded = self._state_of_next_start()
+        self._recorded = self._state_of_next_start() if picture.is_saved else None
+        """The state that the saved picture shows. None without a picture: the app takes one when it quits at the latest."""
 
     def page_shown(self, screen: View) -> None:
         """Take a picture of a view soon, because it shows another page or another state of the inbox."""
