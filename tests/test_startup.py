@@ -153,15 +153,17 @@ def test_first_screen_imports_no_late_modules(home: dict[str, str], tmp_path: Pa
     assert {name.partition(":")[0] for name in named} & set(imported) == {"octavo.tui.content.content_screen"}
 
 
-@pytest.mark.parametrize(("keys", "is_imported"), [(b"", False), (b"j", True)])
-def test_other_views_are_imported_after_the_first_key(
-    home: dict[str, str], tmp_path: Path, keys: bytes, is_imported: bool
+@pytest.mark.parametrize(("keys", "pause", "is_imported"), [(b"", 600, False), (b"j", 600, True), (b"", 0.1, True)])
+def test_other_views_are_imported_after_the_first_key_or_a_pause(
+    home: dict[str, str], tmp_path: Path, keys: bytes, pause: float, is_imported: bool
 ) -> None:
     noted = tmp_path / "modules"
     code = f"""
 import atexit, sys
 from pathlib import Path
 from octavo.__main__ import main
+from octavo.tui.app import preloading
+preloading.PAUSE = {pause}
 atexit.register(lambda: Path({str(noted)!r}).write_text(chr(10).join(sys.modules)))
 main(["demo"])
 """

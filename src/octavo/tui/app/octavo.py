@@ -276,7 +276,7 @@ class Octavo(Shell):
                 await self.on_event(each)
             return
         if isinstance(event, InputEvent):
-            self._preloading.key_pressed()
+            self._preloading.begin()
             self.teardown.garbage.key_pressed()
             self.background_refresh.key_pressed()
         await self._type_ahead.handle(event)
@@ -306,6 +306,7 @@ class Octavo(Shell):
     def _first_painted(self) -> None:
         if not self.is_headless:
             self.teardown.garbage.enable()
+            self._preloading.wait_for_pause()
         if self._session is not None:
             self._open(self._session)
             if self._find_first_route is not None:

@@ -1,4 +1,4 @@
-"""Imports the modules of other views after the first key, so that opening a view for the first time is fast."""
+"""Imports the modules of other views after the first key or after a pause, so that views open fast the first time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from textual.app import App
 from octavo.tui.app.garbage_collection import Garbage
 
 DELAY, LONGEST_DELAY = 0.6, 6.0
-"""Seconds after the first key. The delay leaves time for the next keys and for the first responses."""
+"""Seconds between two checks whether the app is still loading, and seconds after which the imports start in any case. The
+delay leaves time for the next keys and for the first responses."""
+PAUSE = 4.0
+"""Seconds after the first paint after which the imports start without a key."""
 FOR_PAGES = (
     "octavo.documents.source_reader",
     "octavo.tui.render.formulas",
@@ -51,7 +54,7 @@ _MODULES = (
 
 
 class Preloading:
-    """Imports the modules of other views after the first key. An app that only shows its first screen needs less memory."""
+    """Imports the modules of other views after the first key or after a pause. Until then, the app needs less memory."""
 
     def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
         """The imports wait until `is_loading` returns False, but at most `LONGEST_DELAY`. After them, `garbage` is
@@ -59,8 +62,12 @@ class Preloading:
         self._app, self._is_loading, self._garbage = app, is_loading, garbage
         self._has_begun = False
 
-    def key_pressed(self) -> None:
-        """Import the modules soon, if this is the first key."""
+    def wait_for_pause(self) -> None:
+        """Import the modules after a pause without a key."""
+        self._app.set_timer(PAUSE, self.begin)
+
+    def begin(self) -> None:
+        """Import the modules soon, if this is the first call."""
         if not self._has_begun and not self._app.is_headless:
             self._has_begun = True
             run_when_idle(self._app, self._is_loading, self._import_in_thread)
