@@ -9,7 +9,7 @@ from octavo import __version__
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0 done, 1 refused or failed, 2 usage, 4 not signed in, 130 interrupted."""
+    """Run the command line and return its exit code. `octavo help exit-codes` explains the codes."""
     given = sys.argv[1:] if argv is None else argv
     if given == ["--version"]:
         # Answered before anything is imported: scripts ask for it often.
@@ -18,8 +18,9 @@ def main(argv: list[str] | None = None) -> int:
             sys.stdout.flush()
             return 0
         except (AttributeError, OSError):
-            pass  # There is no standard output, or it takes nothing. The command line says so below.
-    # Nobody plugs into our models; looking whether somebody does reads the metadata of every installed package.
+            pass  # There is no standard output, or it is not writable. The command line reports this below.
+    # Octavo uses no plugins of pydantic. To search for plugins, pydantic would read the metadata of every installed
+    # package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         from octavo.cli import command_line, standard_streams
@@ -35,9 +36,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _leave_the_rest(code: int) -> None:
-    """End the process here when there are threads that nobody waits for.
+    """End the process immediately with `code` if daemon threads are running.
 
-    Python would end them where they are, and in the middle of pydantic that is a crash (signal 6 or 11).
+    At a normal exit, Python stops these threads at any point. A thread that is stopped inside pydantic crashes the
+    process (signal 6 or 11).
     """
     import threading
 
@@ -47,7 +49,7 @@ def _leave_the_rest(code: int) -> None:
 
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
-            with suppress(AttributeError, OSError, ValueError):  # there is none, or nobody reads it
+            with suppress(AttributeError, OSError, ValueError):  # the stream is missing or cannot be written
                 stream.flush()
         os._exit(code)
 

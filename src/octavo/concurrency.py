@@ -55,7 +55,8 @@ class Tasks:
 
 
 def report_error(task: asyncio.Task[Any], what: str) -> None:
-    """Report the error of a task that nobody awaits to the exception handler of its loop."""
+    """Report the error of an ended task to the exception handler of its event loop. `what` begins the message. Does
+    nothing if the task succeeded or was canceled."""
     if not task.cancelled() and (error := task.exception()) is not None:
         context = {"message": f"{what} failed", "exception": error, "task": task}
         task.get_loop().call_exception_handler(context)

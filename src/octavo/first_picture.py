@@ -38,11 +38,12 @@ was saved."""
 
 
 class FirstPicture:
-    """The picture of an account, a folder, or the demo."""
+    """A picture of the first screen, saved for an account, a folder, or the demo."""
 
     def __init__(self, folder: Path, place: str, look: str) -> None:
-        """The picture is a file in `folder` for each `place`. `look` are other values that must be as when
-        the picture was saved, such as the theme."""
+        """`folder` contains the picture file of each `place`, which is an account, a folder or the demo. `look`
+        describes other settings, such as the theme. The picture is shown only if they have not changed since it was
+        saved."""
         self._path = folder / f"{PREFIX}{zlib.crc32(place.encode('utf-8', 'surrogateescape')):08x}"
         # Read now, because the app removes variables from the environment when it starts.
         terminal = {each: os.environ.get(each, "") for each in _TERMINAL}
@@ -73,7 +74,8 @@ class FirstPicture:
                 termios.tcsetattr(0, termios.TCSANOW, self._terminal_settings)
 
     def hand_over(self) -> tuple[bool, list[Any] | None]:
-        """Return whether the picture is shown, and the settings of the terminal before. The caller now owns the terminal."""
+        """Return whether the picture is shown, and the terminal settings from before the picture. From then on, the
+        caller must restore the terminal."""
         is_shown, self._is_shown = self._is_shown, False
         return is_shown, self._terminal_settings if is_shown else None
 
@@ -127,7 +129,7 @@ class FirstPicture:
             return file.read().decode("utf-8")
 
     def _disable_echo(self) -> None:
-        """Let the terminal keep typed keys without showing or changing them, or sending signals for them."""
+        """Turn off echo, line editing and signals in the terminal, so that typed keys wait unchanged."""
         self._terminal_settings = termios.tcgetattr(0)
         quiet = termios.tcgetattr(0)
         quiet[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON | termios.IXOFF)

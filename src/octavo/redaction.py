@@ -18,7 +18,7 @@ _TOKEN_PATTERN = re.compile(
 
 
 def remember_token(key: str) -> None:
-    """Also redact this token from now on, whatever its form."""
+    """Also redact the token `key` from now on, even if it does not have the form of a token."""
     if key:
         _known.update({key, quote(key, safe=""), json.dumps(key)[1:-1], repr(key)[1:-1]})
 

@@ -1,7 +1,7 @@
 """Reads untrusted JSON and TOML with limits on depth and size.
 
-All untrusted JSON and TOML is read here (`tests/test_damaged_input.py`), except HTTP bodies, which pydantic reads with
-the same limit of 200 levels. YAML is read in `documents/yaml_values.py`.
+All untrusted JSON and TOML is read here, except HTTP bodies, which pydantic reads with the same limit of 200 levels.
+`tests/test_damaged_input.py` checks this. YAML is read in `documents/yaml_values.py`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 KEY = "key"
-"""The method of an entry for a failed attempt to read the access token. Nothing was sent."""
+"""The `method` of an `Activity` that records a slow or failed attempt to read the access token. No request was sent for
+it."""
 
 
 @dataclass(frozen=True)

@@ -102,14 +102,14 @@ class AdaptiveSchema(Model):
 
 
 class TemplateCondition(Model):
-    """An expression to start a condition with, and its description."""
+    """A template for a condition on a claim, with its description."""
 
     description: SafeLine = ""
     condition: SafeText = ""
 
 
 class TemplateConditions(Model):
-    """The expressions that follow from an adaptive schema."""
+    """The condition templates that are generated from an adaptive schema."""
 
     items: tuple[TemplateCondition, ...] = ()
 
@@ -132,4 +132,4 @@ class Update(InSite, Operation[AdaptiveSchema], put="/adaptive-schema"):
 
 
 class ListTemplateConditions(InSite, Operation[TemplateConditions], get="/adaptive-schema/template-conditions"):
-    """List the conditions that follow from the adaptive schema of a site."""
+    """List the condition templates for the claims in the adaptive schema of a site."""

@@ -57,7 +57,7 @@ class ChangeRequest(Model):
         return self.revision_merged_ancestor or self.revision_initial
 
     def with_space(self, space: SpaceRef) -> "ChangeRequest":
-        """Return the change request with the id of `space`, if the server did not provide one."""
+        """Return the change request with a space id: its own, or that of `space` if the server sent none."""
         return self if self.space is not None else self.model_copy(update={"space": space.space_id})
 
     def ref(self, space: SpaceRef) -> ChangeRequestRef:

@@ -110,7 +110,8 @@ class Comment(Message):
 
     @property
     def is_open_thread(self) -> bool:
-        """Whether this is an open thread, as all counts of open threads define it."""
+        """Whether this is an open thread and not the comment of a review. All counts of open threads use this
+        definition."""
         return self.is_open and not self.is_review
 
 

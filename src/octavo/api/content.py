@@ -253,7 +253,7 @@ class GetPageByPath(Formatted, Operation[Page], get="{content}/path/{page_path}"
 
 
 class RawPage(Model):
-    """The unchanged Markdown of a page, for editing. None if the server sends no Markdown."""
+    """The unchanged Markdown of a page, for editing. `markdown` is None if the server sends no Markdown."""
 
     markdown: RawText | None = None
 
@@ -314,7 +314,7 @@ class PageFields(Tagged):
     no_index: bool | None = None
     no_robots_index: bool | None = None
     into: Id | None = None
-    """The page to move this page below. null is the top level."""
+    """The parent page. null is the top level."""
     at: Annotated[int, Field(ge=0)] | None = None
     """The position among the subpages of the new parent, counted from 0."""
 
@@ -344,7 +344,7 @@ class DeletePage(Tagged):
 
 
 class RevertPage(Tagged):
-    """Put a page back as it was in a revision: by default where the change request started."""
+    """Revert a page to a revision, by default to the revision from which the change request started."""
 
     operation: Literal["revert_page"] = "revert_page"
     page: Id

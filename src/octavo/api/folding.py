@@ -82,18 +82,19 @@ def _is_continuation(letter: str) -> bool:
 
 
 _JOINT = "\u200b"
-"""Put around characters of scripts without spaces, so that each is a word. Never part of sanitized text."""
+"""Separator around each character of scripts without spaces, so that each character is indexed as a word. Sanitized
+text never contains it."""
 SIGNED = r"(?:\+\+|#)(?![^\W\d_])"
 """Signs at the end of a word, as in `C++`, `C#` and `C++17`."""
 _SIGNED = re.compile(rf"(?<=[^\W_])(?:{SIGNED}|[\U000f002b\U000f0023]+)")
 _SIGNS = {ord("+"): "\U000f002b", ord("#"): "\U000f0023"}
-"""The signs as private-use letters, which `unicode61` treats as letters."""
+"""Private-use letters for the signs. The SQLite tokenizer `unicode61` treats them as letters, so they are indexed."""
 _NO_SIGNS = {ord(letter): chr(sign) for sign, letter in _SIGNS.items()}
 _MENTION_BASE = 0xF1000
 _MENTION = re.compile("[\U000f1021-\U000f107e]+")
 """A placeholder for the title of a page: its URL in private-use letters. No search text matches it by accident."""
 MAX_SPLIT_WORD, MAX_WORD_PARTS = 60, 8
-"""Maximum number of letters and parts of a word to split. Longer words are data, not names."""
+"""Maximum number of letters, and of parts, in a word that is split into parts. Longer words are data, not names."""
 
 
 @cache
@@ -103,8 +104,8 @@ def _unspaced() -> re.Pattern[str]:
 
 
 def to_index_text(text: str) -> str:
-    """Return `text` in the form for `unicode61`: characters of scripts without spaces are separate words, and the
-    signs of `C++` and `C#` are letters."""
+    """Return `text` in the form for the SQLite tokenizer `unicode61`: characters of scripts without spaces are separate
+    words, and the signs of `C++` and `C#` are letters."""
     if "+" in text or "#" in text or not text.isascii():
         text = _SIGNED.sub(lambda found: found[0].translate(_SIGNS) + _JOINT, text)
     return text if text.isascii() else _unspaced().sub(rf"{_JOINT}\1{_JOINT}", text)
@@ -116,7 +117,7 @@ def from_index_text(text: str) -> str:
 
 
 def fold_to_index_text(text: str) -> str:
-    """Return `text` in the form in which an index stores it."""
+    """Return `text` folded and in the form for `unicode61`. Indexes store text in this form."""
     return to_index_text(fold(text))
 
 
@@ -137,8 +138,8 @@ def word_part_starts(text: str) -> list[int]:
 
 
 def word_parts(text: str) -> str:
-    """Return the parts of words such as `getStationId` in `text`. For each part, also return the rest of the word from
-    that part on."""
+    """Return the parts of the words in `text`, and what remains of a word from each part on: `getStationId` becomes
+    `get Station Id StationId`. Words without parts are left out."""
     found: dict[str, None] = {}
     for word in _WORD.findall(text):
         if word.islower() or word.isupper() or len(word) > MAX_SPLIT_WORD or not (starts := word_part_starts(word)):

@@ -52,8 +52,8 @@ class Location(Model):
 
 
 class Link(Model):
-    """A link target, with the places that link to it. `target_reference` is missing if the target is broken, unless it is
-    a URL."""
+    """A link target, with the places that link to it. A broken target has no `target_reference`, unless the target is a
+    URL."""
 
     status: Annotated[SafeLine, KnownValues("ok", "broken", "in-app")] = ""
     relation: Annotated[SafeLine, KnownValues("reference", "dependsOn")] = ""

@@ -39,7 +39,8 @@ class ProcessingError(Model):
 class OpenApiSpec(Model):
     """An OpenAPI specification with a unique slug.
 
-    Each new source is processed again. There is no state for a failure; `last_process_error_code` is then set.
+    Each new source is processed again. If processing fails, `last_process_error_code` is set. `processing_state` has no
+    value for a failure.
     """
 
     object: Literal["openapi-spec"] = "openapi-spec"

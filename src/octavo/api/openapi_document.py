@@ -99,7 +99,7 @@ def document(only: Spec | None = None) -> Json:
 
 
 def error_statuses(route: Route) -> list[int]:
-    """Return the statuses from 400 that a route can respond with."""
+    """Return the error statuses (400 and above) that a route can respond with."""
     statuses = {401, 503}
     if "{" in route.path or query_fields(route.spec) or body_fields(route.spec):
         statuses |= {400, 403, 404}
@@ -225,7 +225,8 @@ def _body(spec: Spec, schemas: _Schemas) -> Json | None:
 
 
 def _operation_id(route: Route) -> str:
-    """Return the id of a route, such as `comments.List.Space`: operation and kind of place."""
+    """Return the id of a route: the operation name, and the type of `at` if the operation accepts several, such as
+    `comments.List.Space`."""
     place = f".{route.place.__name__.removesuffix('Ref')}" if route.place and len(route.spec.places) > 1 else ""
     return route.spec.name + place
 
@@ -239,16 +240,18 @@ def _is_list(kind: Any) -> bool:
 
 
 def _adapt_list_schema(schema: Json) -> None:
-    """Remove the field that only the client counts, and require items."""
+    """Remove the field `unreadable`, which only the client sets, and make the field `items` required."""
     schema["properties"].pop("unreadable", None)
     schema["properties"]["items"].pop("default", None)
     schema["required"] = ["items"]
 
 
 def _require_sent_fields(paths: Json, described: Json) -> None:
-    """Require the fields that the embedded server always sends. The models allow missing fields for other servers.
+    """Mark the fields that the embedded server always sends as required. They are optional in the models, because other
+    servers may leave them out.
 
-    Defaults of response fields are removed too: they are values for missing fields, which are never sent.
+    Only models that occur in no request are changed. Their default values are removed too, because these stand for
+    missing fields and are never sent.
     """
     operations = [operation for methods in paths.values() for operation in methods.values()]
     in_responses = _referenced_names([operation["responses"] for operation in operations], described)

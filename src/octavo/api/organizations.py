@@ -41,7 +41,7 @@ class Permissions(Model):
 
 
 class Organization(Model):
-    """An organization: owns collections, spaces and sites, and has members with roles."""
+    """An organization. It owns collections, spaces and sites, and its members have roles."""
 
     object: Literal["organization"] = "organization"
     id: Id
@@ -94,7 +94,7 @@ class PingResult(Model):
 
 
 class OfEmailDomain(Model):
-    """The organizations whose users have an email address in a given domain."""
+    """The organizations that have a given email domain in their settings."""
 
     organizations: tuple[Organization, ...] = ()
 
@@ -182,6 +182,6 @@ class Ping(InOrganization, Operation[PingResult], post="/ping", success=200):
 
 
 class ListByEmailDomain(Operation[OfEmailDomain], get="/email-domains/{email_domain}/orgs"):
-    """List the organizations with an email domain: yours, or all if your address is in the domain."""
+    """List your organizations with an email domain, or all of them if your email address is in the domain."""
 
     email_domain: Domain

@@ -47,7 +47,7 @@ class Grant(AtShared, Operation[None], post="/permissions", success=204, nullabl
 
 
 class ListUsers(AtShared, Listing[UserPermission], get="/permissions/users"):
-    """List the members who were given a role here, without roles from teams or collections around it."""
+    """List the members who were given a role here directly, not through a team or a parent collection."""
 
 
 class UpdateUser(AtShared, Operation[None], patch="/permissions/users/{user_id}", success=204, nullable=("role",)):

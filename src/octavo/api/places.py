@@ -26,7 +26,7 @@ class CollectionRef(Ref, path="/collections/{collection_id}"):
 
 
 class SpaceRef(Ref, path="/spaces/{space_id}", content="/content"):
-    """A reference to a space, whose content is main."""
+    """A reference to a space. Its content is the main content."""
 
     space_id: Id
 

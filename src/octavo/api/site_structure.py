@@ -144,7 +144,7 @@ class ListSiteSpaces(InSite, Listing[SiteSpace], get="/site-spaces"):
 
 
 class CreateSiteSpace(InSite, Operation[SiteSpace], post="/site-spaces"):
-    """Add a space to a site. If the site has sections, to one of its sections."""
+    """Add a space to a site. If the site has sections, the space is added to one of them."""
 
     space_id: Id
     section_id: Id | None = None

@@ -31,7 +31,7 @@ class Permissions(Model):
 
 
 class Proxy(Model):
-    """The URL that visitors use, and the URL that it shows."""
+    """`origin` is the URL that visitors use. `target` is the URL of the site behind it."""
 
     origin: SafeAddress = ""
     target: SafeAddress = ""
@@ -53,7 +53,8 @@ class Feature(Model):
 
 
 class Site(Model):
-    """A site: publishes spaces of an organization under one host or path. `site_spaces` is their number."""
+    """A site, which publishes spaces of an organization under one host or path. `site_spaces` is the number of these
+    spaces."""
 
     object: Literal["site"] = "site"
     id: Id

@@ -92,7 +92,7 @@ class SpacePointer(Tagged):
 
 
 class CollectionPointer(Tagged):
-    """A collection in a collection."""
+    """A reference to a collection, as the item before or after a `Position`."""
 
     type: Literal["collection"] = "collection"
     collection: Id

@@ -1,8 +1,9 @@
 """Converts operations to HTTP requests and back. The client encodes them, and the embedded server decodes them.
 
-Fields in the path of the operation and of its `at` are sent in the URL. Other fields are sent in the query of a GET or
-DELETE, and else in the JSON body, except those that the declaration lists in `query`. Unset fields are not sent, so a
-PATCH changes only fields that were set. A field set to None is sent as null in a body, and not sent in a query.
+Fields in the path of the operation or of its `at` are sent in the URL. The other fields of a GET or DELETE are sent in
+the query. For other methods, they are sent in the JSON body, except fields that the declaration lists in `query`. Unset
+fields are not sent, so a PATCH changes only fields that were set. A field set to None is sent as null in a body, and
+not sent in a query.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Route:
 
 
 class NothingChanged(ValueError):
-    """An operation that changes fields sets no field."""
+    """Raised for an update that sets no field."""
 
     def __init__(self) -> None:
         super().__init__("nothing was changed")
@@ -118,7 +119,7 @@ def arguments(op: Operation[Any]) -> dict[str, Any]:
 
 
 def routes(spec: Spec) -> list[Route]:
-    """Return the routes of an operation, one for each kind of place it accepts."""
+    """Return the routes of an operation, one for each type of `at` that it accepts."""
     if not spec.places:
         return [Route(spec, None, VERSION + _with_wire_names(spec.path))]
     return [
@@ -191,7 +192,7 @@ def is_list_field(spec: Spec, name: str) -> bool:
 
 
 def _union_members(annotation: Any) -> Iterator[Any]:
-    """Yield the types of a union without their `Annotated`, or the type itself."""
+    """Yield the types of a union, or the type itself. `Annotated` is removed."""
     members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     for each in members:
         yield get_args(each)[0] if get_origin(each) is Annotated else each
@@ -206,7 +207,8 @@ def _fill(path: str, values: Operation[Any] | Ref) -> str:
 
 
 def _segment(value: str) -> str:
-    """Return an encoded path segment. Raises an error for `..`, which would send the token to another resource."""
+    """Return `value` as an encoded path segment. Raises ValueError if it is empty, `.` or `..`, because the path would
+    then mean another resource."""
     if value in ("", ".", ".."):
         raise ValueError(f"{value!r} cannot be used in a path")
     return quote(value, safe="")

@@ -50,7 +50,7 @@ _SAFE_IN_QUERY = _SAFE_IN_PATH + "?[]"
 
 
 def request_of(options: argparse.Namespace) -> tuple[RawRequest, bool]:
-    """Return the request of the command line, and whether its response is a list of several pages. Raises Failure."""
+    """Return the request of the command line, and whether its response can be a list. Raises Failure."""
     files = Files()
     arguments = [*options.values, *map(text_field, options.text_fields), *map(typed_field, options.typed_fields)]
     if options.name.upper() in METHODS:
@@ -65,7 +65,7 @@ def request_of(options: argparse.Namespace) -> tuple[RawRequest, bool]:
 
 
 def spec_of(name: str) -> Spec:
-    """Return the operation with a name. Raises Failure with a near miss."""
+    """Return the operation called `name`. Raises Failure with a suggestion if there is none."""
     spec = find_spec(name)
     if spec is not None:
         return spec
@@ -108,7 +108,8 @@ def _not_run(spec: Spec, cause: str) -> Failure:
 
 
 def _route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the path of the operation that takes most of the fields. Raises Failure if a field of each path is missing."""
+    """Return the route whose path parameters are all in `fields`. If there are several, return the one with the most
+    parameters. Raises Failure if there is none."""
     matching = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching:
         return max(matching, key=lambda route: len(_in_path(route)))
@@ -117,7 +118,7 @@ def _route(spec: Spec, fields: dict[str, Any]) -> Route:
 
 
 def _with_body(spec: Spec, fields: dict[str, Any], body_file: str, files: Files) -> dict[str, Any]:
-    """Return the fields with those of the body in a file. Raises Failure."""
+    """Return `fields` together with the fields of the JSON object in `body_file`. Raises Failure."""
     known = body_fields(spec)
     if not known:
         raise _not_run(spec, "it has no body. Leave out --input.")
@@ -176,7 +177,8 @@ def target_of(path: str, query: list[tuple[str, str]]) -> str:
 
 
 def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
-    """Return a near miss for a value that is not one of the choices. Empty for other errors."""
+    """Return a sentence that suggests the choice most similar to a wrong value. Empty if no choice is similar, or for
+    other errors."""
     details = error.errors(include_url=False)
     first = details[0]
     value = fields.get(str(first["loc"][-1])) if first["loc"] else None
@@ -321,8 +323,8 @@ def _head(response: RawResponse) -> str:
 
 
 def _printable_value(value: Any) -> Any:
-    """Return a value as it is printed: text from the server must not control the terminal. In a pipe, the text stays
-    unchanged."""
+    """Return the value to print. On a terminal, it is sanitized, because text from the server must not control the
+    terminal. Elsewhere, it is unchanged."""
     return safe_json(value) if sys.stdout is not None and sys.stdout.isatty() else value
 
 

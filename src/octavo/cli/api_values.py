@@ -143,7 +143,8 @@ def _text_value(name: str, text: str, files: Files) -> str:
 
 
 def _put(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set the value at `path`. An empty last part adds an item to a list, and so does a value that is already set."""
+    """Set the value at `path`. If a value is already set there, or if the last part of `path` is empty, add the value
+    to a list."""
     *outer, last = path
     is_item = last == "" and bool(outer)
     if is_item:

@@ -1,5 +1,5 @@
-"""Opens the app with the session that the command line selects. Imports little: the app is imported after its first
-picture."""
+"""Opens the app with the session that the command line selects. Imports little, because a saved picture of the first
+screen is shown before the app is imported."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _picture(settings: Settings, choice: SessionChoice, *, fresh: bool) -> FirstPicture | None:
-    """Return the first picture of the session, and show it if it fits the terminal. None if another screen is first."""
+    """Show the saved picture of the first screen of the session, and return it. With `fresh`, delete the saved picture
+    instead. None if the app opens on another screen."""
     if not choice.place or choice.ref:
         return None
     look = f"{settings.theme} {settings.ascii} {settings.reorders_right_to_left} {settings.has_light_background}"

@@ -201,7 +201,7 @@ def _add_api_options(api: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="a parameter; use KEY:=JSON for a JSON value, KEY=@FILE for the text of a file, and KEY[INNER]=VALUE for a field of an object",
     )
-    # The long option is for the help of an operation. argparse would print the help of the command.
+    # Not the help option of argparse: `octavo api NAME --help` prints the help of the operation.
     api.add_argument("-h", "--help", action="store_true", help="show the help of the command, or of the operation NAME")
     api.add_argument("--input", metavar="FILE", default="", help="send a JSON file as the body; - reads standard input")
     api.add_argument(

@@ -83,7 +83,8 @@ _REPOSITORY_PAGES = frozenset({"license", "contributing", "code_of_conduct", "se
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The findings in a folder, a space or a change request. Paths begin at the root."""
+    """The findings in a folder, a space or a change request. Paths are relative to the checked folder or to the root of
+    the space."""
 
     findings: tuple[Finding, ...]
     pages: int
@@ -91,7 +92,7 @@ class CheckReport:
     texts: Mapping[str, str]
     """The text of each file that was checked, by path."""
     problems: tuple[str, ...]
-    """A sentence for each file that could not be read completely."""
+    """Sentences that say what was not checked completely, such as files that could not be read."""
 
 
 def check_folder(path: Path, *, follows_urls: bool = False) -> CheckReport:
@@ -127,7 +128,7 @@ class _FolderReader:
         self._texts: dict[Path, str] = {}
 
     def checked(self) -> CheckedFolder:
-        """Return what the checks need of the folder."""
+        """Return the pages, the reusable content, the other files and the configuration of the folder."""
         folder = self._folder
         entries = (entry.path for entry in walk_entries(folder.entries) if entry.kind == "document")
         pages = list(dict.fromkeys(path for path in entries if path is not None and folder.has_file(path)))
@@ -159,7 +160,8 @@ class _FolderReader:
             yield read_page(_posix(path), self._text(path))
 
     def _find_includes(self, pages: Sequence[Path]) -> dict[Path, None]:
-        """Return the files of reusable content: those in the folder for it, and those that pages include."""
+        """Return the files of reusable content: the files in the folder `INCLUDES`, and the files that pages
+        include."""
         found = dict.fromkeys(
             path for path in files_below(self._folder, INCLUDES) if path.suffix == ".md" and self._folder.has_file(path)
         )
@@ -174,7 +176,8 @@ class _FolderReader:
         return found
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether a page is for the readers of the space, and not of another space in a folder of its own."""
+        """Return whether a page that is not in the summary belongs there. A file about the repository does not, nor
+        does a page in a folder with a summary or a configuration of its own."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
@@ -182,7 +185,8 @@ class _FolderReader:
         return not any(self._folder.has_file(each / name) for each in above for name in ("SUMMARY.md", _CONFIGURATION))
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
-        """Return the paths of all files but the pages, and the paths of files and folders beside the root."""
+        """Return the paths of the files that are not in `pages`, and the paths of all files and folders outside the
+        root of the space."""
         files: list[str] = []
         others: set[str] = set()
         known = {_posix(path) for path in pages}
@@ -202,7 +206,7 @@ class _FolderReader:
 
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
-    """Yield the pages whose path is that of another page beside them, with that page."""
+    """Yield each page that gets the same path in the space as an earlier sibling, together with this sibling."""
     listed = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
     for siblings in [listed, *(entry.children for entry in walk_entries(listed))]:
         seen: dict[str, Entry] = {}
@@ -280,7 +284,8 @@ async def check_content(live: Live, target: Target, options: ContentOptions) -> 
 
 
 async def _load(live: Live, target: Target) -> tuple[ContentRef, list[tuple[str, str, str]]]:
-    """Return the place of the content, and the id and both texts of each page to check. Raises ApiError or Failure."""
+    """Return the reference of the content, and the id, the old text and the new text of each page to check. Raises
+    ApiError or Failure."""
     wanted = target.page.id if target.page is not None else None
     if target.change_request is None:
         at: ContentRef = target.space.ref
@@ -298,7 +303,8 @@ async def _load(live: Live, target: Target) -> tuple[ContentRef, list[tuple[str,
 
 
 async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return the id and the text of each page, with an empty text before. Raises ApiError."""
+    """Return the id, an empty old text and the text of each page. Pages after the first MAX_PAGES are not loaded, and
+    their text is empty. Raises ApiError."""
 
     async def load(page_id: str) -> tuple[str, str, str]:
         return page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id)))
@@ -319,7 +325,8 @@ def _read_all(pages: dict[str, Page], texts: Iterable[tuple[str, str, str]], *, 
 async def _references(
     live: Live, at: ContentRef, revision: Revision, target: Target, loaded: Sequence[_Loaded]
 ) -> ReferenceCheck:
-    """Return the check of references, with the pages to whose headings the loaded pages link. Raises ApiError."""
+    """Return the check of links and other references. Load the pages to whose headings the loaded pages link. Raises
+    ApiError."""
     known = {each.page.id: each.checked for each in loaded}
     check = ReferenceCheck(_index(revision, target), known)
     wanted = {page for each in loaded for page in check.linked_pages(each.checked)} - set(known)
@@ -387,7 +394,8 @@ def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | No
 
 
 def _read(folder: Path) -> Mapping[str, Any]:
-    """Return the content of the file in a folder. Empty if there is none."""
+    """Return the settings in the file `.octavo.toml` of a folder. Empty if there is no such file. Raises Failure if the
+    file is not valid."""
     files = Folder(folder.resolve(), folder.resolve())
     if not files.has_file(Path(FILE)):
         return {}
@@ -430,7 +438,8 @@ def _names(section: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _rules(names: Sequence[str], where: str = "") -> frozenset[str]:
-    """Return the rules with these names. Raises Failure if no rule has a name."""
+    """Return the rules with these names. `default` stands for the default rules. Raises Failure if a name is
+    unknown."""
     for name in names:
         if name not in (*RULES, DEFAULT):
             meant = did_you_mean(name[:40], RULES) or " For a list, run: octavo help check"

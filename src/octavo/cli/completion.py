@@ -106,7 +106,7 @@ def _all_commands(command: argparse.ArgumentParser) -> Iterator[argparse.Argumen
 
 
 def _function_of(command: argparse.ArgumentParser, action: argparse.Action) -> str:
-    """Return the shell function that completes an argument. Empty if its choices are all there is."""
+    """Return the shell function that completes an argument. Empty if the argument needs no function."""
     if takes_ref(action):
         return _REFS
     return {"name": _NAMES, "values": _VALUES}.get(action.dest, "") if command.prog == "octavo api" else ""

@@ -35,8 +35,8 @@ _open_server = lazy("octavo.cli.sessions:server")
 
 
 def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitable[int]], *, action: str) -> int:
-    """Open a session, run `work` and return its exit code. Raises Failure, also for an ApiError or NotSaved of `work`:
-    `action` says then what could not be done, such as `load the change requests`."""
+    """Open a session, run `work` and return its exit code. Raises Failure. For an ApiError or NotSaved of `work`, its
+    message begins with “Could not” and `action`, such as `load the change requests`."""
     session = open_session(options)
 
     async def run() -> int:
@@ -58,7 +58,7 @@ def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitab
 def open_session(options: argparse.Namespace) -> Session:
     """Return a session for the options `--demo`, `--folder`, `--profile` and `--base-url`. Raises Failure."""
     check_one_source(options)
-    # A command does not wait for the undo delay: nobody can press the key.
+    # A command has no undo key, so it sends writes without the undo delay.
     settings, read_only = replace(read_settings(), undo_seconds=0.0), why_read_only(options)
     try:
         if options.use_demo:

@@ -125,7 +125,8 @@ def _extras() -> Check:
 
 
 def _read_key(home: signing_in.Home, access: Access) -> tuple[SecretStr | None, list[Check]]:
-    """Return the API key, if any, with a check of the keyring, and one that says why there is no API key."""
+    """Return the API key, and the checks of the keyring and the API key. The API key is None if it is missing or cannot
+    be read."""
     try:
         key = signing_in.token_of(home, access)
     except StoreUnavailable as error:

@@ -105,7 +105,8 @@ async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: Chang
 
 
 def review_state(change_request: ChangeRequest, reviewers: Sequence[Mapping[str, Any]]) -> str:
-    """Return the most important fact about the reviews of a change request. Empty if there are no reviews."""
+    """Return the first of these states that applies: `changes requested`, `outdated`, `approved`, `approval outdated`,
+    `review requested`. Empty if none applies."""
     statuses = {(each["status"], each["outdated"]) for each in reviewers}
     if ("changes-requested", False) in statuses or ("changes-requested", True) in statuses:
         return "changes requested"

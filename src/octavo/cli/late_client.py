@@ -65,7 +65,7 @@ class LazyPlatform:
         return platform
 
     def close(self) -> None:
-        """Stop the thread and close the database."""
+        """Close the platform and its database."""
         if self._platform is not None:
             self._platform.close()
             self._platform.world.store.close()
@@ -90,9 +90,9 @@ class LazyClient:
         """Create a client for the server at `origin`, or for `platform`. `read_only` is the message for a refused
         write, empty to allow writes.
 
-        `key` returns the API key. It is called in a thread, with a function that takes a sentence about what it waits
-        for, and raises StoreUnavailable, or Unauthorized. `learn` is called in a thread with the id of the signed-in
-        user, after each response that contains it.
+        `key` is called in a thread. It returns the API key, or raises StoreUnavailable or Unauthorized. Its argument is
+        a function that it calls with a sentence while it waits, for example for the keyring. `learn` is called in a
+        thread with the id of the signed-in user, after each response that contains it.
         """
         self.read_only = read_only
         self._learn = learn
@@ -102,7 +102,7 @@ class LazyClient:
         """The running attempt to read the key. All requests that start meanwhile share its result."""
         self._reading_started_at = 0.0
         self._failed_reading: Activity | None = None
-        """The last attempt to read the key, if it is running or has failed."""
+        """Log entry of the last attempt to read the key, if it is slow or has failed."""
         self._open = asyncio.Event()
 
     def open(self) -> None:
@@ -137,7 +137,7 @@ class LazyClient:
         if self._client is None:
             if self._key_task is None or self._key_task.done():
                 self._key_task = asyncio.create_task(self._read_key())
-                # Every request may have been cancelled before the key is read.
+                # Retrieve the error, because every request that waits for the key may have been canceled.
                 self._key_task.add_done_callback(lambda task: task.cancelled() or task.exception())
                 self._reading_started_at = monotonic()
             try:

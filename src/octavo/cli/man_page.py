@@ -89,7 +89,7 @@ def _run(run: Run) -> str:
 
 
 def _escape_roff(text: str) -> str:
-    """Return text without the meaning that its characters have in roff."""
+    """Return `text` on one line, escaped for roff."""
     plain = text.replace("\\", "\\e").replace("-", "\\-").replace("\n", " ")
     return _NOT_ASCII.sub(lambda found: f"\\[u{ord(found[0]):04X}]", plain)
 

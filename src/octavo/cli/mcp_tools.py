@@ -43,9 +43,9 @@ INSTRUCTIONS = (
 )
 NOT_HERE = "There is nothing with this name in the spaces that Octavo was started with."
 MAX_RESULT = 60_000
-"""Length of a result in characters."""
+"""Maximum length of a result in characters."""
 MAX_CALLS, PERIOD = 60, 60.0
-"""Number of calls in a period, and its length in seconds."""
+"""Maximum number of calls in a period, and the length of the period in seconds."""
 MAX_NOTES_IN_RUN = 2_000
 MAX_ARGUMENT = 16_384
 _ROOM = 2_000
@@ -99,7 +99,8 @@ class Toolbox:
         return tuple(each for each in TOOLS if not (each.proposes and self.session.read_only))
 
     async def call(self, name: str, arguments: Arguments) -> str:
-        """Return the result of a tool as JSON text. Raises ToolError. Both are without API keys."""
+        """Return the result of a tool as JSON text. Raises ToolError. API keys are removed from the result and from the
+        error message."""
         try:
             return safe_text(json.dumps(json_value(await self._run(name, arguments)), ensure_ascii=False))
         except (ToolError, ApiError, Failure, NotSaved) as error:
@@ -157,7 +158,8 @@ class Toolbox:
         return not self._spaces or space_id in self._spaces
 
     async def chosen_spaces(self, name: str) -> tuple[str, ...]:
-        """Return the ids of the spaces to list: the space with a name, else those of the run. Empty for all."""
+        """Return the ids of the spaces to list: the space called `name`, or without a name the spaces that the tools
+        may read. Empty for all spaces of the user. Raises ToolError."""
         if not name:
             return self._spaces
         try:
@@ -168,7 +170,8 @@ class Toolbox:
         return (space.id,)
 
     async def propose(self, arguments: Arguments, **note: Any) -> dict[str, Any]:
-        """Propose one note. Raises ToolError if it has no place or there are too many."""
+        """Propose one note. Raises ToolError if the note is not valid or cannot be placed, or if there are too many
+        notes."""
         if self._proposed_count >= MAX_NOTES_IN_RUN:
             raise ToolError(f"Too many notes: at most {MAX_NOTES_IN_RUN} in a run.")
         target, at = await self.change(str(arguments["ref"]))

@@ -47,7 +47,7 @@ DEFAULT_LIMIT = 30
 _COLORS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 _GAP = "  "
 _SMALLEST_CUT = 12
-"""Columns that a column keeps at least when the table is cut to the width of the terminal."""
+"""Minimum width of the column that is cut so that the table fits the terminal."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Output:
 
     @property
     def wanted(self) -> frozenset[str]:
-        """Names of the fields that will be printed. A command loads the other extra fields only if it needs them."""
+        """Names of the fields that will be printed. A command need not load an extra field that is not among them."""
         if self.mode == "table":
             return frozenset(each.name for each in self._columns)
         return frozenset(self._chosen)
@@ -248,7 +248,8 @@ def print_text(options: argparse.Namespace, text: str) -> None:
 
 
 class Style:
-    """What the terminal shows: `--color`, NO_COLOR and TERM decide."""
+    """Colors, links and width of the output on a terminal. `--color`, NO_COLOR and TERM decide whether colors are
+    used."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.is_terminal = sys.stdout is not None and sys.stdout.isatty()
@@ -284,7 +285,8 @@ def _mode_of(options: argparse.Namespace) -> Literal["table", "json", "ndjson", 
 
 
 def _chosen_fields(options: argparse.Namespace, fields: Sequence[Field]) -> list[str]:
-    """Return the names of the requested fields. Raises Failure for an unknown field."""
+    """Return the names of the requested fields. Without a request, return the names of all fields that are not extra.
+    Raises Failure for an unknown field."""
     given = getattr(options, "ndjson", None) or options.json or ""
     names = [name for each in given.split(",") if (name := each.strip())]
     known = [each.name for each in fields]
@@ -342,8 +344,8 @@ def compiled_filter(options: argparse.Namespace) -> Callable[[Any], None] | None
         raise Failure(f"Could not filter: {_first_line(error)}.", USAGE) from None
 
     def run_filter(value: Any) -> None:
-        os.environ.pop("OCTAVO_API_KEY", None)  # `env` shows the environment
-        before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # jq does not return to Python between its steps
+        os.environ.pop("OCTAVO_API_KEY", None)  # the jq function `env` would return it
+        before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # otherwise ctrl+c has no effect while jq runs
         try:
             for result in program.input_value(value):
                 write_out((result if isinstance(result, str) else _compact(result)) + "\n")

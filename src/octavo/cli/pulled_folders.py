@@ -61,7 +61,7 @@ def check_origin(session: Session, folder: PulledFolder) -> None:
 
 def path_in(folder: PulledFolder, written: str) -> str:
     """Return a path as written on the command line, relative to the pages of the folder. Raises Failure."""
-    path = Path(os.path.abspath(written))  # also without its `..`, but with its symbolic links
+    path = Path(os.path.abspath(written))  # removes `..`, but does not resolve symbolic links
     for base in (folder.pages, folder.pages.resolve()):
         if path.is_relative_to(base):
             return path.relative_to(base).as_posix()

@@ -55,7 +55,7 @@ _REF = re.compile(
     r"(?::(?P<page>[^@]*[^@/\s][^@]*?))?(?:@(?P<block>[^@\s]+))?"
 )
 _MOST_NAMED = 12
-"""Spaces that a message lists at most."""
+"""Maximum number of spaces that a message lists."""
 _APP_PATH = re.compile(
     r"(?:/o/[^/]+)?/(?:s|spaces)/(?P<space>[^/]+)(?:/~/changes/(?P<number>\d{1,9}))?(?:/(?P<page>[^~].*))?/?"
 )
@@ -112,7 +112,7 @@ class Target:
 
 
 def parse_ref(text: str) -> Ref:
-    """Return the REF in `text`, which is no URL. Raises Failure if it is none."""
+    """Return the REF in `text`, which must not be a URL. Raises Failure if `text` is not a REF."""
     found = _REF.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
     if found is None:
         example = "Write a REF such as 7, handbook/7 or handbook/7:guides/setup."
@@ -133,7 +133,7 @@ class References:
     """Finds what REFs name, with as few requests as possible."""
 
     def __init__(self, session: Session, options: argparse.Namespace, *, is_offline: bool = False) -> None:
-        """With `is_offline`, spaces come from the cache only: there may be none."""
+        """With `is_offline`, spaces are only read from the cache, which may be empty."""
         self._is_offline = is_offline
         self.live, self._session = session.live, session
         self._default = options.space or os.environ.get("OCTAVO_SPACE", "")
@@ -194,8 +194,8 @@ class References:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return the space of `--space`, OCTAVO_SPACE or the pulled folder. On a terminal, else the space that was used
-        last, and a line says so. None if there is none. Raises ApiError or Failure."""
+        """Return the space of `--space`, OCTAVO_SPACE or the pulled folder. If there is none, and Octavo runs on a
+        terminal, return the space that was used last, and tell the user. Otherwise None. Raises ApiError or Failure."""
         name = self._default or _space_of_folder()
         if name:
             return await self.space(name)
@@ -213,7 +213,7 @@ class References:
         return await self.space(name) if name else None
 
     async def target(self, text: str) -> Target:
-        """Return what a REF or URL names. Raises ApiError, or Failure if it names nothing or too much."""
+        """Return what a REF or URL names. Raises ApiError, or Failure if it names nothing or several things."""
         if "://" in text:
             return await self._target_of_url(text)
         ref = parse_ref(text)
@@ -227,7 +227,8 @@ class References:
         return await self._target_in(space, ref)
 
     async def _target_in(self, space: Space, ref: Ref, change: str = "") -> Target:
-        """Return the target of `ref` in a space. `change` is the id of the change request if that is known instead."""
+        """Return the target of `ref` in a space. `change` is the id of the change request, if a URL contains the id and
+        not the number."""
         name = short_name(space, await self.spaces())
         change_request = None
         if ref.number is not None or change:

@@ -35,7 +35,7 @@ _content_options = lazy("octavo.cli.checking:ContentOptions")
 
 
 SCHEMA = "octavo.review/1"
-"""The format of the object. Fields are added, never renamed or removed, within a number."""
+"""Name and version of the format. Within a version, fields may be added, but never renamed or removed."""
 MAX_SIZE = 4 << 20
 """Size in characters above which pages, and then blocks, are left out."""
 FIELDS = (

@@ -39,9 +39,9 @@ from octavo.tui.core.session import Session
 from octavo.untrusted_input import DuplicateKeyError, LimitExceededError, parse_strict_json
 
 MAX_FILE = 1 << 20
-"""Size of a file with notes in bytes."""
+"""Maximum size of a file with notes in bytes."""
 MAX_TEXT = 8 << 10
-"""Size of a text, and of a suggestion, in bytes."""
+"""Maximum size of a text, and of a suggestion, in bytes."""
 MAX_QUOTE = 2_000
 FIELDS = ("page", "block", "quote", "side", "revision", "text", "suggestion", "severity", "rule", "source")
 NO_DOCUMENT = Document("", (), "")
@@ -182,8 +182,8 @@ def _new_note(note: Note, page: Page, place: NotePlace) -> NewNote:
 
 
 def _body(note: Note, place: NotePlace) -> str:
-    """Return the text of the comment. If the block may be another one, or is deleted, the text quotes the note's words, and
-    its suggestion cannot be applied."""
+    """Return the text of the comment. If the block was deleted, or may be the wrong one, the text quotes the note, and
+    its suggestion is a code block that cannot be applied."""
     is_sure = place.placed != "likely" and place.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:
@@ -314,7 +314,7 @@ def _text(name: str, value: object) -> str:
 
 @dataclass(frozen=True)
 class ReportNotes:
-    """The notes that the findings of a linter become."""
+    """The notes that were made from the findings of a linter."""
 
     notes: tuple[Note, ...]
     unchanged_count: int = 0

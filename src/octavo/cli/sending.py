@@ -122,7 +122,8 @@ def _written_in_editor() -> str:
 
 
 async def prepare(session: Session) -> None:
-    """Load the user who writes. Raises ApiError, or Failure if Octavo must not write."""
+    """Load the signed-in user, so that the outbox can send writes. Raises ApiError, or Failure if the session is
+    read-only."""
     if session.read_only:
         raise Failure(session.read_only, NOT_ALLOWED, error="read-only")
     session.outbox.set_account(await session.live.fetch(Me()), asked=True)
@@ -140,8 +141,8 @@ async def send(session: Session, writes: Sequence[NewWrite], options: argparse.N
 
 
 async def add_and_send(session: Session, add: Adding, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
-    """Wait until the writes are done that `add` adds to the outbox, and return their entries. Raises Failure if one is
-    refused, or not confirmed in time: then it stays in the outbox."""
+    """Add writes to the outbox with `add`, wait until they are done, and return their entries. Raises Failure if a
+    write is refused or is not confirmed in time. A write that is not confirmed stays in the outbox."""
     done: dict[str, OutboxEntry] = {}
     changed = asyncio.Event()
 

@@ -86,7 +86,8 @@ async def thread_at(references: References, target: Target, thread_id: str) -> F
 
 
 async def _find_by_id(references: References, thread_id: str) -> FoundThread:
-    """Search a thread by its id: in the cache, then in the spaces and their undecided change requests."""
+    """Search a thread by its id: in the cache, then in the spaces and their open and draft change requests. Raises
+    ApiError, or Failure if there is none."""
     live, places = references.live, await _places(references)
     for at in places:
         cached = live.cache.get(open_threads_of(at))
@@ -117,7 +118,8 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
 
 
 async def _places(references: References) -> dict[Discussion, ChangeRequest | None]:
-    """Return the places that may have threads: the chosen space or all spaces, and their undecided change requests."""
+    """Return the places that may have threads: the chosen space or all spaces, and their open and draft change
+    requests."""
     chosen = await references.chosen_space()
     spaces = [chosen] if chosen is not None else [each for each in await references.spaces() if each.comments]
     found: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}

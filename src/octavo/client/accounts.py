@@ -2,7 +2,7 @@
 
 The token of a profile belongs to the account that signed in. For any other token, such as one from the environment,
 only the server knows the account. Until the server names the account, such a token has its own storage name. If the
-account has no storage name then, it gets that of the token.
+server names an account that has no storage name yet, the account gets the storage name of the token.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The interface between the client and a transport, requests whose responses are returned as JSON instead of as a model, and
-the transport to an ASGI application in the same process."""
+"""The interface between the client and a transport, and the transport to an ASGI application in the same process. Also
+has requests whose responses are returned as JSON instead of as a model."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Carrier(Protocol):
 
 @dataclass(frozen=True)
 class RawRequest:
-    """A request to an operation or to a path."""
+    """A request whose response is returned as JSON. It is made from an operation, or from a method and a path."""
 
     sent: Outgoing
     route: str

@@ -379,7 +379,7 @@ class _Turn:
 
 class Turns:
     """Limits the number of requests at the same time to `max_requests`, and of background requests to
-    `max_background_requests`."""
+    `max_background_requests`. Requests that the user waits for start first."""
 
     def __init__(self, max_requests: int, max_background_requests: int) -> None:
         self._max_requests, self._max_background = max_requests, max_background_requests

@@ -54,8 +54,8 @@ class StoreTimeout(StoreUnavailable):
 
 
 class Keyring:
-    """The keyring of the system. It has one token for each origin and profile name. All methods raise
-    StoreUnavailable."""
+    """The keyring of the system. It has one token for each origin and profile name. All methods that access the keyring
+    raise StoreUnavailable."""
 
     name = "keyring"
     """Name of this store in the profiles file."""
@@ -75,7 +75,7 @@ class Keyring:
 
     def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> Keyring:
         """Return the same keyring with a longer time limit, so that the user can enter its password. `report` is called
-        with a sentence if that seems necessary."""
+        with a sentence if a call takes longer than SECONDS."""
         return Keyring(trusted=self._trusted, seconds=PATIENT_SECONDS, report=report or self._report)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
@@ -155,7 +155,7 @@ class Keyring:
         import keyring  # lazy: slow to load, and many runs need no key
 
         chosen = keyring.get_keyring()
-        # A chain writes to its first backend. So check that backend, which may store plain text.
+        # A chain writes to its first backend, which may store plain text. So use the first trusted backend itself.
         for backend in getattr(chosen, "backends", None) or [chosen]:
             if type(backend).__module__ in self._trusted:
                 return backend  # type: ignore[no-any-return]  # the library has no types
@@ -183,8 +183,7 @@ _APP = (
 _UNLOCK = (
     "Run: security unlock-keychain"
     if sys.platform == "darwin"
-    # `read -rs` and `printf` are needed, because the program shows its input and would add the line break to the
-    # password.
+    # `read -rs` hides the password, which gnome-keyring-daemon would show. `printf` adds no line break to the password.
     else f'Unlock the keyring in {_APP}; over SSH, run: read -rs p; printf %s "$p" | gnome-keyring-daemon --replace --unlock'
 )
 

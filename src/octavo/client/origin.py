@@ -90,7 +90,8 @@ NO_PROXY_PROBLEM = (
 
 
 def environment_problem(*, proxies: bool, certificates: bool, environ: Mapping[str, str] = os.environ) -> str:
-    """Return a sentence about the first unusable variable. Empty if all are usable."""
+    """Return a sentence about the first environment variable that cannot be used. Empty if all can be used. `proxies`
+    and `certificates` say which variables to check."""
     return (_proxy_problem(environ) if proxies else "") or (_certificate_problem(environ) if certificates else "")
 
 

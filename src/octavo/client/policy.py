@@ -36,7 +36,7 @@ MAX_REQUESTED_WAIT = 60.0
 """Longest time in seconds that Octavo waits if the server asks for it. If the server asks for more, the request fails,
 and the message says when to try again."""
 A_DAY = 86400.0
-"""Maximum seconds that are accepted as a retry time from a server."""
+"""Longest retry time in seconds that is accepted from a server. A longer time is shortened to it."""
 MIN_RESERVED_REQUESTS, RESERVED_SHARE = 5, 0.25
 """Part of the rate limit that is reserved for requests of the user: a minimum number of requests, and a share."""
 SPREAD = 0.5

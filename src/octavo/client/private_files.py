@@ -11,7 +11,7 @@ LARGEST = 1024 * 1024
 
 
 class NotPrivate(OSError):
-    """Another user may have written the file. The message is a sentence."""
+    """The file was not read, because it is not a private file of the user. The message is a sentence."""
 
 
 def private_folder(path: Path) -> None:

@@ -80,11 +80,12 @@ class Profiles:
         return next((each for each in here if each.name == self.current), here[0] if here else None)
 
     def with_current(self, profile: Profile) -> Profiles:
-        """Add or replace `profile`, and make it the current profile."""
+        """Return a copy with `profile` added or replaced as the current profile."""
         return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
 
     def without(self, name: str) -> Profiles:
-        """Remove the profile `name`. If it was current, another profile becomes current."""
+        """Return a copy without the profile `name`. If that profile was current, another profile is current in the
+        copy."""
         entries = {each: profile for each, profile in self.entries.items() if each != name}
         current = next(iter(entries), "") if self.current == name else self.current
         return replace(self, current=current, entries=entries)
@@ -237,5 +238,6 @@ def _profile(name: str, values: Mapping[str, Any]) -> Profile:
 
 
 def _quote_toml(value: str) -> str:
-    """Return a TOML string. It is a JSON string in which DEL is also escaped."""
+    """Return `value` as a quoted TOML string, on one line. JSON has the same syntax, except that TOML requires DEL to
+    be escaped."""
     return json.dumps(safe_line(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -28,8 +28,8 @@ LIST_CAP = 8 * MIB
 PAGE_CAP = 16 * MIB
 ERROR_CAP = 64 * 1024
 LARGE = 2 * MIB
-"""Size in bytes from which a client reads only one body at a time, because parsing needs many times their size in
-memory."""
+"""Size in bytes of a large body. A client reads only one large body at a time, because parsing needs many times its
+size in memory."""
 _STEP = MIB
 """Number of bytes that are decompressed in one step, so that the event loop is not blocked."""
 _GZIP = 31
@@ -61,7 +61,8 @@ class LargeTurn:
 
 
 async def read_body(answer: Answer, cap: int, host: str, turn: LargeTurn) -> bytes:
-    """Return the decompressed body. Raises BadResponse if it is damaged or larger than `cap` bytes.
+    """Return the decompressed body. Raises BadResponse if it is damaged, in an unsupported encoding, or larger than
+    `cap` bytes.
 
     For a large body, this takes `turn`. The caller must give it back.
     """
@@ -101,7 +102,8 @@ async def limited_chunks(answer: Answer, most: int, too_large: BadResponse) -> A
 
 
 async def discard(answer: Answer) -> None:
-    """Read a body that is not needed, so that the connection can be reused. A long or broken body is not read."""
+    """Read a body that is not needed, so that the connection can be reused. Stop after ERROR_CAP bytes, or at an
+    error."""
     size = 0
     try:
         async for chunk in answer.chunks:

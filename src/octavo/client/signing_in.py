@@ -95,7 +95,8 @@ class SignedOut:
     current: str
     """Name of the profile that is now current. Empty if there is none."""
     key_left: str = ""
-    """Sentences that say why the token could not be deleted, and how to delete it. Empty if it was deleted."""
+    """Sentences that say why the token could not be deleted, and how to delete it. Empty if the deletion did not
+    fail."""
 
 
 @dataclass(frozen=True)
@@ -110,11 +111,12 @@ class Status:
     ending: str = ""
     """The last four characters of the token."""
     problem: str = ""
-    """Sentence that says why the token cannot be read. Empty if it can be read."""
+    """Sentence that says why the token cannot be read, or why there is no token. Empty if the token can be read."""
 
 
 async def check(client: Client) -> Identity:
-    """Ask the server for the user of the client's token. Raises ApiError if the token is not accepted."""
+    """Ask the server for the user of the client's token. Raises ApiError if the request fails, for example because the
+    token is not accepted."""
     user, found = await asyncio.gather(client(users.Me()), _organizations(client))
     belonging, problem = found
     name = f"{user.name}, {user.email}" if user.email and user.email != user.name else user.name
@@ -145,9 +147,13 @@ async def login(
 ) -> SignedIn:
     """Check the token, store it, and make its profile current.
 
-    If there is no trusted keyring, the token is kept only for this session, and `notice` says how to store it. Raises
-    StoreTimeout if the keyring does not respond, ApiError if the token is not accepted, ValueError if `name` belongs to
-    another account, and OSError if the profile cannot be written.
+    The token is stored in the keyring, or unencrypted in a file with `insecure_storage`. If the keyring cannot store
+    the token, the token is kept only for this session, and `notice` says how to store it. With `keep=False`, it is
+    always kept only for this session.
+
+    Raises ApiError if the check fails, StoreTimeout if the keyring does not respond, StoreUnavailable if the file
+    cannot be written, ValueError if `name` is invalid or belongs to another account, and OSError if the profile cannot
+    be written.
     """
     redaction.remember_token(key.get_secret_value())
     client = connect(origin, key)
@@ -215,7 +221,8 @@ def status(home: Home, access: Access) -> list[Status]:
 
 
 def token_of(home: Home, access: Access) -> SecretStr | None:
-    """Return the token to use. None if there is no token. Raises StoreUnavailable."""
+    """Return the token to use. None if there is no token. Raises StoreUnavailable if the token cannot be read, or if it
+    was replaced after the sign-in."""
     key = access.key
     if key is None and access.problem:
         raise StoreUnavailable(access.problem)
@@ -253,18 +260,20 @@ _STORES = {"keyring": "the keyring", "file": "its file"}
 
 
 def _profile_phrase(profile: Profile, way: str = "in") -> str:
-    """Return a phrase with the name of a profile, its server and the store of its token."""
+    """Return a phrase with the name of a profile, its server and the store of its token. `way` is the preposition
+    before the store."""
     store = _STORES.get(profile.store)
     return f"profile {profile.name} ({host_of(profile.origin)}){f' {way} {store}' if store else ''}"
 
 
 def _as_clause(sentence: str) -> str:
-    """Return a sentence in the form that is used after a colon."""
+    """Return a sentence with its first letter in lower case, for use after a colon."""
     return sentence[:1].lower() + sentence[1:]
 
 
 async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]:
-    """Return the organizations that the token can read. If it can read none, also return a sentence about it."""
+    """Return the organizations that the token can read. If they could not be loaded, return none, and a sentence that
+    says why."""
     found: list[Organization] = []
     try:
         async with aclosing(client.pages(organizations.List(limit=ORGANIZATIONS))) as pages:
@@ -292,8 +301,8 @@ def _free_name(known: Profiles, origin: str, user: User) -> str:
 def _store_token(
     home: Home, origin: str, name: str, key: SecretStr, *, insecure: bool, keep: bool
 ) -> tuple[profiles.StoreName, str]:
-    """Store the token. Return its store. If the token is kept only for this session, also return a sentence about
-    it."""
+    """Store the token, and return its store. If no keyring stores the token, also return a sentence that says why and
+    how to store it. With `keep=False`, the token is not stored, and the sentence is empty."""
     if not keep:
         return "session", ""
     if insecure:

@@ -159,7 +159,7 @@ async def upload(
     agent: str,
     ca_file: Path | None,
 ) -> None:
-    """Upload `size` bytes of the media type `kind` to `url`. They are sent once. `keyless` is the carrier for URLs of
+    """Upload `size` bytes of the media type `kind` to `url`, without retries. `keyless` is the carrier for URLs of
     `origin`, without a token. Raises ApiError."""
     parts = split_url(url, url)
     home = is_of_origin(parts, origin)

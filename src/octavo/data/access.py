@@ -79,9 +79,11 @@ def rank(role: str | None) -> int:
 
 
 def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) -> tuple[RoleSource, ...]:
-    """Return the sources of the role of a person in the first place of `chain`, the highest role first.
+    """Return the reasons why a person has a role in a space or collection, the highest role first. Empty if the account
+    is disabled.
 
-    The other places of `chain` are the collections around the first, from the innermost to the outermost.
+    `chain` has the space or collection first, then the collections that contain it, from the innermost to the
+    outermost. `organization` is the title of the organization.
     """
     if person.disabled:
         return ()
@@ -110,8 +112,8 @@ def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) 
 
 
 def no_access_reason(person: Person, chain: Sequence[RoleScope], organization: str) -> str:
-    """Return a sentence that says why a person inherits no role from the organization here. Empty if nothing prevents
-    that."""
+    """Return a sentence that says why a person inherits no role from the organization in the first place of `chain`.
+    Empty if the organization's settings let the person inherit a role."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
@@ -123,7 +125,8 @@ def no_access_reason(person: Person, chain: Sequence[RoleScope], organization: s
 
 
 def access_sentence(person: Person, chain: Sequence[RoleScope], organization: str, role: str | None) -> str:
-    """Return a sentence that says why a person has access. `role` is the role according to the server."""
+    """Return a sentence that says why a person has access, or why the person has none. `role` is the role according to
+    the server, or None for no access."""
     place_title = chain[0].title
     sources = role_sources(person, chain, organization)
     source = next((each for each in sources if each.role == role), None)
@@ -200,7 +203,7 @@ def why_not_in_space(space: Space | None, permission: str) -> str | None:
 
 
 def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str | None:
-    """Return the reason why the user cannot `reply`, `resolve` or `reply_resolve` in a thread. None if there is none."""
+    """Return the reason why the user cannot `reply`, `resolve` or `reply_resolve` in a thread. None if the user can."""
     if action in ("reply", "reply_resolve") and is_permission_denied(thread, "reply"):
         return "You can read this thread, but you cannot reply to it. Ask an admin of the space for access."
     can_resolve = thread.permissions.edit or (space is not None and space.permissions.edit)

@@ -84,7 +84,7 @@ class Availability:
     def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
         """Return a sentence that says why an operation is unavailable. None if Octavo knows no reason.
 
-        For a type of operation, return one reason, whichever path it holds for.
+        If `op` is a type, the reason may apply to only one of its paths.
         """
         if isinstance(op, type):
             return next(iter(self._missing.get(op, {}).values()), None)

@@ -28,14 +28,15 @@ Transaction = Callable[[sqlite3.Connection], R]
 
 
 def private_folder(folder: Path) -> None:
-    """Create `folder`, accessible by its owner only. Raises OSError."""
+    """Create `folder` if it does not exist, and make it accessible by its owner only. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_mode & 0o077:
         folder.chmod(0o700)
 
 
 def private_file(path: Path) -> None:
-    """Create `path` with mode 0600 if it does not exist. SQLite gives its other files the same mode. Raises OSError."""
+    """Create `path` if it does not exist, and set its mode to 0600. SQLite gives its other files the same mode. Raises
+    OSError."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     if path.stat().st_mode & 0o077:
         path.chmod(0o600)
@@ -44,9 +45,9 @@ def private_file(path: Path) -> None:
 def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
     """Lock the file at `path` and return a function that unlocks it. None if another program has locked it.
 
-    The file is created if it does not exist. A `shared` lock can be held by several programs: then this waits until no
-    program holds an exclusive lock. The kernel unlocks the file when the process ends, even after a crash. Raises
-    OSError.
+    The file is created if it does not exist. A `shared` lock can be held by several programs. The call for a `shared`
+    lock waits while another program has an exclusive lock, and never returns None. The kernel unlocks the file when the
+    process ends, even after a crash. Raises OSError.
     """
     handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:

@@ -1,7 +1,7 @@
 """Stores unsent drafts. Each running Octavo process has its own version of a draft.
 
-A process replaces the version of another process that it has shown to the user. If the other process has changed its
-version since, both versions are kept.
+When a process saves a draft, it deletes the version of another process that it has shown to the user. If that version
+has changed since, both versions are kept.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Drafts:
         self._saving.clear()
 
     async def save_again(self) -> None:
-        """Save the drafts whose save failed. NotSaved is not raised if a save fails again; other errors are."""
+        """Save the drafts whose save failed. Ignores NotSaved if a save fails again, and raises any other error."""
         waiting = []
         for key, (work, future) in tuple(self._saving.items()):
             if future.done() and key in self._unsaved_keys():
@@ -124,7 +124,8 @@ class Drafts:
         return str(text)
 
     def all(self) -> tuple[Draft, ...]:
-        """Return all drafts, the newest first."""
+        """Return one version of each draft, the newest draft first. This is the version of this process if there is
+        one, otherwise the newest version."""
         newest: dict[str, Draft] = {}
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer FROM drafts WHERE namespace = ? ORDER BY saved_at DESC",
@@ -200,7 +201,8 @@ class Drafts:
         self._state.write_now(lambda db: None)
 
     async def discard(self, key: str) -> None:
-        """Discard the draft as far as this process has written or shown it. Raises NotSaved."""
+        """Discard the version of this process, and the version of another process that the user has seen. Other
+        versions stay. Raises NotSaved."""
         await self.save(key, "")
 
     def edit_count(self, key: str) -> int:
@@ -208,8 +210,8 @@ class Drafts:
         return self._edit_counts.get(key, 0)
 
     def removal(self, key: str) -> Transaction[None]:
-        """Return the deletion of a draft as part of another transaction. The caller must call `forget` after the
-        commit."""
+        """Return a function that deletes a draft, to be called in another transaction. The caller must call `forget`
+        after the commit."""
         namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
 
         def remove(db: sqlite3.Connection) -> None:

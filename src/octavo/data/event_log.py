@@ -88,7 +88,7 @@ class EventLog:
     def add_request(self, activity: Activity) -> None:
         """Add a request that has ended."""
         failed = activity.status is None or activity.status >= 400
-        # The message for a status may quote the server, and so a title.
+        # The error message for a status may quote the server's message, which may contain a title.
         cause = activity.error if activity.status is None else ""
         self.add(
             "request",
@@ -147,8 +147,10 @@ def _start_new_file(path: Path) -> None:
 
 
 def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Iterator[LogEntry]:
-    """Yield the entries of the log, oldest first. With `wait`, then each entry that is added, without end: `wait` is
-    called between two looks at the file. Unreadable lines are skipped. Raises OSError."""
+    """Yield the entries of the log, oldest first. Unreadable lines are skipped.
+
+    With `wait`, the iterator never ends: it calls `wait`, yields the entries added since, and repeats. Raises OSError.
+    """
     path, rest = folder / FILE, b""
     with suppress(FileNotFoundError):
         yield from _entries(path.with_name(f"{FILE}.1").read_bytes())

@@ -15,7 +15,7 @@ MAX_BYTES = 64_000_000
 
 
 class ImageCache:
-    """Images on disk, by URL. Without a folder nothing is stored. All methods block: call them in a background
+    """Images on disk, by name. Without a folder nothing is stored. All methods block: call them in a background
     thread."""
 
     def __init__(self, folder: Path | None, namespace: str = "", *, max_bytes: int = MAX_BYTES) -> None:

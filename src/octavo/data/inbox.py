@@ -244,8 +244,8 @@ class _ThreadInputs:
     answered: frozenset[str]
 
     def is_equivalent(self, other: _ThreadInputs) -> bool:
-        """Return whether both inputs lead to the same reasons. Compares by identity where an unchanged response stays
-        the same object."""
+        """Return whether both inputs lead to the same reasons. Compares the threads and the change request by identity,
+        because an unchanged response stays the same object."""
         return (
             self.threads is other.threads
             and self.request is other.request
@@ -342,7 +342,7 @@ class _InboxBuild:
             for each in sent
             if isinstance(each.op, CreateReply) or (isinstance(each.op, Update) and each.op.resolved)
         }
-        """Threads that the user has replied to or resolved, also if the cached responses are older."""
+        """Threads that the user has replied to or resolved. The cached responses may not show it yet."""
         self._mention = mention_suffix(self._me)
         self._reviewed = {each.at for each in sent if each.facts.is_review}
 

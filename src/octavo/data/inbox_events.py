@@ -1,4 +1,5 @@
-"""The new items of the inbox, which run hooks and show notifications. Each event is reported once."""
+"""Detects new items of the inbox and merged change requests, for hooks and notifications. Each event is reported
+once."""
 
 from __future__ import annotations
 
@@ -67,8 +68,8 @@ class InboxEventDetector:
         self._merged: set[str] = set()
 
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
-        """Return the rows with a new event that others caused. Empty up to the first call with a complete inbox, whose
-        rows are not new."""
+        """Return the rows that are new or have a new event, without rows for the user's own unsent texts. Empty until
+        the first call with a complete inbox, and for that call."""
         stamps = {(each.key, each.stamp): each for each in rows}
         if self._known is None:
             self._known = set(stamps) if is_complete else None
@@ -86,8 +87,8 @@ class InboxEventDetector:
 
 
 def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Mapping[str, str]) -> InboxEvent:
-    """Return the event of a new row. `change_request` is that of the row, if it has one, and `titles` has the titles of
-    the spaces by id."""
+    """Return the event of a new row. `change_request` is the change request of the row, or None. `titles` has the
+    titles of the spaces by id."""
     special = _EVENTS.get(row.reason)
     kind = {ChangeRequestRef: "change", ThreadRef: "thread"}.get(type(row.target), "row")
     space, ref = _names(row.space_id, change_request, titles)

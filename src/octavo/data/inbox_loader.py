@@ -44,7 +44,8 @@ BUILD_INTERVAL_LOADING, BUILD_INTERVAL = 0.25, 3.0
 CACHED_ROWS_TIMEOUT = 3.0
 """Seconds to wait for the lists before rows are built from responses on disk."""
 _ROUND_KINDS: tuple[RoundKind, ...] = ("moved", "poll", "refresh", "start")
-"""A round need not be followed by a round of an earlier kind in this order."""
+"""The kinds of a round. While a round runs or waits, only a request for a later kind in this order causes another
+round."""
 _LISTS = ("spaces", *UNDECIDED)
 _LABELS = {
     "spaces": "the spaces",
@@ -300,7 +301,7 @@ class InboxLoader:
             self._builder.can_build = True
             if task is self._round and not self._plan.is_computed_from(self._current_lists()):
                 self._begin_round("moved")
-        if self._observers:  # else the cache may be closed by now
+        if self._observers:  # without subscribers, the cache may already be closed
             self._builder.schedule(0.0, is_stale=False)
 
     async def _load_user(self) -> None:

@@ -58,14 +58,15 @@ class MarkedRows:
     active: tuple[InboxRow, ...] = ()
     """Rows that are neither done nor snoozed, in the order of the inbox."""
     unread: frozenset[str] = frozenset()
-    """Keys of the rows that changed since the user read them."""
+    """Keys of the active rows that the user has not read since their last change."""
     snoozed: tuple[tuple[InboxRow, datetime | None], ...] = ()
     """Snoozed rows with the end of their snooze, the earliest end first. Rows without an end are last."""
     done: tuple[InboxRow, ...] = ()
 
 
 Marks = dict[tuple[str, bool], Mark]
-"""Marks by row key and whether the mark is `read`. A row may have a read mark and another mark."""
+"""Marks by row key and a flag, which is True for a `read` mark. A row may have a read mark, and also a done or snooze
+mark."""
 
 
 class InboxMarks:
@@ -141,8 +142,8 @@ class InboxMarks:
             await self._put({place: None for place, _ in oldest})
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None]) -> None:
-        """Set marks, or delete those whose value is None. Memory changes immediately, and the disk before this returns.
-        Raises NotSaved, and then all marks are as before."""
+        """Set marks, or delete those whose value is None. The marks in memory change immediately. The change is on disk
+        when this returns. Raises NotSaved, and then all marks are as before."""
         marks = self._all()
         before = [(place, marks.get(place)) for place in changes]
         _apply(marks, changes.items())

@@ -64,7 +64,7 @@ MAX_UNCERTAIN_THREADS = 200
 MAX_RECHECKED_PAGES = 5
 """Maximum number of pages of thread lists that a round fetches again although their stamps are unchanged."""
 TEAMS_MAX_AGE = timedelta(hours=1)
-"""Age after which the teams of the user are fetched again at a start."""
+"""Age after which a round of kind `start` fetches the teams of the user again."""
 _MIN_INTERVAL = timedelta(hours=1)
 _LONGER_THAN_ANY_TIME = 1e11
 """A number larger than any timestamp, so that the priority always outweighs the time of the last update."""
@@ -118,11 +118,11 @@ class InboxPlanner:
         """The wants for replies that follow from each list of threads, by the URL of the list."""
         self._all: dict[str, Want] | None = None
         self._uncertain_left = 0
-        """Number of further threads of others that may get rank NEEDED for their replies in this round."""
+        """Number of threads of others whose replies may still get rank NEEDED in this round."""
 
     @property
     def all_wants(self) -> dict[str, Want]:
-        """All wants of lists and threads, by URL."""
+        """All wants for reviews, requested reviewers, threads and replies, by URL."""
         if self._all is None:
             self._all = self._places | {want.url: want for wants in self._replies.values() for want in wants}
         return self._all
@@ -137,7 +137,8 @@ class InboxPlanner:
         return self._computed_from[1] == lists
 
     def wants(self, round_kind: RoundKind) -> Iterator[Want]:
-        """Return all wants. Wants to fetch again in spite of an unchanged stamp are repeated at the end, as due."""
+        """Return all wants. At the end, return some wants again as due, to fetch their responses although the stamps
+        are unchanged."""
         now = self._now()
         if self.me:
             yield from self._as_allowed(self._teams_want(round_kind))

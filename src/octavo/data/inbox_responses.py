@@ -1,7 +1,7 @@
 """The responses that inbox rows are built from, the schedule of the builds, and the rows stored for the next start.
 
-Responses are reduced to the parts that rows depend on, which take a tenth of the memory. Building the rows again from
-thousands of threads would take seconds.
+Responses are reduced to the parts that rows depend on, which take a tenth of the memory. Rows are stored, because
+building them from thousands of threads takes seconds.
 """
 
 from __future__ import annotations

@@ -18,13 +18,14 @@ class IndexedPages:
     """The pages of a space whose text is in the index, and those of them that may have a term."""
 
     updated_at: dict[str, float] = field(default_factory=dict)
-    """Time of the last change of each indexed page, in the version that is indexed, by page id. Pages without this time
-    are missing, because their version is unknown."""
+    """Time of the last change of each indexed page, by page id. The time belongs to the version in the index. Pages
+    without a time are left out, because their version is unknown."""
     found: frozenset[str] = frozenset()
-    """Ids of the pages that have all words of a query."""
+    """Ids of the pages that have all words of at least one query."""
 
     def has_version(self, page_id: str, updated_at: datetime | None) -> bool:
-        """Return whether the index has the version of a page that was last changed at a time."""
+        """Return whether the index has the version of a page that was last changed at `updated_at`. False if a time is
+        unknown."""
         indexed = self.updated_at.get(page_id)
         return indexed is not None and updated_at is not None and abs(indexed - updated_at.timestamp()) < 0.001
 

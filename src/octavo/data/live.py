@@ -204,8 +204,8 @@ class Live:
                 return  # the error is in the snapshot
 
     async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW) -> T:
-        """Fetch a response, cache it and show it to watchers. For ranks after NOW, the disk is not read before. Raises
-        ApiError."""
+        """Fetch a response, cache it and show it to watchers. Ranks after NOW do not first load the cached response
+        from disk. Raises ApiError."""
         value: T = await self._fetch(self._response(op, read_disk=rank is Rank.NOW), rank)
         return value
 
@@ -476,8 +476,8 @@ class Live:
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):
-            # A response that never changes would never be fetched again. If a part is unreadable, do not cache it: a
-            # newer Octavo may be able to read that part.
+            # Do not cache a response that never changes if a part of it is unreadable. A newer Octavo may be able to
+            # read that part, but would not fetch the cached response again.
             response.stored_at = self.cache.put(
                 response.op, fetched.to_cache, unchanged_since=response.stored_at if is_same else None
             )
@@ -644,8 +644,8 @@ def affected_path(op: Operation[Any]) -> str:
 
 
 def _is_list_about(list_path: str, path: str) -> bool:
-    """Return whether `list_path` is a list of an organization whose items have the type of a segment of `path`. Such a
-    list may contain or count the resource at `path`."""
+    """Return whether `list_path` is a list of an organization, such as `/v1/orgs/ID/spaces`, whose last segment also
+    occurs in `path`. Such a list may contain or count the resource at `path`."""
     return list_path.startswith("/v1/orgs/") and list_path.rpartition("/")[2] in path.split("/")[2::2]
 
 

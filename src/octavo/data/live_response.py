@@ -76,7 +76,7 @@ class LiveResponse:
     is_disk_read: bool = False
     """True if the disk was searched for a stored response."""
     loading: bool = False
-    """True if watchers are notified that a request is running. False for polls."""
+    """True while a request runs that watchers are told about. Polls do not set it."""
     fetched_at: datetime | None = None
     requested_at: datetime | None = None
     """When the request for this value was sent. None if the value was read from disk."""

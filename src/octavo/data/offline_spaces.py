@@ -77,7 +77,8 @@ class OfflineSpace:
     id: str
     title: str
     state: Phase = "waiting"
-    """`lost` if the user may no longer read the space. The copies are still on disk."""
+    """`reading` during a download, `kept` after a complete round, `lost` if the space was deleted or the user may no
+    longer read it. The copies of a `lost` space are still on disk."""
     why: str = ""
     """A sentence that says why the state is `waiting` or `lost`."""
     read: int = 0
@@ -194,7 +195,8 @@ class OfflineSpaces:
                 self._add_due(space.id, "poll")
 
     async def wait_idle(self) -> None:
-        """Wait until no space is being downloaded, because all are current or requests are paused."""
+        """Wait until no space is being downloaded: all are current, requests are paused, or the next attempt must
+        wait."""
         await self._idle.wait()
 
     async def close(self) -> None:
@@ -332,7 +334,8 @@ class OfflineSpaces:
     # Other instances
 
     async def _try_become_downloader(self) -> bool:
-        """Return whether this instance may download, because it has the lock or locks do not work."""
+        """Get the lock if possible. Return True if this instance may download, because it has the lock or locks do not
+        work."""
         if self._release is not None or self._state.read_only:
             return True
         try:

@@ -29,8 +29,8 @@ from octavo.documents.source_reader import parse
 BATCH = 40
 """Number of revisions of a space that are checked before the user decides whether to continue."""
 MAX_OTHER_PAGES = 10
-"""Maximum number of other pages that a revision changed, for blocks to be searched on these pages. Two requests load such a
-page."""
+"""Maximum number of other pages on which the blocks of a revision are searched. If the revision changed more other
+pages, none is searched. Each page needs two requests."""
 _EMPTY = Document("", (), "")
 
 
@@ -64,7 +64,8 @@ class PageBlame:
         """Id of the next revision to check. Empty if there is none."""
         self._checked_ids: set[str] = set()
         self._compared: tuple[ContentVersion, bool] | None = None
-        """Version that has been compared, and whether its other pages must be searched. Kept if loading these fails."""
+        """The last compared version, and whether the other pages that it changed must be searched. If loading these
+        pages fails, the next call does not compare the version again."""
         self.titles: dict[str, str] = {}
         """Titles of the other pages from which blocks were moved, by id."""
         self.known_since: datetime | None = None
@@ -169,7 +170,7 @@ class PageBlame:
     async def _search_elsewhere(
         self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, before: RevisionRef
     ) -> None:
-        """Search the new blocks on the other pages that a version changed."""
+        """Search the other pages that a version changed for blocks that the version moved to this page."""
         others = {
             change.page.id: change
             for change in changes.changes
@@ -211,7 +212,8 @@ class RequestPeople:
 
 
 async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> RequestPeople:
-    """Load who edited and who approved a change request. The reviews of a merged one come from the cache. Raises ApiError."""
+    """Load who edited and who approved a change request. For a merged change request, cached responses are used if
+    there are any. Raises ApiError."""
     get = live.cached_or_fetch if change_request.status == "merged" else live.fetch
     contributors, reviews = await asyncio.gather(
         get(change_requests.ListContributors(at=at, limit=100)), get(reviews_of(at))

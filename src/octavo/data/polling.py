@@ -33,7 +33,8 @@ INTERVALS = (
     (timedelta(minutes=30), timedelta(minutes=2)),
     (timedelta.max, timedelta(minutes=10)),
 )
-"""Pairs: a time since the last key press, and the interval between rounds up to that time."""
+"""Intervals between rounds. Each pair has the longest time since the last key press for which the interval applies, and
+the interval."""
 MAX_RECHECKED_VISIBLE, MAX_RECHECKED_HIDDEN = 8, 2
 """Maximum number of visible and of hidden responses that a round fetches again although their stamps are unchanged."""
 MAX_MISSES, MAX_MISSES_OFFLINE = 6, 1
@@ -87,7 +88,8 @@ class Poller:
 
     @property
     def is_due(self) -> bool:
-        """Return whether a round is due."""
+        """Return whether a round must run now. False while a round is running, while the terminal is hidden, and while
+        the rate limit is reached or nearly reached."""
         now = self._live.now()
         if self._polling or now < self._retry_at or not self.may_poll():
             return False
@@ -158,7 +160,8 @@ class Poller:
 
 
 class ViewPlanner:
-    """Returns the wants of the responses on screen. Each round has a new planner."""
+    """Returns the wants of the watched responses, visible or hidden, except the lists of the organization. Each round
+    has a new planner."""
 
     owner = "views"
 
@@ -195,7 +198,8 @@ class ViewPlanner:
         yield from (each for each in self._stamped_wants if each.url not in rechecked)
 
     def on_response(self, want: Want, value: Any) -> Iterator[Want]:
-        """Return the wants of the watched pages of a page tree, or of the watched replies of a list of threads."""
+        """Return further wants. For a page tree, these are the wants of its watched pages. For a list of threads, the
+        wants of its watched replies."""
         match want.op:
             case content.ListPages(at=SpaceRef() as at):
                 page_ops = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]

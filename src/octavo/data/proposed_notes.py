@@ -29,9 +29,9 @@ from octavo.data.writes.write_kind import Basis
 from octavo.untrusted_input import parse_json
 
 MAX_NOTES = 200
-"""Number of proposed notes in one change request."""
+"""Maximum number of proposed notes in one change request."""
 MAX_SOURCE = 40
-"""Length of the name of a source in characters."""
+"""Maximum length of the name of a source in characters."""
 KEPT_FOR = timedelta(days=60)
 """Time for which a decided note is remembered."""
 
@@ -49,7 +49,7 @@ class NewNote:
     source: str
     """Name of the program that wrote the note."""
     identity: str
-    """Text that is equal for equal notes on any block. Notes with the same identity are stored once."""
+    """Text that identifies the note, whichever block it is placed on. Notes with the same identity are stored once."""
     placed: str = "exact"
     """Method by which the block was found: exact, words, likely, or page for a note about the whole page."""
     quote: str = ""
@@ -169,8 +169,8 @@ class ProposedNotes:
         self._reload()
 
     async def withdraw(self, at: ChangeRequestRef, note_id: str, source: str) -> bool:
-        """Delete a note of a source that waits for a decision, which may then be proposed again. False if there is none.
-        Raises NotSaved."""
+        """Delete a note that waits for a decision. The note may then be proposed again. Return False if `source` has no
+        such note. Raises NotSaved."""
         if not any(note.id == note_id and note.source == source for note in self.at(at)):
             return False
         delete = "DELETE FROM proposed_notes WHERE namespace = ? AND id = ? AND decided_at IS NULL"
@@ -230,5 +230,6 @@ def sanitize_source_name(name: str) -> str:
 
 
 def sanitize_note_text(value: str) -> str:
-    """Return the text of a note as it is stored and shown."""
+    """Return the text of a note as it is stored and shown: sanitized, with line breaks, and without surrounding white
+    space."""
     return safe_text(value).strip()

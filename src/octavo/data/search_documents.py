@@ -28,7 +28,7 @@ Part = Literal["page", "section", "comment", "quote", "reply", "change request"]
 
 @dataclass(frozen=True)
 class DocumentText:
-    """One searchable text of a document. A match in `around`, which is context such as the page title, ranks lower."""
+    """One searchable text of a document. A match in `context`, such as the page title or the author, ranks lower."""
 
     part: Part
     text: str
@@ -89,8 +89,8 @@ class Scope:
 
 @dataclass(frozen=True)
 class IndexUpdate:
-    """The documents of a response. `whole` are the scopes that the response lists completely: all their other documents
-    no longer exist."""
+    """The documents of a response. `complete_scopes` are the scopes that the response lists completely: other documents
+    in these scopes no longer exist."""
 
     documents: tuple[SearchDocument, ...] = ()
     complete_scopes: tuple[Scope, ...] = ()
@@ -130,7 +130,7 @@ def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
 
 
 def removal_update(op: Operation[Any]) -> IndexUpdate:
-    """Return the update that removes the documents of a target of `op` that was deleted or not found."""
+    """Return the update that removes the documents of the target of `op`, which was deleted or not found."""
     return IndexUpdate(complete_scopes=_removed_scopes(op))
 
 

@@ -201,8 +201,8 @@ class SearchIndex:
         max_documents: int = MAX_DOCUMENTS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Use the file of `namespace` in `folder`. `read_cached(number, limit)` returns cached responses after a number. A new
-        index is filled with them."""
+        """Use the file of `namespace` in `folder`. `read_cached(number, limit)` returns up to `limit` cached responses
+        with numbers above `number`. A new index is filled with these responses."""
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._path = folder / f"index-v{VERSION}-{name}.db" if folder is not None else None
         self._read_cached = read_cached
@@ -521,7 +521,8 @@ def _batches(values: Iterable[Any], most: int = 500) -> Iterator[list[Any]]:
 
 
 _IN_JSON = "IN (SELECT value FROM json_each(?))"
-"""SQL condition for membership in any number of values. It takes one parameter, because SQLite limits their number."""
+"""SQL condition: the value is in a list of any length. The list is one parameter in JSON, because SQLite limits the
+number of parameters."""
 
 
 def _json_list(values: Iterable[int | str]) -> str:
@@ -530,7 +531,7 @@ def _json_list(values: Iterable[int | str]) -> str:
 
 
 def _seconds(at: datetime) -> float:
-    """Return a time as a timestamp, limited to times that exist in all time zones."""
+    """Return a time as a timestamp, limited to the times that `datetime` can represent in UTC."""
     return max(_FIRST, min(at.timestamp(), _LAST))
 
 

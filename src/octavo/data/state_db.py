@@ -125,7 +125,8 @@ class StateDb:
         return self._db.execute(query, values).fetchall()
 
     def read(self, work: Transaction[R]) -> R:
-        """Return the result of `work`. It must be fast, because it blocks the event loop."""
+        """Run `work`, which must only read, and return its result. `work` must be fast, because it blocks the event
+        loop."""
         return work(self._db)
 
     async def write(self, work: Transaction[R]) -> R:
@@ -151,8 +152,8 @@ class StateDb:
         return self.wait_written_now(self.submit(work))
 
     def wait_written_now(self, future: Future[R]) -> R:
-        """Like `wait_written`, but blocks. For signal handlers. Waits up to two seconds, or half a second after a
-        failed write. Raises NotSaved."""
+        """Like `wait_written`, but blocks. For signal handlers. Waits up to two seconds, or up to half a second if the
+        last write failed. Raises NotSaved."""
         try:
             return future.result(0.5 if self.save_error else 2.0)
         except (sqlite3.Error, OSError) as error:  # TimeoutError is an OSError

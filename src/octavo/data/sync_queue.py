@@ -117,9 +117,9 @@ def recheck(
     """Choose a few wants to fetch again although their stamps are unchanged. Return them as due, the most overdue
     first.
 
-    A response is the more overdue, the greater its age divided by `expected_interval`, the time between two likely
-    changes. Together the chosen responses have at most `max_pages` pages. A first response with more pages is still
-    chosen. `pages` has the number of pages of each response by URL. Its default is one page.
+    The most overdue response has the greatest quotient of its age and `expected_interval`, the expected time between
+    two changes. The chosen responses have at most `max_pages` pages together. The first response is chosen even if it
+    has more. `pages` has the number of pages of each response by URL. A response that is not in it has one page.
     """
     pages = pages or {}
 
@@ -153,7 +153,7 @@ class Flight:
     """True if a write may have changed the response after the request was sent."""
 
     def satisfies(self, want: Want) -> bool:
-        """Return whether the response to this request will be current enough and long enough for `want`."""
+        """Return whether the response to this request is current enough for `want`, and has enough items."""
         is_current = not want.stamp or want.stamp in self.stamps
         return not self.is_stale and is_current and want.min_items <= self.min_items
 
@@ -246,8 +246,8 @@ class SyncQueue:
         return self._start(url, now)
 
     def wake_at(self, now: datetime) -> datetime | None:
-        """Return the next time at which another request may be allowed although nothing else happens. None if there is
-        no such time."""
+        """Return the next time at which a waiting background request may start because a pause or limit ends. None if
+        there is no such time."""
         times = [self._paused_until, self._limited_until]
         times += [self._spaced_until] if self._ready[Rank.LATER] else []
         has_background = any(self._ready[rank] for rank in Rank if rank > Rank.AWAITED)
@@ -302,7 +302,7 @@ class SyncQueue:
 
     def unfinished_urls(self, owner: str) -> frozenset[str]:
         """Return the URLs that will still be fetched for `owner` in this round. URLs whose request has failed are left
-        out."""
+        out, unless the error affects all requests."""
         return frozenset(
             url for url in self.waiting_urls(owner) if url not in self.errors or url in self._general_failures
         )
@@ -417,8 +417,8 @@ class SyncQueue:
         return min(self._wants[url].values(), key=lambda want: (want.rank, want.order))
 
     def _rank(self, url: str) -> Rank:
-        """Return the most urgent rank of the wants for a URL. After an error that affects all requests, at most
-        VISIBLE."""
+        """Return the most urgent rank of the wants for a URL. After an error that affects all requests, a more urgent
+        rank than VISIBLE is replaced by VISIBLE."""
         best = self._best_want(url).rank
         return max(best, Rank.VISIBLE) if url in self._general_failures else best
 

@@ -106,7 +106,8 @@ class _OwnerState:
     wants_after: dict[str, list[Want]] = field(default_factory=dict)
     """The wants that follow from each response, by its URL."""
     used_versions: dict[str, Version | None] = field(default_factory=dict)
-    """The version of each response that the planner has used last, by URL. That version is not read from disk again."""
+    """The last version of each response that was passed to the planner, by URL. The same version is not read from disk
+    again."""
     due: dict[str, Rank] = field(default_factory=dict)
     """The ranks of the wants that were due in this round, by URL."""
     planning_tasks: int = 0
@@ -180,7 +181,8 @@ class Syncer(Generic[R]):
         self._cancel(self.queue.set_wants(owner, (), self._now()))
 
     def run(self, planner: Planner, round_kind: RoundKind) -> None:
-        """Begin a round of a planner. If an earlier round of its owner is running, wait for its end."""
+        """Begin a round of a planner in the background. The round first waits until an earlier round of the same owner
+        has ended."""
         if self._is_closed:
             return
         state = self._states.setdefault(planner.owner, _OwnerState())
@@ -344,7 +346,7 @@ class Syncer(Generic[R]):
     async def _use_cached_responses(self, state: _OwnerState, wants: Iterable[Want]) -> None:
         """Pass responses from disk to the planner, and add the wants that it returns for them.
 
-        Only responses are read that the planner needs, that are not due and whose version the planner has not used
+        A response is read if the planner needs its value, it is not due, and the planner has not used its version
         before. A response that is no longer on disk is fetched.
         """
         versions, wants_with_value = self._cache.versions, [want for want in wants if want.needs_value]
@@ -461,8 +463,8 @@ class Syncer(Generic[R]):
                 self._accept_response(flight, response)
 
     def _accept_response(self, flight: Flight, response: R) -> None:
-        """Store a response and its version, and pass the value to the callers that wait. There is no await, so that no
-        other task sees one without the other."""
+        """Store a response and its version, and pass the value to the callers that wait. This method never awaits, so
+        that no other task sees the response without its version."""
         version = self.queue.end(flight, None, self._now())
         value = self._accept(flight.op, response, flight.is_stale)
         self._store_version(flight, version)

@@ -37,7 +37,7 @@ class PageMatches:
 
 @dataclass(frozen=True)
 class TermResults:
-    """What a search has found so far."""
+    """The results of a search so far."""
 
     pages: tuple[PageMatches, ...] = ()
     """Pages with matches, in the order of the page tree."""
@@ -59,8 +59,8 @@ class TermResults:
 async def search_term(
     live: Live, index: SearchIndex, at: RevisionRef, change: TermChange, changed: Collection[str] = ()
 ) -> AsyncIterator[TermResults]:
-    """Search the pages of a revision, and yield the results after each few pages. `changed` has the ids of pages whose
-    text differs from main. They are searched first, and the index is not used for them.
+    """Search the pages of a revision, and yield the results after every few pages. `changed` has the ids of pages whose
+    text differs from main. The index is not used for these pages.
 
     Raises ApiError if the page tree cannot be loaded. Pages that cannot be loaded are not searched.
     """

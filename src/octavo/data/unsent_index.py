@@ -172,7 +172,7 @@ class UnsentIndex:
 
 
 def by_block(texts: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
-    """Return the texts that start threads, by block key. Texts about the whole page have the key ""."""
+    """Return the unsent drafts of new comments, by block key. Drafts about the whole page have the key ""."""
     by_block_key: defaultdict[str, list[UnsentText]] = defaultdict(list)
     for text in texts:
         if text.kind == "comment":

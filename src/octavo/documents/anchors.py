@@ -58,7 +58,7 @@ def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
 
     An identical anchor is preferred. The second choice is an anchor that differs only in punctuation, case and accents.
-    The last choice may also differ in the words that some programs write for `&`, `<` and `>`, and others leave out.
+    The last choice may also differ in the words for `&`, `<` and `>`, which some programs write and others leave out.
     """
     candidates = list(anchors)
     if wanted in candidates:
@@ -81,7 +81,8 @@ def find_heading(wanted: str, headings: Iterable[Heading]) -> Heading | None:
 
 
 def _comparison_key(anchor: str, *, without_signs: bool) -> str:
-    """Return the letters and digits of an anchor, without case and accents."""
+    """Return the letters and digits of an anchor, without case and accents. With `without_signs`, the words for `&`,
+    `<` and `>` are left out too."""
     plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-")))
     words = _WORDS.findall(_COMPARISON_SIGNS.sub("", plain) if without_signs else plain)
     return "".join(word for word in words if not (without_signs and word == "and"))

@@ -63,8 +63,9 @@ class Blame(Generic[V]):
         return frozenset(trail.page for trail in self._trails.values())
 
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Find the blocks that `version` wrote. `older` has the pages that it changed, as they were before it, and None
-        for pages that it created. Return whether some blocks may have come from other pages: see `compare_elsewhere`."""
+        """Find the blocks that `version` wrote. `older` maps the id of each page that `version` changed to the page
+        before the change. None stands for a page that `version` created. Return whether some blocks may have come from
+        other pages: see `compare_elsewhere`."""
         self._arrived = {}
         for page, document in older.items():
             if page in self.pages:
@@ -111,7 +112,8 @@ _EMPTY = Document("", (), "")
 
 
 class _TwoVersions:
-    """The blocks of two versions of a page, and which block of the older version each block of the newer version was."""
+    """The blocks of two versions of a page. Each block of the newer version is paired with the block of the older
+    version that it comes from."""
 
     def __init__(self, older: Document, newer: Document) -> None:
         self._older = {block.key: block for block in written_blocks(older)}
@@ -147,8 +149,8 @@ class _TwoVersions:
         return replace(trail, block=source, is_part=True)
 
     def _find_split(self, text: str) -> str | None:
-        """Return the key of the older block that was split into blocks with `text` and the rest of its text. None if no
-        block was split so."""
+        """Return the key of an older block that was split into several blocks, one of which has `text`. None if there
+        is no such block."""
         if self._part_sources is None:
             self._part_sources = dict(self._parts())
         return self._part_sources.get(text)

@@ -137,7 +137,8 @@ def _rewrite_expandable(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_summary(draft: DraftBlock) -> list[DraftBlock]:
-    """Return a title draft. An expandable around it uses it as its title. Elsewhere it becomes a paragraph."""
+    """Return a `title` draft with the text of the summary, and the children that cannot be part of a title. An
+    expandable uses the draft as its title. Elsewhere the draft becomes a paragraph."""
     others = []
     for child in draft.children:
         if child.kind in ("paragraph", "heading"):

@@ -134,8 +134,8 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
 
 
 def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
-    """Return the line before `end` on which a tag with the same name opens, because `tag` was not closed. -1 if there
-    is no such line."""
+    """Return the first line between `tag` and the position `end` on which another tag with the same name opens. Then
+    `tag` was not closed. -1 if there is no such line."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
         other = state.env["tags"].tag_at(position)
@@ -330,8 +330,8 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 def _line_after(
     state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
 ) -> int | None:
-    """Return the line after the first line that contains `text` after `position`. For `</table`, skip nested tables.
-    None if the line is not among `max_lines` lines from `first_line` on, or not before `end_line`."""
+    """Find the first `text` after `position`, and return the line after its line. For `</table`, skip nested tables.
+    None if `text` is not found in the first `max_lines` lines from `first_line` on, or not before `end_line`."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)

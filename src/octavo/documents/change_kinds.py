@@ -51,7 +51,7 @@ _PLURALS: Mapping[ChangeKind, str] = {
 NONE: frozenset[ChangeKind] = frozenset()
 
 _MIN_DELETED_WORDS = 4
-"""Number of words that make a deletion inside a text, if nothing replaced them."""
+"""Minimum number of deleted words that count as a `deletion` in a text, if no words replaced them."""
 _SHELLS = word_set("bash sh shell console zsh fish powershell ps1 pwsh cmd bat batch terminal shell-session")
 _PROGRAMS = word_set(
     "apt apt-get aws az brew bun bundle cargo cat cd chmod chown composer conda cp curl deno docker dotnet export gcloud gem"
@@ -112,8 +112,8 @@ class ChangeKinds:
         self._add(entries, in_warning=False, are_steps=False)
 
     def of(self, entry: Entry) -> frozenset[ChangeKind]:
-        """Return the kinds of a change of the diff. Of a changed container, only what changed apart from its blocks. Empty
-        if there is no such change."""
+        """Return the kinds of a change of the diff. For a changed container, the changes of its blocks do not count.
+        Empty if there is no such change."""
         return self._by_entry.get(id(entry), NONE)
 
     @property
@@ -146,7 +146,8 @@ def _is_departure(entry: Entry) -> bool:
 
 
 def _inner_entries(entry: Entry) -> tuple[Sequence[Entry], tuple[Block, ...]]:
-    """Return the entries of a container that are changes of their own, and the container in both versions."""
+    """Return the entries inside a container that count as separate changes, and the versions of the container that
+    exist."""
     match entry:
         case AddedBlock(block, inner) | RemovedBlock(block, inner):
             return inner, (block,)
@@ -177,7 +178,7 @@ def _kinds(entry: Entry) -> Iterator[ChangeKind]:
             for block in old:
                 yield from _removed_kinds(block)
             if entry.note and not (old or new):
-                yield "formatting"  # The note is about the next entry.
+                yield "formatting"  # The entry has no blocks: it is only a note about the next entry.
         case RestructuredBlocks(note=note) if note:
             yield "formatting"
 
@@ -413,7 +414,7 @@ def _is_command_block(block: Block) -> bool:
 
 
 def _reflowed_changes(entries: Sequence[Entry]) -> frozenset[int]:
-    """Return the identities of the changes by which paragraphs were only split or joined."""
+    """Return the `id()` of each change that only split or joined paragraphs."""
     found: set[int] = set()
     for is_changed, group in groupby(entries, key=lambda entry: not isinstance(entry, UnchangedBlocks)):
         run = list(group)

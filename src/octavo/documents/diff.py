@@ -147,8 +147,8 @@ def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
 
 
 def _attribute_changes_without_text(old: Block, new: Block) -> Iterator[AttributeChange]:
-    """Yield the changes of the kinds of runs with equal text. If the kinds are equal, yield the changes of
-    attributes."""
+    """Compare the runs of two blocks whose text is equal. Yield one change if the kinds of the runs differ, else the
+    changes of their attributes."""
     old_side, new_side = (", ".join(run.kind for run in side.runs) or None for side in (old, new))
     if old_side != new_side:
         yield AttributeChange("fallback", old_side, new_side)
@@ -298,7 +298,8 @@ def _joined_words(parts: Parts) -> tuple[Word, ...]:
 
 
 def _words(parts: Parts) -> Iterator[Word]:
-    """Yield the text of a changed block. Only the title of a container, whose blocks have changes of their own."""
+    """Yield the text of a changed block with its changes. For a container, yield only its title, because its blocks
+    have changes of their own."""
     match parts:
         case TextChange(words):
             yield from map(_word, words)

@@ -103,8 +103,8 @@ def _join_across_islands(found: Sequence[DiffRange], old: Sequence[Node], new: S
 def _renumbered_headings(
     short: Sequence[int], found: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the positions of ranges of numbered headings, such as “Step 4”, that a longer equal block crosses. Then
-    the headings were renumbered, and the longer block stayed in place."""
+    """Return the indexes in `found` of the ranges of numbered headings, such as “Step 4”, that were only renumbered. A
+    heading was renumbered if a longer equal block is before the range on one side and after it on the other side."""
     series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
         at
@@ -131,8 +131,8 @@ def _is_short(nodes: Sequence[Node]) -> bool:
 
 
 def _unique_equals(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
-    """Return the numbers of long blocks that occur exactly once on each side. They are never paired with a block that
-    is only similar."""
+    """Return the `number` of each long block that occurs exactly once on each side. Such a block is never paired with a
+    block that is only similar."""
     numbers, others = [node.number for node in old], [node.number for node in new]
     both = set(numbers).intersection(others)
     if not both:
@@ -248,8 +248,8 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) 
 
 
 def best_pairs(worth: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
-    """Return the pairs in the order of both sides that have the highest total value. `worth` has for each index of the
-    first side the values of its pairs, by index of the second side. `width` is the length of the second side."""
+    """Return the pairs in the order of both sides that have the highest total value. `worth[i][j]` is the value of a
+    pair of index `i` on the first side and index `j` on the second side. `width` is the length of the second side."""
     best = _best_totals(worth, width)
     pairs = []
     i = j = 0
@@ -352,8 +352,8 @@ class _Section(NamedTuple):
         return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
 
     def worth(self, other: _Section) -> float:
-        """Return how much this section and its counterpart should stay in order. It grows with the number of equal
-        blocks, then with the length."""
+        """Return the value of keeping this section and its counterpart in order, as `best_pairs` needs it. It grows
+        with the number of equal blocks, then with the length."""
         equal = Counter(node.number for node in self.nodes) & Counter(node.number for node in other.nodes)
         return equal.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
 

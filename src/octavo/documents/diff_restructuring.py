@@ -78,10 +78,11 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     pairs = [part for pair in _pair_parts(parts, others) for part in _split_container_pair(pair)]
     paired_nodes = [one.node for one, other in pairs if one is not None and other is not None]
     if sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
-        return None  # the pairs contain hardly any text of the crossing blocks
+        return None  # almost no text that crossed the edge of a container is in a pair
     step = _restructured_step(pairs, compare, _same_containers(pairs))
     if step.note and len(old) == len(new) == 1:
-        step = compare(old[0], new[0])  # its versions were not paired, because its size changed too much
+        # the two versions of the block were not paired, because its size changed too much
+        step = compare(old[0], new[0])
     return [*_join_between_edits(run[:first], compare), step, *_join_between_edits(run[last:], compare)]
 
 
@@ -180,7 +181,7 @@ def _has_counterpart(node: Node, others: Sequence[Node]) -> bool:
 
 
 def _title(block: Block) -> tuple[Run, ...]:
-    """Return the title of a container that is not one of its children. Empty if it has no such title."""
+    """Return the title of a container, if the title is not one of its children. Empty otherwise."""
     if block.kind == "expandable":
         return block.runs
     title = str(block.attrs.get("title") or "")
@@ -233,9 +234,10 @@ def _step(one: _NodeInContainers | None, other: _NodeInContainers | None, compar
 def _restructured_step(
     pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
 ) -> DiffStep:
-    """Return one step for all pairs, with the changes inside the new containers. A step inside it without nodes is a
-    note about the following blocks, which moved into or out of a container. `old_containers` has the old version of each
-    remaining container, by `id()` of the new version. None if containers were added or removed as a whole."""
+    """Return one restructured step for all pairs. The steps inside it show the changes in the new containers. A step
+    inside it that has no nodes is a note: the blocks after the note moved into or out of a container. `old_containers`
+    maps the `id()` of the new version of each remaining container to the old version. None if containers were added or
+    removed as a whole."""
     old = tuple(_outermost_nodes(one for one, _ in pairs))
     new = tuple(_outermost_nodes(other for _, other in pairs))
     step = DiffStep("restructured", old_nodes=old, new_nodes=new, inside=[])

@@ -147,8 +147,8 @@ def row_pairs(
 def _identified_rows(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Return names for the rows that exist on both sides, by `id()` of the row, for each side. The name is the text in
-    the first column whose texts are unique for most rows."""
+    """Return a name for each row that exists on both sides: by `id()` of the old row, and by `id()` of the new row. The
+    name is the text in the first column whose texts are unique for at least half of the rows."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue
@@ -281,8 +281,8 @@ _MAX_TEXT_PAIRS = 20_000
 
 
 def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join text and the table without header that it became into one restructured step, or the reverse. `run` has only
-    added and removed steps. `compare` compares two nodes."""
+    """Find text that became a table without header, or a table that became text. Join both into one restructured step.
+    `run` has only added and removed steps. `compare` compares two nodes."""
     grids = [step for step in run for node in (step.old, step.new) if node is not None and node.kind in _TABLE_KINDS]
     if len(grids) != 1 or (grid := grids[0].new or grids[0].old) is None:
         return run

@@ -214,7 +214,8 @@ def _join_tokens(tokens: Sequence[_Token]) -> Run:
 _MIN_LINE_SIMILARITY = 0.5
 _MAX_LINE_LENGTH = 4000
 _MAX_LINE_PAIRS, _MAX_CHARACTER_PAIRS = 4000, 20_000_000
-"""Maximum numbers of pairs of lines and of characters in a range in which all pairs of lines are compared."""
+"""Maximum number of pairs of lines, and of pairs of characters, in a changed range. In larger ranges, not all pairs of
+lines are compared."""
 
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:

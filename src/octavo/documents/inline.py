@@ -306,8 +306,9 @@ def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
 
 
 def _is_part_of_list(text: str, start: int, end: int) -> bool:
-    """Return whether a text like `:name:` is part of a list such as `a:b:c`, and so no emoji. Short names must not
-    touch letters or digits on either side. Flags, which have two letters, must not touch another colon either."""
+    """Return whether a text like `:name:` is part of a list such as `a:b:c`, and so no emoji. A short name is part of a
+    list if it touches a letter or digit on either side. So is a flag, which has two letters, if it touches another
+    colon. A longer name is part of a list only if it touches letters or digits on both sides."""
     neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in neighbors]
     is_flag = end - start == _FLAG_LENGTH and text[start + 1 : end - 1].isalpha()

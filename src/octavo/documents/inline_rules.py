@@ -206,7 +206,7 @@ def drop_empty_bold(state: StateInline) -> None:
 
 
 def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
-    """Return the delimiters of each `**` and `~~`."""
+    """Group the delimiters of each mark: two delimiters for each `**`, and one for each `~~`."""
     found: list[list[Delimiter]] = []
     last = -_DOUBLE
     for at, each in enumerate(delimiters):

@@ -23,26 +23,28 @@ MAX_BLOCK_PARTS = 60_000
 """Maximum number of tokens in a top-level block. A larger block and the rest of the page are shown as source."""
 
 MAX_LINE_VISITS = 60_000
-"""Maximum number of times that the parser reads a line of a page, or a tenth of the length of the page if that is more.
-It is needed because each level of quotes reads its lines again. The rest of the page is shown as source."""
+"""Maximum number of lines that the parser reads in a page, with repeats. For a long page, it is a tenth of the number
+of characters. A limit is needed because each level of quotes reads its lines again. The rest of the page is shown as
+source."""
 
 MAX_ROW_LENGTH = 20_000
 """Maximum number of characters of a table row in Markdown."""
 
 MAX_MARKS = 10_000
-"""Maximum number of characters of a paragraph that may be formatting marks, or of brackets in a piece of HTML."""
+"""Maximum number of characters in a paragraph that can be formatting marks, or of `<` in a piece of HTML."""
 
 SLICE_LENGTH = 3000
 """Number of characters parsed at a time. A longer block is parsed again with twice as many."""
 
 FENCE_ESCAPE = "\U0010f7e5"
-"""Marks a fence in the source that is part of the code. Removed from the parsed text."""
+"""Put before a fence in the source if the fence is part of the code. Removed from the parsed text."""
 
 _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 
 
 class BlockTooLarge(Exception):
-    """Raised for a block with more than `MAX_BLOCK_PARTS` parts."""
+    """Raised for a block that is too large: it has more than `MAX_BLOCK_PARTS` parts, or its page exceeds
+    `MAX_LINE_VISITS`."""
 
 
 def max_page_parts(length: int) -> int:

@@ -22,12 +22,12 @@ Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4
 _MIN_SIMILAR, _MIN_SIMILARITY, _MIN_LEAD = 20, 80.0, 5.0
-"""Length of a quote from which a similar block is searched, the similarity that the block needs in percent, and how much
-more similar than all others it must be."""
+"""Minimum length of a quote for a search by similarity, minimum similarity of the block in percent, and minimum lead of
+that block over all others."""
 _MIN_LENGTH = 0.7
-"""Length of the text of a similar block, as a share of the length of the quote."""
+"""Minimum length of the text of a similar block, as a share of the length of the quote."""
 _MAX_BLOCKS = 4_000
-"""Number of blocks with text above which no similar block is searched."""
+"""Maximum number of blocks with text. In larger pages, no similar block is searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,8 @@ class NotePlaces:
         return NotePlace(block, "exact", second[0])
 
     def _find_successor(self, document: Document, key: str) -> Block | None:
-        """Return the block of the new version that the block of an older version became. None if that was deleted."""
+        """Return the block of the new version that corresponds to a block of an older version. None if the block was
+        deleted."""
         if document.source not in self._keys_since:
             self._keys_since[document.source] = new_keys(diff(document, self._after.document))
         return self._after.by_key.get(self._keys_since[document.source].get(key, ""))

@@ -125,8 +125,8 @@ class BlockTree:
         return self.root
 
     def open_sibling(self, name: str, parent: str) -> DraftBlock | None:
-        """Return the open tag called `name` with no `parent` tag and no Markdown container inside it. None if there is
-        none."""
+        """Return the innermost open tag called `name`. None if there is none, or if a `parent` tag or a Markdown
+        container is open inside it."""
         for key, draft in reversed(self._open):
             if key == f"tag:{name}":
                 return draft

@@ -153,7 +153,8 @@ class Versions(NamedTuple, Generic[T_co]):
         return self.request if self.main == self.base else self.main
 
     def preferred_by(self, keys: Versions[Any]) -> T_co:
-        """Like `preferred`, but decide by `keys`. Return main's version if both sides have the preferred key."""
+        """Return the version of the side whose key differs from the key of the base. Return main's version if both keys
+        differ, or neither."""
         return self.main if keys.main == keys.preferred else self.request
 
     @property

@@ -256,7 +256,8 @@ def _html_table(text: str) -> SourceBlock:
 
 
 def _fence(line: str) -> re.Match[str] | None:
-    """Return a match for the code fence that opens on this line, and the text after it. None if there is no fence."""
+    """Return a match for the code fence that opens on a line: group 1 is the fence, group 2 the text after it. None if
+    no fence opens."""
     found = _FENCE.match(line)
     return found if found and (found[1][0] == "~" or "`" not in found[2]) else None
 

@@ -20,7 +20,7 @@ _FLAGS = {
     False: {"header_hidden": "data-header-hidden", "header_sticky": "data-header-sticky", "search": "data-search"},
     True: {"titles_hidden": "data-column-title-hidden"},
 }
-"""Attributes of tables, and of cards, by their name in HTML."""
+"""HTML attributes of tables (False) and of cards (True), by the name of the block attribute."""
 _FENCE = "```"
 _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 

@@ -156,8 +156,9 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
 
 
 def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
-    """Return the end of a tag whose value on this line has an unclosed quote, and the position from which no quote can
-    close it: the next line, or the next tag on this line. -1 if there is none."""
+    """Return two positions for a value without a closing quote on this line: the end of its tag, and the place before
+    which a closing quote must come, which is the next tag or the end of the line. Both are -1 if the tag does not end
+    on this line."""
     line_end = min(limit, _line_end(source, start))
     end = source.find("%}", start, line_end)
     if end < 0 or source.find("{%", start, end) >= 0:

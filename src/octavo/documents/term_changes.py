@@ -70,8 +70,8 @@ class _Replacement(NamedTuple):
 
 
 def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
-    """Return the terms that changes replace, in the order of the page, each once. `keys` limits them to the changes of
-    these blocks. For each term, longer terms with the word before or after it follow."""
+    """Return the replaced terms in the order of the page, each once. Each term is followed by longer terms, which
+    include the word before or after it. `keys` limits the result to changes of these blocks."""
     found: dict[tuple[str, str, bool], TermChange] = {}
     for parts, block in _texts(entries, keys, is_wanted=keys is None):
         lines = [parts.words] if isinstance(parts, TextChange) else [line.words for line in parts.lines]
@@ -194,7 +194,8 @@ def _extended(text: str, each: _Replacement, start: int, end: int) -> _Replaceme
 
 
 def _with_unit(text: str, each: _Replacement, first: int, last: int) -> _Replacement:
-    """Return a number with the unit beside it, or a unit with its number. Other terms are unchanged."""
+    """Return a replaced number extended by the unit or sign beside it, or a replaced unit extended by its number. Other
+    terms are unchanged."""
     if each.start > first and text[each.start - 1] in _SIGNS:
         return _extended(text, each, each.start - 1, each.end)
     gap = _GAP.match(text, each.end, last)
@@ -217,8 +218,9 @@ def _has_digits(text: str, each: _Replacement) -> bool:
 
 
 def _wider(text: str, each: _Replacement, first: int, last: int) -> list[_Replacement]:
-    """Return the term with the word before it, and with the word after it, unless these are common words. A number takes
-    the word after it, such as `50 guests`, or a name before it, such as `Limpet 3`. A number with a unit takes none."""
+    """Return the term extended by the word before it, and the term extended by the word after it. Common words are not
+    added. A number is extended by the word after it, such as `50 guests`, or by a name before it, such as `Limpet 3`. A
+    number with a unit is not extended."""
     found = []
     is_number = _NUMBER.fullmatch(text, each.start, each.end) is not None
     is_name = _has_digits(text, each) and not is_number
@@ -237,8 +239,8 @@ def _wider(text: str, each: _Replacement, first: int, last: int) -> list[_Replac
 
 
 def with_plural(change: TermChange) -> tuple[TermChange, ...]:
-    """Return a change, and the change of its other number: of the plural for a singular, of the singular for a plural.
-    Only regular English plurals count, and terms that are code or numbers have none."""
+    """Return the change. If its terms are regular English singulars, also return the change of their plurals, and the
+    other way round. Code and numbers have no plural."""
     if change.is_code or change.is_number:
         return (change,)
     for convert in (_plural, _singular):

@@ -35,7 +35,7 @@ class TermMatch:
 
     start: int
     end: int
-    """Range in the source of the page."""
+    """Position after the range in the source of the page. `start` is its first position."""
     line: int
     """Line in the source, counted from 0."""
     text: str
@@ -50,8 +50,9 @@ class TermMatch:
 def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
     """Return the places in the Markdown of a page that have the old term, in order, at most `MAX_MATCHES`.
 
-    Only whole words match, outside URLs, and outside code unless the term is code. A line break counts as a space. Upper
-    case matters if the old term has it. A regular plural matches too.
+    Only whole words outside of URLs match. Text in code matches only if the term is code. A line break counts as a
+    space. If the old term has capitals, a match must have the same capitals, or be in upper case. A regular plural
+    matches too.
     """
     found: dict[tuple[int, int], TermMatch] = {}
     lines = [match.start() for match in re.finditer("\n", source)]
@@ -134,7 +135,8 @@ def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
 
 
 def _has_accepted_case(change: TermChange, found: str) -> bool:
-    """Return True if the term can be written like this: as it is, in upper case, or with capitals if it has none."""
+    """Return whether `found` is an accepted spelling of the old term: the same letters in the same case, all letters in
+    upper case, or with capitals at the start of words if the old term has no capitals."""
     letters, old = "".join(filter(str.isalpha, found)), "".join(filter(str.isalpha, change.old))
     if change.is_number or letters == old:
         return not change.is_number or letters == old
@@ -172,7 +174,7 @@ def _match(
 
 
 def _new_words(change: TermChange, found: str) -> str:
-    """Return the new term with the capitals of the place."""
+    """Return the new term with the same capitals as `found`, the text on the page."""
     if change.is_code or change.is_number:
         return change.new
     letters, old = "".join(filter(str.isalpha, found)), "".join(filter(str.isalpha, change.old))

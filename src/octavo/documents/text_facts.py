@@ -1,4 +1,5 @@
-"""Facts in a text that a reader relies on: numbers, units, warning words and URLs. English words, and numbers of all scripts."""
+"""Facts in a text that a reader relies on: numbers, units, warning words and URLs. Words are recognized in English, and
+numbers in all scripts."""
 
 from __future__ import annotations
 

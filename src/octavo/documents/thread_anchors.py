@@ -13,7 +13,8 @@ from octavo.documents.sequences import most_similar
 _MIN_SIMILARITY, _MIN_LENGTH = 0.6, 20
 """The least similarity of two texts, and the least length of a text, to be taken for the same block."""
 _MAX_BLOCKS = 4_000
-"""Number of blocks with text above which no similar block is searched: that would block the keyboard."""
+"""Maximum number of blocks with text. In larger documents, no similar block is searched, because the search would block
+the keyboard."""
 _EMPTY = Document("", (), "")
 WordChange = Literal["", "changed", "gone"]
 """What happened to the words of a block after a comment on it was written. Empty if nothing happened."""
@@ -168,9 +169,12 @@ class TwoVersionAnchors:
         return next(iter(self._new.by_likely_block([thread])))
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether a thread is outdated. Its block must be missing in the new version. In addition, the server
-        must call the thread outdated, or neither version may have the block or its text. The server does not know a
-        pending comment: if it has the text of its block, it was written on the new version."""
+        """Return whether a thread is outdated.
+
+        A thread is not outdated if the new version has its block. Otherwise it is outdated if the server says so, or if
+        neither version has the block or its text. The server does not know pending comments. A pending comment that
+        quotes its block was written on the new version, so it is outdated too.
+        """
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

@@ -97,7 +97,8 @@ _DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
 searching for the end of a label from thousands of such brackets would take too long."""
 _DEFINITION_PREFIX = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
 _LOOKBACK = 100
-"""Number of characters before a possible definition that are checked. If the line is longer, it counts as one."""
+"""Number of characters before a label that are checked for a line start with indentation, list markers or quote
+markers. Earlier characters of a long line are ignored."""
 _LABEL = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\]")
 _LINE_START = re.compile(r"\n[ \t>]*")
 
@@ -173,7 +174,8 @@ class _InlineState(StateInline):
 
 
 class _FootnoteDefinitions(dict[str, Any]):
-    """Footnote definitions of which the first value is kept, because a part of the source may be parsed twice."""
+    """Footnote numbers by label. -1 marks a definition without a number, and never replaces a number, because a part of
+    the source may be parsed twice."""
 
     def __setitem__(self, name: str, value: Any) -> None:
         if value != -1 or name not in self:
@@ -328,7 +330,8 @@ class TokenStream:
         return blocks, state.bMarks[end_line_number] if blocks else 0, end_line_number
 
     def _formulas_from(self, start: int, end: int) -> list[int]:
-        """Return the positions in the window where a formula can end, and the first such position after the window."""
+        """Return the positions between `start` and `end` where a formula can end, and the first such position after
+        `end`. They are relative to `start`."""
         low, high = bisect_left(self._formula_ends, start), bisect_left(self._formula_ends, end)
         return [place - start for place in self._formula_ends[low : high + 1]]
 

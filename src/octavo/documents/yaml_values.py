@@ -277,7 +277,8 @@ def _escape(char: str) -> str:
 
 
 def _block(value: str, indent: int) -> list[str] | None:
-    """Return a long or multi-line string as the sign of a block and its lines. None if it is written on one line."""
+    """Return a long or multi-line string as a YAML block: first its indicator, `|-` or `>-`, then its lines. None if
+    the string must be on one line."""
     lines = value.split("\n")
     if _UNPRINTABLE.search(value) or not value or any(line != line.strip() for line in lines):
         return None

@@ -1,5 +1,3 @@
-"""Keeps a folder of files in step with a space.
-
-`pulled_folder.py` stores what was pulled, `space_reader.py` reads a space, `pull.py` writes it to the folder,
-`local_changes.py` compares the folder with the last pull, and `proposal.py` makes a change request of the differences.
-"""
+"""Synchronizes a folder of files with a space. `pulled_folder.py` stores what was pulled, `space_reader.py` reads a
+space, `pull.py` writes its content to the folder, `local_changes.py` compares the folder with the last pull, and
+`proposal.py` makes a change request from the differences."""

@@ -1,4 +1,4 @@
-"""Tables of contents with the IDs of their pages: compared, and merged three-way."""
+"""Compares and merges tables of contents. Their entries have the IDs of pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ Entries = list[Entry]
 
 
 def identify(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry]) -> None:
-    """Set the ID of each entry: by its path for a page, and like an entry of `known` for a group or a link."""
+    """Set the ID of each entry. A page gets the ID that `ids` has for its path, else `NEW` and its path. A group or
+    link gets the ID of the matching entry in `known`."""
     others: dict[str, list[Entry]] = {"group": [], "link": []}
     for entry in walk_entries(list(known)):
         if entry.kind in others:
@@ -56,7 +57,8 @@ def _take(entry: Entry, others: list[Entry], same: Callable[[Entry], object]) ->
 
 
 def flatten(entries: Iterable[Entry], depth: int = 0) -> Iterator[tuple[Any, ...]]:
-    """Yield what `SUMMARY.md` says about each entry. Two tables of contents are equal if these values are equal."""
+    """Yield a tuple for each entry, with everything that `SUMMARY.md` contains about the entry. Two tables of contents
+    are equal if their tuples are equal."""
     for entry in entries:
         slug = entry.slug if entry.slug != page_trees.page_slug(entry.title) else ""
         address = unquote(entry.address).strip("<>")
@@ -65,7 +67,8 @@ def flatten(entries: Iterable[Entry], depth: int = 0) -> Iterator[tuple[Any, ...
 
 
 def structure(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
-    """Return what a table of contents says without the titles of pages, which their files give too."""
+    """Return the depth, kind, ID and URL of each entry, and the titles of groups. Titles of pages are left out, because
+    the files of the pages contain them too."""
     return [
         (depth, kind, name, title if kind == "group" else "", address)
         for depth, kind, name, title, _, address, *_ in flatten(entries)
@@ -82,7 +85,8 @@ def without(entries: Iterable[Entry], ids: Collection[str]) -> Entries:
 
 
 def with_missing(entries: Entries, known: Entries, missing: Collection[str]) -> Entries:
-    """Return a table of contents with the entries of `known` that `missing` names, where they are in `known`."""
+    """Return a table of contents with the entries in `missing` added. Each is taken from `known`, and gets the place
+    that it has there."""
     pages, sources = nodes(entries), {entry.id: entry for entry in walk_entries(known)}
     sources |= {entry.id: entry for entry in walk_entries(entries)}
     known_pages = nodes(known)
@@ -143,7 +147,8 @@ def _entries_of(pages: Pages, sources: Mapping[str, Entry]) -> Entries:
 
 @dataclass(frozen=True)
 class TreeStep:
-    """A page that is inserted or moved: below a page, or at the root, at an index."""
+    """An insertion or a move of a page. `parent` is the ID of the new parent, None for the root. `at` is the index
+    among the children of the parent."""
 
     id: str
     parent: str | None
@@ -152,8 +157,8 @@ class TreeStep:
 
 
 def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator[TreeStep]:
-    """Yield the steps from a page tree to an order of its pages, each after the steps for its parent. Pages that the
-    order does not have stay."""
+    """Yield the insertions and moves that turn a page tree into `order`. The step of a parent comes before the steps of
+    its children. Pages that are not in `order` are not moved."""
     children: dict[str | None, list[str]] = {None: []}
     above = parents(pages)
     for name, parent in above.items():

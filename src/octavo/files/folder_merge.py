@@ -1,7 +1,8 @@
-"""Merges the files of a space with the files in a folder, and writes merged changes back to an opened folder.
+"""Merges the files of a space with the files in a pulled folder, and writes changes that were merged in Octavo back to
+a folder that was opened in Octavo.
 
-A text that both sides changed is merged by regions. Where both changed the same words, both are kept between conflict
-markers. A local file is never replaced by other words without a copy in `.octavo/conflicts`.
+A text that both sides changed is merged by regions. If both sides changed the same words, the file gets both versions
+between conflict markers, and a copy of the local file is stored in `.octavo/conflicts`.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ class PullConflict:
 
     path: str
     message: str
-    """The conflict, to follow the path and a colon."""
+    """The reason, in the form that is shown after the path and a colon."""
 
 
 @dataclass
 class PullResult:
-    """The changes that a pull made in a folder, as paths."""
+    """The result of a pull: the paths of the files that the pull changed, kept, skipped or left in conflict."""
 
     revision: str
     is_current: bool = False
@@ -51,7 +52,7 @@ class PullResult:
     deleted: list[str] = field(default_factory=list)
     renamed: list[tuple[str, str]] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-    """Files that were there before the first pull and differ from the space."""
+    """Files that existed before the first pull and differ from the space. The pull did not change them."""
     conflicts: list[PullConflict] = field(default_factory=list)
     skipped: list[Problem] = field(default_factory=list)
     """Pages and files that were not written."""
@@ -59,7 +60,7 @@ class PullResult:
 
 @dataclass(frozen=True)
 class WantedFile:
-    """A file as the space has it."""
+    """A file of the space, with the content that the space has now."""
 
     path: str
     """Path in the folder."""
@@ -69,9 +70,9 @@ class WantedFile:
     id: str
     text: str = ""
     data: bytes | None = None
-    """Bytes of a file that is not text. None for a text file, or if the bytes are as in the last pull."""
+    """Bytes of a file that is not text. None for a text file, or if the bytes have not changed since the last pull."""
     before: TrackedFile | None = None
-    """The file of the last pull. None if it is new."""
+    """The same file in the last pull. None if the file is new."""
 
 
 @dataclass
@@ -86,7 +87,7 @@ class FolderMerge:
     _written: dict[str, bytes] = field(default_factory=dict)
     """New bytes by path."""
     _copies: dict[str, bytes] = field(default_factory=dict)
-    """Bytes of which a copy is kept, by path."""
+    """Contents to store in `.octavo/conflicts`, by the path of the file."""
     _tracked: dict[str, TrackedFile] = field(default_factory=dict)
     """Files of this pull, by path."""
     _removed: set[str] = field(default_factory=set)
@@ -104,7 +105,7 @@ class FolderMerge:
         known = {file.id for file in (*self._tracked.values(), *self._gone)}
         for file in self.folder.files.values():
             if file.id and file.id not in known:
-                self._tracked[file.path] = file  # It was not read this time.
+                self._tracked[file.path] = file  # This pull did not read the file.
         self._write()
 
     @property
@@ -120,7 +121,7 @@ class FolderMerge:
         return [file for file in self.folder.files.values() if file.id and file.id not in present]
 
     def _base(self, file: TrackedFile | None) -> str | None:
-        """Return the text of the last pull. None if there is none."""
+        """Return the text that a file had in the last pull. None if the file is new or not a text."""
         return self.folder.base_text(file.base_sha256) if file is not None and file.is_text else None
 
     # Table of contents
@@ -150,12 +151,13 @@ class FolderMerge:
             is_mine = file is None or text_digest(text) != file.base_sha256
             if is_mine and write_summary(mine) != text:
                 self._copies[SUMMARY] = (
-                    data  # A copy, because Octavo writes only entries, and other lines would be lost.
+                    data  # Keep a copy: Octavo writes only the entries, so all other lines are lost.
                 )
             self._put(SUMMARY, as_in(new, data), self.result.merged if is_mine else self.result.edited)
 
     def _server_entries(self, base: Entries) -> Entries:
-        """Return the table of contents of the space. A title stays as in the last pull if the space has not changed it."""
+        """Return the table of contents of the space. An entry keeps its title in the last pull, if the title of its
+        page has not changed since."""
         known = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
@@ -217,7 +219,8 @@ class FolderMerge:
             self._conflict(wanted.path, f"{count} {'conflict' if count == 1 else 'conflicts'} with main")
 
     def _merge_whole(self, wanted: WantedFile) -> None:
-        """Merge a file that is not merged by regions: if both sides changed it, it stays, with a copy of the other."""
+        """Merge a file that cannot be merged by regions. If both sides changed it, the local file stays, and the
+        version of the space is stored as a copy."""
         path, data = wanted.path, self._local_data(wanted)
         base = wanted.before.base_sha256 if wanted.before is not None else ""
         if wanted.kind == "variables":
@@ -243,9 +246,11 @@ class FolderMerge:
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, wanted: WantedFile) -> bytes | None:
-        """Return the bytes of a file in the folder now. None if it is not there."""
+        """Return the bytes that a file has in the folder now, and record if its path changes. None if the file does not
+        exist."""
         if wanted.before is None:
-            # The file of another page that moves away or is deleted is not that of this one.
+            # Another page may still have this path, because it is moved or deleted in this pull. Its file is not the
+            # file of this page.
             is_own = all(self.local.current_path(file) != wanted.path for file in self.folder.files.values())
             return self.folder.data(wanted.path) if is_own else None
         here = self.local.current_path(wanted.before)
@@ -256,7 +261,8 @@ class FolderMerge:
         return data
 
     def _remove(self, file: TrackedFile) -> None:
-        """Delete a file that the space does not have any more, unless it was changed here."""
+        """Delete a file that the space no longer has. If the file was changed in the folder, keep it and report a
+        conflict."""
         path = self.local.current_path(file)
         if path not in self.local.data:
             return
@@ -324,7 +330,7 @@ class ExportChange:
 
 
 async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[list[ExportChange], tuple[Problem, ...]]:
-    """Return the differences of the files in a folder from the content of its space, and the pages that cannot be written.
+    """Return the changes that make a folder equal to the content of its space, and the pages that cannot be written.
     Raises ApiError or OSError."""
     revision = await reader.revision()
     layout = FolderLayout.of(revision, folder.space)
@@ -335,7 +341,7 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
         path = layout.paths[page.id]
         data = folder.data(path)
         if data is None and not texts[page.id].strip():
-            continue  # Octavo makes an empty page of an entry without a file.
+            continue  # Octavo reads an entry without a file as an empty page, so the page needs no file.
         new = layout.page_file(page.id, texts[page.id], text_of(data or b""))
         if data is None:
             changes.append(ExportChange("A", path, new.encode()))
@@ -357,7 +363,7 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
 
 
 def _summary(folder: PulledFolder, layout: FolderLayout, now: list[Entry]) -> ExportChange | None:
-    """Return the change of the table of contents. None if it stays."""
+    """Return the change to `SUMMARY.md`. None if the structure is the same."""
     wanted = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     now = [entry for entry in now if entry.title != UNLISTED or entry.kind != "group"]
     contents.identify(now, {path: name for name, path in layout.paths.items()}, wanted)
@@ -383,5 +389,6 @@ def write_export(folder: PulledFolder, changes: list[ExportChange]) -> list[Prob
 
 
 def folder_to_export(top: Path, space: str) -> PulledFolder:
-    """Return an opened folder for an export. Nothing is stored in it. Raises OSError."""
+    """Return a folder that was opened in Octavo in the form that an export needs. No state is stored in the folder.
+    Raises OSError."""
     return PulledFolder.new(top.resolve(), "octavo:folder", space)

@@ -58,7 +58,7 @@ class LocalFiles:
     entries: Entries = field(default_factory=list)
     """The table of contents, with IDs. IDs of new pages start with `contents.NEW`."""
     renamed: dict[str, str] = field(default_factory=dict)
-    """Paths now by paths of the last pull."""
+    """Current paths of renamed files, by their paths in the last pull."""
     unlisted: list[str] = field(default_factory=list)
     """Pages that neither the last pull nor `SUMMARY.md` names."""
     problems: list[Problem] = field(default_factory=list)
@@ -97,7 +97,7 @@ class LocalFiles:
         return text_of(self.data.get(path, b""))
 
     def current_path(self, file: TrackedFile) -> str:
-        """Return the path of a file of the last pull."""
+        """Return the current path of a file of the last pull."""
         return self.renamed.get(file.path, file.path)
 
     def is_changed(self, file: TrackedFile) -> bool:
@@ -142,7 +142,7 @@ def base_entries(folder: PulledFolder) -> Entries:
 
 
 def proposed_files(folder: PulledFolder) -> dict[str, TrackedFile]:
-    """Return the files of the last pull with the changes of the last proposal, by path."""
+    """Return the files of the last pull, updated to the versions in the last proposal, by path."""
     files, proposal = dict(folder.files), folder.proposal
     for path, stored in proposal.get("pages", {}).items():
         before = next((file for file in files.values() if file.id == stored["id"]), None)
@@ -158,7 +158,7 @@ def proposed_files(folder: PulledFolder) -> dict[str, TrackedFile]:
 
 
 def entries_of(folder: PulledFolder, summary: str) -> Entries:
-    """Return the entries of a text of `SUMMARY.md`, without IDs."""
+    """Return the entries in `summary`, the text of a `SUMMARY.md`. They have no IDs."""
     return summary_entries(Folder(folder.top.resolve(), folder.pages.resolve()), summary, Path(SUMMARY))
 
 
@@ -176,7 +176,7 @@ def _untracked_paths(folder: PulledFolder) -> tuple[list[str], list[str]]:
 
 
 def _walk(top: Path) -> Iterator[str]:
-    """Yield the paths of files in a folder, except for hidden folders and symbolic links."""
+    """Yield the paths of the files in a folder. Skip symbolic links, and hidden folders other than `.gitbook`."""
     for place, inside, names in os.walk(top):
         is_top = Path(place) == top
         inside[:] = sorted(
@@ -191,8 +191,8 @@ def _walk(top: Path) -> Iterator[str]:
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new path of each renamed file: a missing one and a new one with the same text, the same
-    place in the table of contents, or the same title."""
+    """Yield the old and the new path of each renamed file. A missing file was renamed to a new file if both have the
+    same text, the same place in the table of contents, or the same title."""
     folder = files.folder
     missing = {
         file.path: file
@@ -227,12 +227,13 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
 
 
 def files_title(text: str) -> str:
-    """Return the title that the file of a page gives. Empty if it gives none."""
+    """Return the title in the text of a page file. Empty if there is none."""
     return PageFile(text).title
 
 
 def _places(entries: Entries, above: str = "") -> dict[str, tuple[str, str, str]]:
-    """Return for each page the title of its entry and the paths of its neighbors before it: parent and sibling."""
+    """Return the title of the entry of each page, with the paths of its parent and of its previous sibling, by the path
+    of the page."""
     found: dict[str, tuple[str, str, str]] = {}
     before = ""
     for entry in entries:

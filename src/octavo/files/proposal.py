@@ -1,7 +1,8 @@
-"""Makes a change request of the changes in a pulled folder, in edits that can be resumed. Nothing is ever merged.
+"""Makes a change request from the changes in a pulled folder. The change request is never merged.
 
-`.octavo/state.json` names the change request that is filled. A proposal that was interrupted compares the folder with the
-change request again, so that nothing is sent twice.
+The changes are sent in several edits, and an interrupted proposal can be resumed. `.octavo/state.json` names the change
+request that receives the edits. A resumed proposal compares the folder with the change request again, so that nothing
+is sent twice.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class Proposal:
     download: Download
     subject: str
     into: ChangeRequest | None = None
-    """The change request to fill. None for the one that the folder names, or a new one."""
+    """The change request that receives the edits. None to use the change request that the folder names, or to create
+    one."""
     report: Callable[[str], object] = lambda sentence: None
     local: LocalFiles = field(init=False)
     _request: ChangeRequest | None = None
@@ -121,7 +123,8 @@ class Proposal:
         return found
 
     async def _unnamed_request(self) -> ChangeRequest | None:
-        """Return the change request that an interrupted proposal created and could not name. None if there is none."""
+        """Return the change request that an interrupted proposal created without storing its ID. None if there is
+        none."""
         subject = self.folder.proposal.get("creating")
         if not isinstance(subject, str):
             return None
@@ -130,7 +133,8 @@ class Proposal:
         return next(unused, None)
 
     def _baseline(self) -> Baseline:
-        """Return the files as the change request has had them last, as far as the folder knows."""
+        """Return the files of the last completed proposal for this change request. Without such a proposal, return the
+        files of the last pull."""
         entries = base_entries(self.folder)
         if not (self._is_known and self.folder.proposal.get("isComplete")):
             return Baseline(dict(self.folder.files), entries)
@@ -142,7 +146,7 @@ class Proposal:
         return Baseline(files, entries)
 
     def _recognize_new_pages(self, base: Revision) -> None:
-        """Give the new pages of the folder that the change request has already their IDs."""
+        """Set the IDs of the new pages in the folder that the change request already has."""
         known: dict[str, str] = {}
         if self._is_known:
             known = {path: stored["id"] for path, stored in self.folder.proposal.get("pages", {}).items()}
@@ -153,7 +157,8 @@ class Proposal:
                 self._rename_entry(f"{contents.NEW}{path}", name)
 
     def _same_titles(self, base: Revision) -> dict[str, str]:
-        """Return the IDs of pages that only the change request has, by the path of a new file with the same title."""
+        """Find pages of the change request that are not in `base` and have the same title as a new file. Return their
+        IDs by the path of the file."""
         assert self._head is not None
         old = {page.id for page in base.walk()}
         made = {page.title: page.id for page in self._head.walk() if page.id not in old and page.type == "document"}
@@ -189,8 +194,9 @@ class Proposal:
         return found
 
     async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
-        """Mark the change request of an interrupted proposal as ready for review, if it has all changes. Return the change
-        request that is filled, or None if there is none. Raises ApiError."""
+        """Mark the change request of an interrupted proposal as ready for review. Call this only if the plan is empty:
+        the change request then has all changes. Return the change request of the proposal. None if there is none.
+        Raises ApiError."""
         request = self._request
         is_interrupted = self._is_known and not self.folder.proposal.get("isComplete")
         if request is None or request.status != "draft" or not is_interrupted or is_draft or self.into is not None:
@@ -217,7 +223,7 @@ class Proposal:
         self.folder.save()
 
     def _record(self, plan: ProposalPlan, sender: _Sender) -> None:
-        """Store what the change request has now."""
+        """Store the versions of the pages, files and table of contents that the change request has now."""
         pages = dict(self.folder.proposal.get("pages", {}))
         for name in plan.edits:
             path = plan.targets.layout.paths.get(name, "")
@@ -271,7 +277,7 @@ class _Sender:
         moves = {step.id: step for step in self.plan.steps if not step.is_new}
         for step in self.plan.steps:
             if step.parent is not None and any(step.parent == name for name, _, _ in self._inserted):
-                await self._flush()  # The ID of the parent is not known yet.
+                await self._flush()  # The parent is a new page whose ID is known only after its edit was sent.
             if step.is_new:
                 await self._insert(step)
             else:
@@ -382,7 +388,7 @@ class _Sender:
         self._changes, self._inserted, self._size = [], [], 0
 
     async def _send_pending(self) -> None:
-        """Send the texts again that link to pages which exist by now."""
+        """Send pending texts again, with links to the pages that were created since."""
         paths = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
         self.plan.targets.new_pages = paths
         for name, text in self._pending.items():

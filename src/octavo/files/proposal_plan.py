@@ -38,7 +38,7 @@ ReadText = Callable[[Page], Awaitable[str | None]]
 
 @dataclass
 class ProposalPlan:
-    """The changes of a proposal. Pages that are new are named by `contents.NEW` and their path."""
+    """The changes of a proposal. The ID of a new page is `contents.NEW` followed by its path."""
 
     targets: FolderLinkTargets
     new_files: dict[str, bytes] = field(default_factory=dict)
@@ -53,9 +53,9 @@ class ProposalPlan:
     """Changes of existing pages, by ID."""
     deletions: list[str] = field(default_factory=list)
     blocked: list[str] = field(default_factory=list)
-    """Changes that contradict those of others, as sentences without a full stop."""
+    """Conflicts with changes on main, as sentences without a full stop."""
     unsupported: list[str] = field(default_factory=list)
-    """Changes that the API does not take: the file and the part of it."""
+    """Changes that the API does not support, each as the path of the file and the part that changed."""
     notes: list[str] = field(default_factory=list)
     """Files that are not proposed, and why, as sentences."""
 
@@ -86,10 +86,10 @@ class ProposalPlan:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The files of a folder as the server has had them: of the last pull, or of the last proposal."""
+    """The files of a folder as the server last received or returned them: in the last pull, or in the last proposal."""
 
     files: dict[str, TrackedFile]
-    """Files by path then. The texts are in `.octavo/base`."""
+    """Files by the path that they had then. Their texts are in `.octavo/base`."""
     entries: Entries
 
     @cached_property
@@ -156,7 +156,8 @@ class ProposalPlanner:
         plan.deletions = deleted_pages(head, order, ())
 
     def _local_entries(self, plan: ProposalPlan) -> Entries:
-        """Return the table of contents of the folder, with what the API cannot change as it was."""
+        """Return the table of contents of the folder without the changes that the API does not support. Note these
+        changes in `plan`."""
         before = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
         now = {entry.id: entry for entry in walk_entries(self.local.entries)}
         left_out = set()
@@ -193,7 +194,8 @@ class ProposalPlanner:
         return entry.path is not None and entry.path.as_posix() in self.local.data
 
     def _without_unknown_pages(self, entries: Entries) -> Entries:
-        """Return the entries, without documents that are not pages of the space, such as entries of plain text."""
+        """Return the entries without those that look like pages but do not exist in the space, such as entries of plain
+        text."""
         known = self.baseline.pages.keys()
         unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in known}
         return contents.without(entries, unknown)
@@ -203,7 +205,7 @@ class ProposalPlanner:
             file = self.baseline.pages.get(name)
             path = self.local.current_path(file) if file is not None else name
             if kind == "moved" and self.base.find(name) is None:
-                continue  # An interrupted proposal has added the page at another place.
+                continue  # An interrupted proposal already added this page, and it is moved now.
             if kind == "moved":
                 plan.blocked.append(f"{path} was moved on main too")
             elif kind == "deleted" and file is not None:
@@ -245,7 +247,8 @@ class ProposalPlanner:
             plan.new_files[path] = data
 
     def _sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
-        """Return the ID of a new file that only the change request has. None if it has no such file."""
+        """Return the ID of a file in the change request with this name and size that an interrupted proposal added.
+        None if there is none."""
         others = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
         others |= set(plan.sent_files.values())
         made = (file for file in self.head.files if file.id not in others)
@@ -291,7 +294,7 @@ class ProposalPlanner:
             plan.edits[file.id] = change
 
     def _versions(self, file: TrackedFile, path: str) -> tuple[FileVersion, FileVersion]:
-        """Return the file of a page as the server has had it, and as it is now."""
+        """Return the file of a page as it was in the baseline, and as it is now."""
         old, new = self.folder.base_text(file.base_sha256), self.local.text(path)
         titles = [files_title(old), files_title(new)]
         entries = [
@@ -341,9 +344,9 @@ class PageChange:
     text: str | None = None
     """The new Markdown. None if the text does not change."""
     blocked: list[str] = field(default_factory=list)
-    """What cannot be merged with changes of others, in words."""
+    """Conflicts with changes on main, such as “main changed the same words”."""
     unsupported: list[str] = field(default_factory=list)
-    """What the API does not take, in words."""
+    """Changed front matter fields that the API cannot edit, by name."""
 
 
 @dataclass
@@ -356,13 +359,14 @@ class FolderLinkTargets:
     """IDs of new pages that the server has by now, by path."""
     new_files: Mapping[str, str] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
-    """Paths of new pages and files to which a text links, and that the server does not have yet."""
+    """Paths of new pages and files that a text links to, and that the server does not have yet."""
     planned: frozenset[str] = frozenset()
     """Paths of all new pages and files."""
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str = "") -> str:
-        """Return the text of a file with its links as the server has them: as in `server_markdown` where they are there,
-        relative where they lead to the same page, else by ID."""
+        """Return `markdown`, the text of the file at `path`, with its links in the form that the server uses. A link
+        that `server_markdown` contains gets the form that it has there. Any other link stays relative if it leads to
+        the same page on the server. Otherwise it names its target by ID."""
         known: dict[str, str] = {}
         if page is not None:
             for url in link_urls(server_markdown):
@@ -404,8 +408,8 @@ def joined_path(path: str, relative: str) -> str:
 def page_change(
     before: FileVersion, mine: FileVersion, page: Page, server_text: str | None, targets: FolderLinkTargets
 ) -> PageChange:
-    """Return the changes from `before` to `mine` that `page` does not have yet. `server_text` is its Markdown now, None if
-    the text of the file has not changed."""
+    """Return the changes from `before` to `mine` that `page` does not have yet. `server_text` is the current Markdown
+    of `page`, or None if the Markdown of the file has not changed."""
     change = PageChange()
     old, new = PageFile(before.text), PageFile(mine.text)
     if server_text is not None:
@@ -460,12 +464,12 @@ def _merge_field(change: PageChange, name: str, before: Any, mine: Any, server: 
 
 
 def _plain_value(value: Any) -> Any:
-    """Return a value as models have it."""
+    """Return a value in the form for comparisons: a text as one safe line, and None for an empty or False value."""
     return " ".join(safe_line(value).split()) if isinstance(value, str) else value or None
 
 
 def _keep_title(change: PageChange, page: Page, mine: FileVersion) -> None:
-    """Send the title along if a new text would give the page another one."""
+    """Add the title to a change if the first heading of its new text would change the title of the page."""
     if change.text is None or _TITLE in change.fields:
         return
     heading = page_trees.leading_heading(change.text)

@@ -37,8 +37,8 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
 
 
 async def _settle_proposal(folder: PulledFolder, reader: SpaceReader) -> frozenset[str]:
-    """Forget a proposal that is merged or archived. If it is merged, the last text of its pages is that of the proposal.
-    Returns the IDs of these pages."""
+    """Forget a proposal whose change request was merged or archived. After a merge, the proposed files become the files
+    of the last pull. Return the IDs of the proposed pages after a merge, and no IDs otherwise."""
     name = folder.proposal.get("changeRequest")
     if not name:
         return frozenset()
@@ -65,8 +65,9 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the layout of a revision in the folder, and the paths of a new folder. A file keeps its path, unless its
-    path in the space has changed and it was not renamed here."""
+    """Return the layout of a revision in the folder, and the paths in a new folder. A file keeps its current path. It
+    moves only if its path in the space has changed, the new path is free, and the file was not renamed in the
+    folder."""
     new = FolderLayout.of(revision, folder.space)
     known: dict[str, str] = {}
     files = {file.id for file in revision.files}
@@ -87,7 +88,7 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
 
 
 def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Problem]:
-    """Yield the reusable content that pages of the space include and that is not in the folder."""
+    """Yield a problem for each reusable content that pages include but whose file is missing in the folder."""
     for shared in layout.revision.reusable_contents:
         path = layout.paths.get(shared.id)
         if path is not None and folder.data(path) is None:
@@ -95,7 +96,7 @@ def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Pr
 
 
 def _path_without_suffix(path: str) -> str:
-    """Return a path without what changes when a page gets its first subpage."""
+    """Return a path without the suffixes `.md` and `/README`, which change when a page gets its first subpage."""
     return path.removesuffix(".md").removesuffix("/README")
 
 
@@ -109,7 +110,7 @@ class _Remote:
     server_paths: Mapping[str, str]
     before: Revision | None
     proposed: frozenset[str]
-    """IDs of pages whose last text is that of a proposal, which was merged."""
+    """IDs of the pages whose last known text comes from a merged proposal."""
     skipped: list[Problem] = field(default_factory=list)
     """Files that the server lists without their content."""
 
@@ -155,7 +156,7 @@ class _Remote:
 
     @property
     def _has_moved(self) -> bool:
-        """Whether a file has another path than in the last pull, so links to it differ."""
+        """Whether the path of any file has changed since the last pull. If so, links to that file have changed too."""
         return any(
             self.layout.paths.get(file.id, file.path) != file.path for file in self.folder.files.values() if file.id
         )

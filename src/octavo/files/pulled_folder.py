@@ -55,11 +55,11 @@ class TrackedFile:
     base_sha256: str = ""
     """Hash of the text that was pulled (`text_digest`), or of the bytes of a file that is not text."""
     server_path: str = ""
-    """Path that the layout of the space gives the file."""
+    """Path that the file would have in a new folder."""
 
     @property
     def is_text(self) -> bool:
-        """Whether its text is in `.octavo/base`."""
+        """Whether the text of the file is stored in `.octavo/base`."""
         return self.kind != "file"
 
 
@@ -83,12 +83,13 @@ class PulledFolder:
 
     @property
     def pages(self) -> Path:
-        """The folder that paths are relative to."""
+        """The folder that contains the pages. Paths of files are relative to it."""
         return self.top / self.root
 
     @classmethod
     def new(cls, top: Path, origin: str, space: str) -> PulledFolder:
-        """Return a folder that nothing was pulled to. Its `.gitbook.yaml` names the folder of its pages. Raises OSError."""
+        """Return a folder before its first pull. The folder of its pages is read from its `.gitbook.yaml`. Raises
+        OSError."""
         root = read_folder(top).root
         return cls(top, origin, space, root="" if root == top.resolve() else root.relative_to(top.resolve()).as_posix())
 
@@ -135,7 +136,8 @@ class PulledFolder:
         _replace(self.top / STATE_FOLDER / "state.json", json.dumps(state, indent=1, ensure_ascii=False).encode())
 
     def lock(self) -> Callable[[], None]:
-        """Keep other processes from changing the folder, and return the function that ends this. Raises FolderInUse."""
+        """Lock the folder against changes by other processes, and return the function that unlocks it. Raises
+        FolderInUse."""
         (self.top / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
         unlock = lock_file(self.top / STATE_FOLDER / "lock")
         if unlock is None:
@@ -172,7 +174,8 @@ class PulledFolder:
                     path.unlink()
 
     def data(self, path: str) -> bytes | None:
-        """Return the bytes of a file. None if there is no such file. Raises OSError."""
+        """Return the bytes of a file. None if there is no such file, or if the path contains a symbolic link. Raises
+        OSError."""
         if passes_link(self.pages, path):
             return None
         try:
@@ -181,7 +184,8 @@ class PulledFolder:
             return None
 
     def write(self, path: str, data: bytes) -> str:
-        """Write a file beside its place and rename it. Returns why it was not written, empty if it was. Raises OSError."""
+        """Write a file by replacing it with a complete temporary file. Return the reason if the path is not safe, else
+        an empty text. Raises OSError."""
         if reason := why_unsafe(path):
             return reason
         if passes_link(self.pages, path):
@@ -226,14 +230,14 @@ def text_of(data: bytes) -> str:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write a file beside `path` and rename it. It gets the mode of the file that it replaces."""
+    """Replace a file by a complete temporary file with the same mode."""
     is_there = path.exists()
     handle, written = tempfile.mkstemp(dir=path.parent, prefix=".octavo-", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)
             out.flush()
-            if is_there:  # Nothing is lost with a new file.
+            if is_there:  # A new file replaces nothing that a crash could lose.
                 os.fsync(out.fileno())
         try:
             mode = path.stat(follow_symlinks=False).st_mode & 0o777

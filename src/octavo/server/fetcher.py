@@ -81,7 +81,7 @@ class Fetcher:
 
     @contextmanager
     def _follow(self, url: str) -> Iterator[tuple[str, SplitResult, HTTPResponse]]:
-        """Yield the last URL of the redirects from a URL, with its parts and its response. Raises FetchFailure."""
+        """Follow the redirects from a URL, and yield the final URL, its parts and its response. Raises FetchFailure."""
         deadline = time.monotonic() + self.time_limit
         for _ in range(REDIRECT_LIMIT + 1):
             parts = _parts(url)

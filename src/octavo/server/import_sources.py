@@ -60,7 +60,7 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCKS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""Implied ends by element: the open elements that its start tag ends, and the ancestors at which that search stops."""
+"""For each element, the open elements that its start tag ends, and the ancestors at which the search for them stops."""
 _OPEN_ELEMENT_LIMIT = 30
 """Maximum number of open elements that are checked when a start tag ends open elements."""
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -72,7 +72,7 @@ TIME_LIMIT = 25.0
 """Time limit for reading a website, in seconds. Pages not read by then are left out."""
 FILE_COUNT_LIMIT = 5000
 UNPACKED_LIMIT = 64 << 20
-"""Limits for an archive: number of files, and their unpacked bytes."""
+"""Limits for an archive: number of files (`FILE_COUNT_LIMIT`), and their total unpacked size in bytes."""
 _HTML = re.compile(r"\.x?html?$", re.IGNORECASE)
 _MARKDOWN = re.compile(r"\.(?:md|markdown|mdx)$", re.IGNORECASE)
 _DOCX = re.compile(r"\.docx$", re.IGNORECASE)
@@ -88,7 +88,8 @@ class ConversionFailure(Exception):
 
 @dataclass
 class ImportedFiles:
-    """Files by path in a folder of Markdown, with the number of pages found and of pages read."""
+    """Files by path in a folder of Markdown, with the number of pages that were found (`total`) and of pages that were
+    read (`pages`)."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     total: int = 0
@@ -241,7 +242,8 @@ def _read_archive(data: bytes) -> ImportedFiles:
                 try:
                     files[path] = archive.read(info)
                 except (BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError):
-                    imported.total += _is_page(path)  # The file is damaged or encrypted.
+                    # Count the page as found, although its file is damaged or encrypted.
+                    imported.total += _is_page(path)
     except BadZipFile:
         raise ImportFailure("The file at this URL is not a ZIP archive") from None
     for path, content in _without_top_folder(files).items():
@@ -272,7 +274,8 @@ def _add_archived(imported: ImportedFiles, path: str, content: bytes) -> None:
 
 
 def _markdown_link(address: str) -> str:
-    """Return the link to an HTML file with the suffix of the Markdown file made from it."""
+    """Return a relative link to an HTML file with the suffix `.md`, because the HTML file becomes a Markdown file.
+    Other links stay unchanged."""
     parts = urlsplit(address)
     if parts.scheme or parts.netloc or not _HTML.search(parts.path):
         return address
@@ -391,7 +394,7 @@ def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
 
 
 class _Soup(BeautifulSoup):
-    """HTML document that adds optional end tags which are missing, where the next element of the same kind starts."""
+    """HTML document that adds missing optional end tags, such as `</li>` before the next `<li>`."""
 
     def handle_starttag(self, name: str, *args: Any, **kwargs: Any) -> Tag | None:
         if name in _IMPLIED_ENDS and self.currentTag is not None:

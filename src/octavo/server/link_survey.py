@@ -125,7 +125,8 @@ class LinkSurvey:
         return self._url_target(usage.target, page)
 
     def _url_target(self, href: str, page: Json) -> LinkTarget:
-        """Return the target of a URL. URLs of the app count as paths within the app."""
+        """Return the target of a URL. URLs that begin with the origin of this platform are resolved by their path. A
+        link to this platform or to the GitBook app has the status `in-app`."""
         origin = f"{self._world.origin}/o/"
         in_app = href.startswith((origin, *(f"https://{host}/" for host in links.APP_HOSTS)))
         path = href.removeprefix(self._world.origin) if in_app else href
@@ -214,9 +215,9 @@ class LinkSurvey:
         return LinkTarget("ok", "openapi", slug) if exists else LinkTarget("broken", "url", slug)
 
     def _find_document(self, collection: str, name: str) -> Json | None:
-        """Return a document by ID. None if it does not exist.
+        """Return a document by ID. None if it does not exist, or if `name` is not a valid ID.
 
-        Pages can contain arbitrary names, so names that are not valid IDs are not looked up as paths.
+        `name` comes from a page and can be any text, so it must be checked before it becomes part of a path.
         """
         return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 

@@ -89,7 +89,7 @@ def load(
     space = _find_space(world, folder_read, space_id)
     record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
     before = record or {**EMPTY_REVISION, "keys": {}}
-    # Loading again writes little, and other threads may write meanwhile, so it reads without a transaction.
+    # Without a transaction, other threads can write while the folder is read. A second load itself writes little.
     with world.store.transaction() if record is None else nullcontext():
         after = _FolderReader(world, folder_read, before, on_progress).content()
     with world.store.transaction():
@@ -105,7 +105,8 @@ def load(
 
 
 def content(world: World, folder: Path) -> Json:
-    """Return the pages and files of a folder without a space, with their IDs by `page:` or `file:` and path."""
+    """Return the pages, files and other content of a folder that is not loaded into a space. Its field `keys` maps keys
+    such as `page:PATH` and `file:PATH` to IDs."""
     return _FolderReader(world, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).content()
 
 
@@ -193,7 +194,8 @@ class _FolderReader:
     _entries: list[tuple[Entry, str]] = field(default_factory=list)
 
     def content(self) -> Json:
-        """Return the pages, files and other content of the folder, with the keys of their IDs."""
+        """Return the pages, files and other content of the folder. The field `keys` maps the keys of pages and files to
+        their IDs."""
         entries = list(walk_entries(self.folder.entries))
         count, number = sum(entry.path is not None for entry in entries), 0
         for entry in entries:

@@ -139,9 +139,9 @@ INDENT_LIMIT = 6
 """Number of nested levels that are indented."""
 _INDENT = 12
 _CODE_LINE_LENGTH = 88
-"""Number of characters in a line of code."""
+"""Maximum number of characters in a line of code. Longer lines are split."""
 _CELL_LENGTH = 8000
-"""Number of characters in a table cell. A longer cell does not fit on a sheet."""
+"""Maximum number of characters in a table cell. The rest is left out, because a larger cell does not fit on a sheet."""
 
 _TEXT = ParagraphStyle("text", fontName=BODY, fontSize=10, leading=14, spaceAfter=6)
 _SMALL = ParagraphStyle("small", _TEXT, fontSize=8.5, leading=12, textColor=HexColor("#555555"))

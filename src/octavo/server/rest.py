@@ -1,9 +1,9 @@
 """Default handlers for all operations, and the registries that handler modules add to.
 
 `handle` dispatches on the class of an operation. Without a registered handler, it treats the operation as plain REST:
-it reads, creates, changes or deletes the document at the operation's path, or lists the documents below. For each
-subject, `presents` registers how a document is shown, `before_save` how it is checked and filled in before it is
-saved, and `guards` who has permission. Every write needs a guard.
+it reads, creates, changes or deletes the document at the operation's path, or lists the documents below. `presents`
+registers how documents of a model are shown, `before_save` how they are checked and filled in before they are saved,
+and `guards` who has permission for an operation. Every write needs a guard.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
 
 
 def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]:
-    """Return a hash of the text, title and description of each page, by page ID. Search depends on these fields."""
+    """Return the hash of the text, the title, and the description of each page, by page ID. Search depends on these
+    fields."""
     pages = page_trees.walk(revision["pages"]) if revision else ()
     return {
         page["id"]: (page.get("text", ""), page["title"], page.get("description") or "")

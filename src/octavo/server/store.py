@@ -72,7 +72,7 @@ class SearchHit(NamedTuple):
     title: str
     snippet: str
     unmarked: int
-    """ID of the section if only its title or parts of its words match, otherwise 0."""
+    """ID of the section if no whole word of its text matches: only its title or parts of its words do. Otherwise 0."""
 
 
 _HIT_MARK = "\x02"
@@ -127,7 +127,7 @@ class Store:
         )
         if self._version() == 0:
             with self.transaction():
-                if self._version() == 0:  # Another process may have created it meanwhile.
+                if self._version() == 0:  # Another process may have created the tables meanwhile.
                     for statement in SCHEMA.split(";\n"):
                         self._db.execute(statement)
                     self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -325,7 +325,7 @@ class Store:
             )
 
     def unindex(self, space: str, page: str | None = None) -> None:
-        """Remove a page of a space, or all its pages, from the search index."""
+        """Remove a page from the search index, or all pages of the space if `page` is None."""
         which, values = ("space = ? AND page = ?", [space, page]) if page else ("space = ?", [space])
         self._db.execute(
             "INSERT INTO words (words, rowid, title, body, parts)"

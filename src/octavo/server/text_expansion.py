@@ -37,7 +37,8 @@ _LENGTH_LIMIT = 1 << 20
 _COST_OF_INCLUDE = 256
 """Number of characters that each include counts for in addition to its text."""
 _DEFAULT_FOLDER = ".gitbook/includes"
-"""Folder of reusable content in a repository. Links in content without a file are relative to this folder."""
+"""Folder of reusable content in a repository. If reusable content has no file, its links are relative to this
+folder."""
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 

@@ -46,7 +46,7 @@ _LEFT_TO_RIGHT_TERMINALS = (
 )
 """Variables that are set by terminals which do not reorder right-to-left text."""
 _OTHER_VARIABLES = ("API_KEY", "BASE_URL", "SPACE", "READ_ONLY", "PAGER", *(f"{name.upper()}_DIR" for name in _FOLDERS))
-"""Variables that are not settings, without the prefix `OCTAVO_`."""
+"""Variables that are not settings. Their names are listed without the prefix `OCTAVO_`."""
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _XDG = {name: f"XDG_{name.upper()}_HOME" for name in _FOLDERS}
 _NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
@@ -96,7 +96,8 @@ class Settings:
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
-    """Return the place of a setting for a sentence about its value: its variable, or its file and line."""
+    """Returns where a setting is set, for the start of a message: its environment variable, or its file, line and name.
+    The arguments are the setting and the names below it."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Found:
     """A value that was set, and its place: a variable, or the file and line."""
 
     value: Any
-    """True, false, a number, or any other value as it was written."""
+    """The validated value of a switch or a number. Any other value as it was written."""
     place: str
 
 
@@ -221,7 +222,8 @@ class _Values:
         return False
 
     def location(self, *names: str) -> str:
-        """Return the place of a setting for a sentence about its value: its variable, or its file and line."""
+        """Returns where a setting is set, for the start of a message: its environment variable, or its file, line and
+        name. The arguments are the setting and the names below it."""
         head, *rest = names
         if not rest and (variable := self._variable_of(head)):
             return variable
@@ -229,7 +231,8 @@ class _Values:
         return f"{self._line_of(*names)}: {called}"
 
     def _variable_of(self, name: str) -> str:
-        """Return the variable that sets a setting or is named so. Empty if there is none."""
+        """Return the environment variable that sets a setting. `VISUAL` and `EDITOR` are returned unchanged. Empty if
+        no variable sets it."""
         if name in _EDITOR_VARIABLES:
             return name
         variable = table.BY_NAME[name].variable if name in table.BY_NAME else ""

@@ -10,7 +10,8 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Extra:
-    """An optional part of Octavo."""
+    """An optional part of Octavo: the modules that it needs, the packages that provide these modules, and its purpose
+    (a phrase without full stop)."""
 
     modules: tuple[str, ...]
     packages: tuple[str, ...]
@@ -37,7 +38,8 @@ def has_extra(name: str) -> bool:
 
 
 def how_to_install(name: str) -> str:
-    """Return which extra is needed and the command that installs it, as the end of a sentence with a colon."""
+    """Return the end of a sentence and the command that installs an extra, such as `needs octavo[pdf]. Run: pip install
+    'octavo[pdf]'`."""
     packages = " ".join(EXTRAS[name].packages)
     is_pipx = "pipx" in Path(sys.prefix).parts
     command = f"pipx inject octavo {packages}" if is_pipx else f"pip install 'octavo[{name}]'"

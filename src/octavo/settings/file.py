@@ -15,7 +15,7 @@ from octavo.untrusted_input import parse_toml, read_toml_text
 
 FILE = "config.toml"
 _MOST_LINES = 300
-"""Maximum number of lines of a file with syntax errors. Of a longer file, no line is used."""
+"""Maximum number of lines of a file with syntax errors. A longer file is not used at all."""
 
 
 class SettingsFile:

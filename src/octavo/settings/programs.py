@@ -15,7 +15,8 @@ from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, did_
 HookEvent = Literal["inbox-row", "review-requested", "new-reply", "changes-requested", "outdated", "merged"]
 EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 HOOK_PLACEHOLDERS = ("{ref}", "{url}", "{kind}", "{space}")
-"""Arguments of a command that Octavo fills in, alone or after `=`."""
+"""Placeholders that Octavo replaces in a command. A placeholder must be a whole argument, or the part of an argument
+after `=`."""
 _CODE_OPTIONS = ("-c", "-e", "--eval")
 """Options after which many programs run their argument as code."""
 _HOOK_FIELDS = ("on", "command")
@@ -33,11 +34,13 @@ FORMATS = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
 COLUMNS = ("code-points", "utf-16", "utf-16-0", "bytes")
 MASKS = ("tags", "code", "front-matter")
 LINTER_PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
-"""Arguments of a command that Octavo fills in, alone or after `=`."""
+"""Placeholders that Octavo replaces in a command. A placeholder must be a whole argument, or the part of an argument
+after `=`."""
 _MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
-"""Formats of linters that read prose. Linters of Markdown would report the spaces of a mask."""
+"""Formats of linters that read prose. For these formats, tags are replaced by spaces by default. Linters of Markdown
+would report these spaces."""
 _LINTER_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env")
 _SECRETS = re.compile(r"OCTAVO_", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -82,7 +85,8 @@ def _hook_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _command_problems(command: object, placeholders: Collection[str], example: str) -> Iterator[tuple[str, str]]:
-    """Yield why a command cannot be used. It is never run by a shell, and no placeholder is part of code."""
+    """Yield the field `command` and the reason for each problem of a command. Octavo runs no shell, and no placeholder
+    may be in code."""
     if not _is_command(command):
         yield "command", f"must be a list of a program and its arguments, such as {example}"
         return

@@ -18,7 +18,8 @@ class InvalidValueError(ValueError):
 
 
 Ignore = Callable[..., None]
-"""Report a part of a section that is ignored: the reason, and the names below the section."""
+"""Function that reports an ignored part of a setting. Its arguments are the reason and the names of the part below the
+setting. `result` is the sentence about the consequence."""
 
 
 def did_you_mean(word: str, names: Collection[str]) -> str:

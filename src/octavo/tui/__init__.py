@@ -1,1 +1,1 @@
-"""The terminal app. The only room that imports Textual."""
+"""The terminal app. No other package of Octavo imports Textual."""

@@ -227,7 +227,7 @@ def _refresh(settings: Settings, options: argparse.Namespace) -> int:
     is_file = profile.store == "file"
     signed = asyncio.run(signing_in.login(home, access.origin, key, name=profile.name, insecure_storage=is_file))
     if known.current not in ("", profile.name):
-        signing_in.switch(home, known.current)  # `login` made the profile current
+        signing_in.switch(home, known.current)  # `login` made this profile current, so switch back
     _require_stored(signed)
     _say(f"Replaced the API key of profile {profile.name}. Your drafts are unchanged.")
     if os.environ.get(profiles.KEY_VARIABLE):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 STATUSES: tuple[Status, ...] = ("draft", "open", "archived", "merged")
 PARALLEL = 6
-"""Requests at the same time for the fields that cost a request for each row."""
+"""Maximum number of requests at the same time, for fields that need a request for each row."""
 _BATCH = 30
 """Rows that are loaded before they are printed."""
 _COLORS = {

@@ -101,8 +101,8 @@ def _escape(text: str, *, is_value: bool = False) -> str:
 
 
 def rdjson_lines(found: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    """Return the findings in the Reviewdog Diagnostic Format. `texts` has the text of each file, because columns count
-    bytes there."""
+    """Return the findings in the Reviewdog Diagnostic Format. `texts` has the text of each file, because columns in
+    this format count bytes."""
     lines = {path: text.split("\n") for path, text in texts.items() if path in {each.path for each in found}}
     return "".join(f"{_compact(_rdjson(each, lines.get(each.path, [])))}\n" for each in found)
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
 _MOST_NAMED = 6
-"""Blocks that a message lists at most."""
+"""Maximum number of blocks that a message lists."""
 
 
 def block_with_key(document: Document, key: str, page: str) -> Block:
@@ -194,7 +194,8 @@ async def _find_place(references: References, target: Target, options: argparse.
 def print_written(
     session: Session, options: argparse.Namespace, target: Target, entry: OutboxEntry, *, thread: str
 ) -> None:
-    """Print the link of a comment or reply that was written, or its REF where links lead nowhere."""
+    """Print the URL of the page, change request or space where a comment or reply was written. Print the REF of the
+    thread instead if the server sends no URL, or on an embedded platform."""
     place = target.ref
     row: dict[str, Any] = {
         "id": entry.created_id,

@@ -166,7 +166,8 @@ def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | st
 
 
 def _change(path: Path, change: Callable[[str], str], action: str) -> None:
-    """Replace the text of the settings file by what `change` returns for it. Raises Failure."""
+    """Apply `change` to the text of the settings file. Raises Failure, whose message begins with “Could not” and
+    `action`."""
     # A link to the file, for example into a repository of dotfiles, stays a link.
     file = path.resolve()
     try:

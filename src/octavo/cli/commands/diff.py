@@ -36,8 +36,9 @@ _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "p
 
 
 def folder_texts(argument: str | None) -> list[PageTexts] | None:
-    """Return the changed text files of the pulled folder of the working directory, or the one that `argument` names. None
-    if `argument` names no file, which means that it is a REF. Raises Failure."""
+    """Return the changed text files in the pulled folder that contains the working directory. With `argument`, return
+    only the file that it names. None if `argument` names no file of the folder, because it is then a REF. Raises
+    Failure."""
     if not has_pulled_folder():
         if argument is None:
             raise Failure("Not a pulled folder. Write a REF, or run: octavo pull SPACE DIR", USAGE)
@@ -177,7 +178,8 @@ def _size(page: PageTexts) -> str:
 
 
 def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
-    """Return the changes of a page: as the app shows them on a terminal, else with `[-…-]` and `{+…+}`."""
+    """Return the changes of a page as text. On a terminal, they look as in the app. Elsewhere, removed words are marked
+    as `[-…-]` and added words as `{+…+}`."""
     style = Style(options)
     sign, color = _SIGNS[page.change]
     head = f"{style.color(f'{sign} {page.path}', color)}  {style.color(page.item.title, 'bold')}  {_size(page)}\n"

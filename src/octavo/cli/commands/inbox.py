@@ -215,7 +215,7 @@ async def _wait_loaded(loader: InboxLoader, changed: asyncio.Event) -> None:
     while not loader.is_idle:
         changed.clear()
         try:
-            await asyncio.wait_for(changed.wait(), 0.2)  # replies arrive without a notification at their end
+            await asyncio.wait_for(changed.wait(), 0.2)  # the loader may become idle without a notification
         except TimeoutError:
             continue
 

@@ -33,7 +33,8 @@ def run(options: argparse.Namespace) -> int:
         raise Failure(MISSING, FAILED)
     names = [each.strip() for each in (options.space or os.environ.get("OCTAVO_SPACE", "")).split(",") if each.strip()]
     options.space = None
-    # Programs that Octavo starts, and this process, need the variables no more.
+    # The variable may list several spaces, which the rest of the program would read as one name. Programs that Octavo
+    # starts must not inherit it either.
     os.environ.pop("OCTAVO_SPACE", None)
 
     async def work(session: Session) -> int:

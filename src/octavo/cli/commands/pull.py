@@ -38,7 +38,7 @@ FIELDS = (
     Field("skipped", "object[]"),
 )
 _START_FILES = ("SUMMARY.md", ".gitbook.yaml")
-"""Files by which a folder with files is recognized as one of Git Sync."""
+"""Files that show that a folder belongs to Git Sync. A new pull into a folder that is not empty needs one of them."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> TrackedFile:
-    """Return the file of the last pull at a path, now or then. Raises Failure."""
+    """Return the pulled file whose path is `path` now, or was at the last pull. Raises Failure if there is none."""
     for file in folder.files.values():
         if path in (file.path, local.current_path(file)):
             return file

@@ -1,4 +1,5 @@
-"""`octavo review`: approve a change request or request changes, export it for programs, and propose their notes."""
+"""`octavo review`: submit a review of a change request, export the change request for programs, and propose the notes
+of programs."""
 
 from __future__ import annotations
 
@@ -140,7 +141,7 @@ async def _check_revision(
     try:
         number = len(await changed_items(session.live, target, sides))
     except ApiError:
-        number = 0  # the comparison only completes the sentence
+        number = 0  # the number only adds detail to the message
     pages = "1 page changed" if number == 1 else f"{number} pages changed" if number else "it was edited"
     look = f"octavo diff {target.ref.place} --against {viewed}"
     raise Failure(f"Could not {action}: {pages} since you viewed it. Look: {look}", BLOCKED)

@@ -47,7 +47,7 @@ _KINDS: dict[str, tuple[HitKind, ...]] = {"pages": ("page",), "comments": ("thre
 _STATUSES: tuple[Status, ...] = ("open", "draft", "merged", "archived")
 _LONGEST_SNIPPET = 160
 _MOST_TREES = 20
-"""Spaces whose page titles are read for a suggestion if nothing was found."""
+"""Maximum number of spaces whose page titles are read to make a suggestion if nothing was found."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -141,7 +141,8 @@ class Search:
     # Comments
 
     async def _load_threads(self, only: Space | None) -> None:
-        """Load the threads of the searched spaces and of their undecided change requests, which indexes them."""
+        """Load the threads of the searched spaces and of their open and draft change requests. Loading adds the threads
+        to the search index."""
         places: list[Discussion] = [each.ref for each in self._spaces if each.comments]
         for organization in await self._references.organizations():
             for status in UNDECIDED:

@@ -43,7 +43,7 @@ _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no
 
 @dataclass(frozen=True)
 class MergeBasis:
-    """The change request and the revision of main that the user saw checks for, before a merge or update."""
+    """State of a change request and of main, to compare before a merge or update."""
 
     change_request: ChangeRequest
     main: str | None

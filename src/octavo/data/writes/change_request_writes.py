@@ -163,8 +163,8 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) ->
 
 
 async def request_reviews(live: Live, at: ChangeRequestRef, people: Sequence[str]) -> SendResult[RequestedReviewers]:
-    """Request reviews. The kind of the result is `changed` if some are already requested, because a second request
-    makes an existing review outdated."""
+    """Request reviews from `people`. If some of these reviews are already requested, nothing is sent and the kind of
+    the result is `changed`. The reason is that a second request makes an existing review outdated."""
     op = reviews.Request(at=at, users=tuple(people))
     failed, missing = "Could not request the reviews", "the server does not show the review request"
     return await send_direct(live, op, failed=failed, missing=missing)

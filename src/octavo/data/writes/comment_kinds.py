@@ -1,6 +1,6 @@
 """Checks the writes of comments and replies, finds them after a lost response, and undoes them.
 
-The second half of the module recognizes comments on the server that Octavo created.
+The second half of the module finds the comments on the server that Octavo created.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _Delete = comments.Delete | comments.DeleteReply
 async def _check_comment(send: Send, attempt: Attempt[Create]) -> Check:
     """Return the newest threads as the baseline, so that the new thread can be recognized later."""
     async for page in _newest_threads(send, attempt.op):
-        if page.items:  # A page may be empty because the user may not read its items.
+        if page.items:  # A page is empty if the user may not read its items.
             return _ready(page.items)
     return Ready()
 
@@ -57,7 +57,8 @@ async def _find_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDone | N
 async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
     """Return the replies of the thread as the baseline."""
     replies: list[Reply] = []
-    with suppress(PaginationError):  # An incomplete baseline is enough: `newest_at` excludes older replies.
+    # An incomplete baseline is enough, because `find_created` also leaves out items older than `newest_at`.
+    with suppress(PaginationError):
         async for page in _replies(send, attempt.op):
             replies += page.items
     return _ready(replies)
@@ -136,8 +137,8 @@ def _no_undo_of_delete(op: _Delete, basis: Basis) -> str:
 
 
 def _signs_of_change(op: _Edit, now: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that change if other users undo `op`. They are needed because the content is then the same as
-    before.
+    """Return texts that change if other users undo `op`. The check needs these texts, because the content alone is then
+    the same as before `op`.
 
     For example, a thread that was resolved and reopened looks like a thread that was never resolved, except for its
     number of replies.

@@ -123,15 +123,18 @@ class WrittenText:
 
 @dataclass(frozen=True)
 class SavedTexts:
-    """The texts of an edit after the texts of others, which the edit had overwritten, were merged into them."""
+    """Result of `save_texts`. If the edit overwrote texts that other people saved at the same moment, both texts are
+    merged."""
 
     revision: str | None
     """Head of the change request."""
     texts: Mapping[str, WrittenText] = field(default_factory=dict)
-    """Pages that have the text of the edit, by page id. `before` is the text of the other person, if there is one."""
+    """Saved texts by page id, without the pages in `conflicts`. If the edit overwrote a text of another person,
+    `before` is that text, and `after` is both texts merged."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
-    """Pages that do not have both texts, with the text of the other person, by page id. Both changed the same words, and
-    the pages have the text of the other person again. If `restored` is False, they have the text of the edit."""
+    """Texts of other people by page id, for the pages that do not have both texts. If `restored` is True, both people
+    changed the same words, and the page has the text of the other person again. If `restored` is False, the page has
+    the text of the edit."""
     restored: bool = True
     """False if the pages that someone else had changed could not be saved again."""
 
@@ -141,7 +144,8 @@ class NotEditable(Exception):
 
 
 async def latest_heads(live: Live, at: ChangeRequestRef) -> AsyncIterator[RevisionRef]:
-    """Yield the head of a change request up to 3 times, for an edit that is tried again if others edit meanwhile.
+    """Yield the current head of a change request before each attempt of an edit, up to 3 times. A new attempt is needed
+    if others edited in the meantime.
 
     Raises ApiError, and NotEditable if the change request is closed.
     """
@@ -206,7 +210,8 @@ async def _merge_overwritten(
         kept = {page: text for page, text in texts.items() if page not in repairs}
         others = {page: conflicts[page] if page in conflicts else texts[page].before for page in repairs}
         return SavedTexts(sent.revision, kept, others, restored=False)
-    # Someone may have saved before the repair, too. Then their text contains the text of `sent`.
+    # Someone may have saved after `sent` and before the repair. Then the repair overwrote their text, which already
+    # contains the text of `sent`.
     again = await _merge_overwritten(live, at, repaired, repairs)
     for page, text in again.texts.items():
         if page in texts and text != repairs[page]:
@@ -262,7 +267,7 @@ def revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
 
 
 class _CannotRestore(Exception):
-    """A page cannot be restored by other edits. `str(error)` is the reason."""
+    """A page cannot be restored without reverting it. `str(error)` is the reason."""
 
 
 async def restore_pages(
@@ -344,7 +349,7 @@ def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
 
 
 OWN_LABEL = "your text"
-"""Label of the own text in conflict markers."""
+"""Label of the user's text in conflict markers."""
 OTHERS_LABEL = "other people's text"
 
 
@@ -389,7 +394,8 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
 
 
 async def _saved_page(saved: SavedTexts, page_id: str, sent: WrittenText, mine: Raw) -> PageOutcome:
-    """Return the result for a page after its edit."""
+    """Return the outcome of a saved edit for a page: `sent`, `merged` or `conflict`. `sent` has the text before and
+    after the edit, and `mine` is the text that the user wrote."""
     revision = saved.revision or ""
     if (theirs := saved.conflicts.get(page_id)) is not None:
         return PageOutcome("conflict", "", revision, await _with_markers(sent.before, theirs, sent.after))

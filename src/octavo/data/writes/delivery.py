@@ -84,7 +84,8 @@ class Account:
 
 
 class OutboxDelivery:
-    """Delivers outbox entries. Deliveries to different places run at the same time. All methods raise NotSaved."""
+    """Delivers outbox entries. Deliveries to different places (spaces and change requests) run at the same time. All
+    methods raise NotSaved."""
 
     def __init__(
         self,
@@ -318,7 +319,8 @@ def _is_unsent_resolve(entry: OutboxEntry) -> bool:
 
 
 class ConnectionState:
-    """The pause of the outbox. It grows with each failed request, and ends when a request reaches the server."""
+    """Whether the outbox pauses, why, and until when. The pause grows with each failed request. It ends when a request
+    reaches the server, except during a rate limit."""
 
     def __init__(self, now: Callable[[], datetime], jitter: Callable[[], float]) -> None:
         self.stop_reason = ""
@@ -383,7 +385,8 @@ class ConnectionState:
         self.request_succeeded()
 
     def server_responded(self) -> bool:
-        """Record that the server responded to another request. Return whether this ended a pause."""
+        """Record that the server responded to a request that is not from the outbox. Return whether this ended a
+        pause."""
         if self._is_token_refused and self._has_timed_pause:
             return False  # The server may accept the token only for reads. Do not retry a write after each read.
         has_waited = bool(self._failures) and not self._is_rate_limited

@@ -1,7 +1,7 @@
 """Sends direct writes: writes that the user waits for. They are never queued, and each is sent at most once.
 
-A lock in state.db makes two key presses one request. If the response is lost, Octavo searches for the result of the
-write, and never sends the write again.
+If the user presses a key twice, a lock in state.db prevents a second request. If the response is lost, Octavo searches
+for the result of the write, and never sends the write again.
 """
 
 from __future__ import annotations
@@ -141,7 +141,8 @@ async def send_direct(
     is done, `later_writes` are added to the outbox. If Octavo is killed in between, `finish_unfinished` adds them.
 
     `failed` begins the message of a failure, such as “Could not merge #7”. `missing` describes the state without the
-    write, such as “the server has not merged #7”. `kind` is the row of the write, by default its row in the table.
+    write, such as “the server has not merged #7”. `kind` is the kind of the write, by default the kind that the table
+    in kinds.py has for `op`.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
     attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, other_created_ids=created_ids(state))
@@ -231,7 +232,8 @@ class _DirectWrite:
 async def send_unchecked(
     live: Live, op: Operation[Any], failed: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
 ) -> SendResult[Any]:
-    """Send a write that has no row in the table. It is not checked before, and not searched for after a lost response.
+    """Send a write whose kind is not in the table of kinds.py. Octavo does not check its target before, and does not
+    search for it after a lost response.
 
     `edits` are optimistic updates, as in `Live.write`. `failed` begins the message of a failure. The result is True if
     the response is empty.

@@ -18,9 +18,10 @@ the server until the server can no longer act on the request. If the write is no
   request may still arrive. The user decides. Octavo keeps searching, and a write that arrives late becomes `done`.
 
 Writes to the same place (a space or a change request) are sent in the order they were written. Different places do not
-wait for each other. Some writes delay only the writes that depend on them: replies to the thread that they create,
-changes of the same thread, and their review. These are writes that wait for the user, writes that fail although the
-server responds to other requests, and changes of a thread whose response was lost.
+wait for each other. Three kinds of writes delay only the writes that depend on them: writes that wait for the user,
+writes that fail although the server responds to other requests, and changes of a thread if their response was lost. The
+writes that depend on such a write are the replies to the thread that it creates, the changes of the same thread, and
+the review that it belongs to.
 
 A comment of a review is `pending` until the review is submitted. Then the comment is held and sent like others, and the
 review after it. Undoing the review makes the comment pending again.
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 
 EntryState = Literal["pending", "held", "queued", "sending", "unknown", "failed", "done"]
 MAX_PAUSE = timedelta(minutes=5)
-"""Longest pause before Octavo searches for or sends a write again that was not found."""
+"""Maximum pause after an unsuccessful search for a lost write. After the pause, Octavo searches again, or sends the
+write again."""
 MAX_OWN_FAILURES = 5
 """Number of failures of one write after which it no longer delays later writes. Counted only while the server responds
 to other requests."""
@@ -70,8 +72,8 @@ class NewWrite:
     used_draft_keys: tuple[str, ...] | None = None
     """Keys of the drafts to delete. None to delete only `draft_key`."""
     block_text: str = ""
-    """Beginning of the text of a new comment's block in the new version. Empty if it is unknown, or if the block is
-    only in the old version."""
+    """For a new comment on a block, the beginning of the text of the block. Empty if the text is unknown, or if only
+    the old version of a comparison has the block."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,8 @@ class OutboxEntry:
     """Earliest time to send a queued write, or to search for an unknown write. None if Octavo no longer searches."""
     started_at: datetime | None = None
     may_arrive_until: datetime | None = None
-    """Time after which the server can no longer act on an unknown write. None after an unsuccessful search later than
-    this time."""
+    """Time until which the server may still act on an unknown write. None after a later search has not found the
+    write."""
     tries: int = 0
     failed_lookups: int = 0
     """Number of unsuccessful searches after `may_arrive_until`."""
@@ -134,8 +136,8 @@ class OutboxEntry:
 
     @property
     def needs_user(self) -> bool:
-        """Return whether the user must decide about the write. False for a refused write without text, which only shows
-        its message."""
+        """Return whether the user must decide about the write. A failed write needs the user only if it has text,
+        creates an item, or its target was changed by others. Otherwise Octavo only shows its message."""
         facts = self.facts
         return (
             (self.state == "failed" and (facts.text != "" or facts.creates or self.changed_by_others))
@@ -155,8 +157,8 @@ class OutboxEntry:
 
     @property
     def may_be_on_server(self) -> bool:
-        """Return whether the server may already have the item that the write creates. Before it sends the write again,
-        Octavo then searches for the item."""
+        """Return whether the server may already have the item that the write creates. If so, Octavo searches for the
+        item before it sends the write again."""
         return self.facts.creates and self.failed_lookups > 0
 
     @cached_property
@@ -293,9 +295,11 @@ def look_again(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure
 
 
 def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) -> OutboxEntry:
-    """Return an entry that was not found as queued. If the write creates an item, it stays unknown instead.
+    """Return an unknown entry that the search did not find. The entry becomes queued, so that Octavo sends it again. If
+    the write creates an item, the entry stays unknown instead: the user decides, and Octavo keeps searching until the
+    write is older than `LIFETIME`.
 
-    Then the user decides, and Octavo keeps searching. `cause` is a sentence that says why nothing was found.
+    `cause` is a sentence that says why nothing was found.
     """
     entry = _require_state(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.failed_lookups, 20)), MAX_PAUSE)
@@ -308,12 +312,12 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
 
 
 def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return an entry that the user retries as queued. If the server may have received it, Octavo searches for it
-    first."""
+    """Return an entry as queued, because the user retries it. An unknown entry that the server may still act on stays
+    unknown, so that Octavo searches for it first."""
     entry = _require_state(entry, "pending", "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.facts.creates:
         entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)
-    # A creating write that was lost keeps 1, so that it still `may_be_on_server`.
+    # Keep 1 for a lost write that creates an item, so that `may_be_on_server` stays True.
     lookups = min(entry.failed_lookups, 1 if entry.facts.creates else 0)
     entry = replace(entry, requested_at=now, failed_lookups=lookups, postponements=0)
     if entry.state == "unknown" and not entry.needs_user:

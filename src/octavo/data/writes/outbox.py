@@ -62,9 +62,9 @@ class Outbox:
     ) -> None:
         """`read_only` is a sentence that says why writes are not allowed. Empty if they are allowed.
 
-        `timeout` is the maximum time of a request in seconds. `arrival_margin` is how much longer the server may act on the
-        request. During both, Octavo searches for a lost write. After that, Octavo sends the write again if it only sets
-        a state, and asks the user if it creates an item.
+        `timeout` is the maximum time of a request in seconds. `arrival_margin` is how many seconds longer the server
+        may act on the request. Octavo searches for a lost write until both times are over. After that, Octavo sends the
+        write again if it only sets a state, and asks the user if it creates an item.
         """
         self.undo_seconds = undo_seconds
         self._read_only = read_only
@@ -320,7 +320,7 @@ class Outbox:
         self._worker.resume()
 
     def server_responded(self) -> None:
-        """Record that the server has responded to another request."""
+        """Record that the server has responded to a request that is not from the outbox."""
         self._worker.server_responded()
 
     async def send_now(self, max_wait: float = 2.0) -> None:

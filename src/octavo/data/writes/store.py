@@ -30,7 +30,8 @@ SENT_DAYS, SENT_ROWS = 30, 500
 StoredEntry = tuple[int, str, str, str]
 """A stored entry: its position, id, state and record."""
 Change: TypeAlias = Callable[[OutboxEntry], OutboxEntry]
-"""A step of machine.py with all arguments except the entry. Raises WrongState."""
+"""Function that takes one step of machine.py and returns the changed entry. Raises WrongState if the step is not
+possible."""
 ExtraWork: TypeAlias = Callable[[sqlite3.Connection, OutboxEntry], None]
 """Additional work in the transaction that changes an entry."""
 
@@ -65,7 +66,8 @@ def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str
 def change_entry(
     db: sqlite3.Connection, namespace: str, entry_id: str, change: Change, now: datetime
 ) -> OutboxEntry | None:
-    """Apply a step to the stored entry, and return the new entry. None if it does not exist, or if the step does not fit."""
+    """Apply a step to the stored entry, and return the new entry. None if there is no such entry, or if the step is not
+    possible in its state."""
     entry = _find_entry(db, entry_id)
     if entry is None:
         return None
@@ -106,8 +108,8 @@ def find_done_entry(state: StateDb, entry_id: str) -> OutboxEntry | None:
 
 
 def created_ids(state: StateDb) -> frozenset[str]:
-    """Return the ids of the items that sent writes of this profile created. None of them is the result of another
-    write."""
+    """Return the ids of the items that sent writes of this profile created. The search for a lost write leaves these
+    items out."""
     rows = state.rows("SELECT remote FROM sent WHERE namespace = ? AND remote IS NOT NULL", state.namespace)
     return frozenset(str(row[0]) for row in rows)
 
@@ -218,8 +220,8 @@ class OutboxEntries:
         return tuple(entries)
 
     async def step(self, entry_id: str, change: Change, extra: ExtraWork | None = None) -> OutboxEntry | None:
-        """Take one step with the stored entry, and return it. None if there is no such entry, or its state does not
-        fit."""
+        """Apply one step to the stored entry, and return the changed entry. None if there is no such entry, or if the
+        step is not possible in its state."""
         return next(iter(await self.step_all((entry_id,), change, extra)), None)
 
     async def step_all(
@@ -246,9 +248,11 @@ class OutboxEntries:
         review: Sequence[OutboxEntry],
         extra: ExtraWork,
     ) -> tuple[OutboxEntry, ...]:
-        """Apply a step to all stored entries for which `is_part` is True, and insert `review` after them. Return all.
+        """Apply a step to all stored entries for which `is_part` is True, and insert `review` after them. Return all
+        these entries.
 
-        `review` has one entry or none. If such a review is already in flight, change nothing and return an empty tuple.
+        `review` has one entry or none. If another review of the same change request is already in flight, change
+        nothing and return an empty tuple.
         """
         now = self.now()
 

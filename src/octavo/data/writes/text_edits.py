@@ -112,8 +112,8 @@ async def apply_suggestions(
 ) -> SendResult[SuggestionOutcome]:
     """Apply all suggestions in a single edit, and then add `later_writes` to the outbox.
 
-    If the block of any suggestion does not have the text that the suggestion was made for, or if no suggestion changes
-    its page, the result is `changed` and nothing is sent. The same if the pages are not as the user `previewed` them.
+    The result is `changed` and nothing is sent in three cases: a block no longer has the text that its suggestion was
+    made for, no suggestion changes its page, or the result differs from the result that the user `previewed`.
     """
     try:
         async for head in latest_heads(live, at):
@@ -252,7 +252,8 @@ def _replacement(change: TermChange, page: PageReplacement) -> Change:
             return None
         if raw.text == page.text:
             return Raw(replace_matches(raw.text, page.matches))
-        # The shown text has no control characters, so the positions in the text to save differ.
+        # The text to save has characters that are removed or replaced in the shown text, so the positions of the
+        # matches differ.
         shown, real = find_matches(change, page.text), find_matches(change, raw.text)
         if [each.replacement for each in shown] != [each.replacement for each in real]:
             return None

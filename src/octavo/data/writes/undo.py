@@ -53,9 +53,9 @@ async def undo_writes(
 ) -> tuple[UndoResult | None, tuple[str, ...]]:
     """Undo the writes of `group`. Raises NotSaved.
 
-    Return the result, or None if nothing is left to undo, and the ids of the writes whose undo can be tried again
-    because they are being sent. `restore_draft` stores the text of a canceled write as a draft. `add` adds the opposite
-    writes to the outbox.
+    Return the result of the undo, and the ids of the writes that are being sent now: their undo can be tried again. The
+    result is None if nothing is left to undo. `restore_draft` stores the text of a canceled write as a draft. `add`
+    adds the opposite writes to the outbox.
     """
     newest_first = [entry_id for entry_id in reversed(group.ids) if _is_in(group, entries.find(entry_id))]
     unsent = [entry for entry_id in newest_first if (entry := entries.find(entry_id)) is not None]

@@ -66,8 +66,8 @@ class OutboxWorker:
                     self._remove_ended()
                     wait = await self._begin_steps()
                 except NotSaved:
-                    # Perhaps the result of a running step is not stored. So release the lock, and take over the entries
-                    # again as after a crash. `StateDb.save_error` says why.
+                    # A running step may have failed to store its result. So release the lock, and take over the entries
+                    # again as after a crash. `StateDb.save_error` has the reason.
                     await self._wait_for_running()
                     self._release_lock()
                     wait = POLL_SECONDS
@@ -150,7 +150,8 @@ class OutboxWorker:
         self._woken.set()
 
     def server_responded(self) -> None:
-        """Record that the server has responded to another request. Entries that waited for this are sent now."""
+        """Record that the server has responded to a request that is not from the outbox. Entries that waited for this
+        are sent now."""
         if self.connection.server_responded():
             self.wake()
 
@@ -200,7 +201,8 @@ class OutboxWorker:
         return True
 
     def _mark(self, db: sqlite3.Connection, *, running: bool) -> None:
-        """Store or delete the mark of a running worker. If the next worker finds the mark, this one has crashed."""
+        """Store or delete the mark of a running worker. A worker that finds the mark of an earlier worker knows that
+        the earlier worker has crashed."""
         fact = (self._entries.state.namespace, _RUNNING)
         if running:
             db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, 'true')", fact)

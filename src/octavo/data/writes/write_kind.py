@@ -73,7 +73,7 @@ class Basis:
     main: str | None = None
     """Revision of main. None if unknown."""
     review: str | None = None
-    """Id of the review that a new request makes outdated. None if the request is for another reason."""
+    """Id of the user's review that a request for another review withdraws. None for all other writes."""
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def page_name(found: Finding) -> str:
 
 
 def added_links(page: CheckedPage, check: ReferenceCheck, added: AddedRanges) -> frozenset[str]:
-    """Return the ids of the pages to whose headings the added lines of a page link."""
+    """Return the ids of the pages that the added lines of a page link to with an anchor."""
     lines = {number - 1 for number in added.lines}
     touched = [each for each in page.references if lines.intersection(range(*each.lines))]
     return frozenset(check.linked_pages(CheckedPage(**{**vars(page), "references": tuple(touched)})))

@@ -67,8 +67,9 @@ class SourcePlaces:
         return [match.span(1) for match in definition.finditer(self._source)]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of the first tag on a line or after it that begins as `tag`, such as `{% hint`. For the line
-        of a closing tag, the last such tag before the end of the line. Return the whole line if there is none."""
+        """Return the range of a tag that begins as `tag`, such as `{% hint`. For an opening tag, it is the first such
+        tag on the line or after it. For a closing tag, it is the last such tag before the end of the line, or else the
+        first after it. If there is no such tag, return the whole line."""
         at = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):
@@ -96,8 +97,8 @@ class SourcePlaces:
 
 
 def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
-    """Return the index in a line of the file for an index in the same line of the safe source, in which invisible
-    characters are missing."""
+    """Convert an index in a line of the safe source to an index in `text`, the same line of the file. The safe source
+    lacks the invisible characters of the file."""
     if sanitize(text) == text:
         return column
     find = bisect_left if is_end else bisect_right
@@ -162,12 +163,12 @@ class CheckedPage:
         return any(reference.kind == "include" for reference in self.references)
 
     def places(self) -> SourcePlaces:
-        """Return the places in the source of the page."""
+        """Return the converter from positions in the source of the page to places in its file."""
         return SourcePlaces(self.source, self.text)
 
 
 def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
-    """Return what the checks need of a page. `base` is the path that relative links start from, if it is not `path`."""
+    """Read a page for the checks. `base` is the path that relative links start from, if it is not `path`."""
     document = parse(text)
     is_source = any(block.attrs.get("source") for block in document.walk())
     return CheckedPage(

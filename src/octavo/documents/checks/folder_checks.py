@@ -36,11 +36,11 @@ class CheckedFolder:
     unlisted: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
     repeated: tuple[tuple[str, str], ...] = ()
-    """Pages with the path of another page: the path of the file, and the path of the other file."""
+    """The files of two pages that have the same path, for each such pair."""
     files: Collection[str] = ()
     """Paths of all files that are not pages."""
     other_paths: Collection[str] = ()
-    """Paths of the files and folders beside the root."""
+    """Paths of the files and folders outside the root of the pages, such as `../LICENSE`."""
     configuration_path: str = ".gitbook.yaml"
     configuration: str = ""
     """The text of `.gitbook.yaml`. Empty if there is none."""
@@ -102,7 +102,8 @@ class CheckedFolder:
             seen.setdefault(path, place)
 
     def _at_entry(self, path: str, message: str, index: SpaceIndex) -> Finding:
-        """Return a finding in the table of contents, else in the file of the page."""
+        """Return a finding about the path of a page. Its place is the entry of the page in the table of contents, or
+        else the file of the page."""
         place = next((place for page, place in self._listed_pages(index) if page == path), None)
         if place is None or self.summary is None:
             return finding("duplicate-path", message, path)
@@ -155,7 +156,8 @@ def _is_url(target: str) -> bool:
 
 
 def _url_path(path: str) -> str:
-    """Return the path on the site for a source or a file of `.gitbook.yaml`: `/guides` for `./guides/README.md`."""
+    """Return the path on the site for the source or the target of a redirect in `.gitbook.yaml`: `/guides` for
+    `./guides/README.md`. A URL is unchanged."""
     if _is_url(path):
         return path
     clean = posixpath.normpath(path.partition("#")[0].lstrip("/")).removesuffix(".md")

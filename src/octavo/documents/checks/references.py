@@ -26,7 +26,7 @@ from octavo.documents.sequences import closest_name
 _MIN_LIKENESS, _MIN_PATH_LIKENESS = 80, 90
 """Minimum likeness of a suggested anchor and of a suggested path in percent."""
 _MAX_INCLUDES = 100
-"""Maximum number of pieces of reusable content of a page whose anchors are found."""
+"""Maximum number of pieces of reusable content on a page that are searched for anchors."""
 _NOUNS: Mapping[str, str] = {"link": "page", "image": "image", "file": "file"}
 _OTHER_FRAGMENTS = (":~:", "user-content-fn")
 """Beginnings of fragments that name no heading: text that browsers search for, and footnotes."""
@@ -50,7 +50,8 @@ class ReferenceCheck:
     includes: Mapping[str, CheckedPage] | None = None
     """Reusable content by the path of its file. None if it is unknown; then no include counts as missing."""
     other_paths: Collection[str] = frozenset()
-    """Paths of the files and folders beside the root of the pages. A link to another place there is not checked."""
+    """Paths of the files and folders outside the root of the pages, such as `../LICENSE`. A link that leads to a parent
+    folder that is not among them is not checked."""
     _anchors: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def findings(self, page: CheckedPage) -> Iterator[Finding]:
@@ -74,7 +75,7 @@ class ReferenceCheck:
                 )
 
     def linked_pages(self, page: CheckedPage) -> Iterator[str]:
-        """Yield the ids of the pages to whose headings a page links."""
+        """Yield the ids of the pages that a page links to with an anchor."""
         for reference in page.references:
             target = resolve(reference.target, page.base, self.index) if reference.kind == "address" else None
             if isinstance(target, PageLink) and target.anchor:

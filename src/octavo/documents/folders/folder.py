@@ -91,7 +91,8 @@ class Folder:
     unlisted: list[Path] = field(default_factory=list)
     """Files of the pages that are not in the table of contents."""
     _names: dict[Path, dict[str, str]] = field(default_factory=dict)
-    """Names in each directory read so far, by exact name and, where no exact name equals it, by case-folded name."""
+    """File names on disk for each directory read so far, by exact name and by case-folded name. An exact name takes
+    precedence over an equal case-folded name."""
 
     def report(self, path: Path | str, message: str) -> None:
         """Record a problem with a file, once."""

@@ -135,8 +135,8 @@ class FolderLayout:
         return quote(path, safe="/.-_~!$&'*+,;=:@") + (f"#{quote(anchor, safe='-_.~')}" if anchor else "")
 
     def address_of(self, reference: Mapping[str, Any], start: str = "") -> str:
-        """Return the address of a reference from the file `start`, as front matter and link pages have it. Empty if it
-        has none."""
+        """Return the URL that front matter and link pages use for a reference: a path relative to the folder of
+        `start`, or a URL. Empty if the reference has no target."""
         names = {name: value for name, value in reference.items() if isinstance(value, str)}
         target, anchor = names.get("page") or names.get("file") or "", names.get("anchor", "")
         if target in self.paths and names.get("space", self.space) == self.space:

@@ -107,7 +107,7 @@ def normalize(text: str) -> str:
 
 
 def as_in(text: str, data: bytes) -> bytes:
-    """Return a normalized text with the line ends and the byte order mark of the file with the bytes `data`."""
+    """Return a normalized text as bytes, with the line ends and the byte order mark of `data`, the bytes of a file."""
     has_bom, crlf = data.startswith(_BOM.encode()), data.count(b"\r\n")
     if crlf and crlf == data.count(b"\n"):
         text = text.replace("\n", "\r\n")
@@ -230,7 +230,8 @@ def _means(key: str, old: Any, value: Any) -> bool:
 
 
 def _with_unknown_parts(value: Any, old: Any) -> Any:
-    """Return a mapping with the parts of `old` that it lacks, also in its own mappings."""
+    """Return `value` with the parts of `old` that `value` lacks, also in nested mappings. If one of them is not a
+    mapping, return `value` unchanged."""
     if not isinstance(value, dict) or not isinstance(old, dict):
         return value
     return {

@@ -46,8 +46,8 @@ class AddedRanges:
     lines: Mapping[int, tuple[tuple[int, int], ...]]
 
     def touches(self, place: Place, *, has_column: bool = True) -> bool:
-        """Return whether a range contains an added character, or the place of a deletion. A place without a column
-        stands for whole lines."""
+        """Return whether a place contains an added character, or the position of a deletion. If `has_column` is False,
+        any change on the lines of the place counts."""
         return any(
             not has_column or _overlaps(start, end, *_columns_on(place, line))
             for line in range(place.line, place.end_line + 1)
@@ -73,8 +73,8 @@ class LintedPage:
 def place_reports(
     reports: Iterable[Report], page: LintedPage, linted: str, *, source: str, columns: Columns
 ) -> Iterator[Finding]:
-    """Yield the findings of a linter on a page. `linted` is the text that the linter got, `source` its name, and `columns`
-    the unit of its columns unless a report says it."""
+    """Yield the findings of a linter on a page. `linted` is the text that the linter got, and `source` is the name of
+    the linter. `columns` is the unit of the columns of reports that name no unit."""
     lines, linted_lines = page.text.split("\n"), linted.split("\n")
     for report in reports:
         if not _is_about(report.path, page.file_name) or report.line > len(lines):
@@ -109,7 +109,7 @@ def innermost_block(document: Document, line: int) -> Block | None:
 
 
 def suggested_block(found: Finding, document: Document, text: str) -> str | None:
-    """Return the Markdown of the block of a finding with the suggestion put in. None if there is no suggestion."""
+    """Return the Markdown of the block of a finding with the suggestion applied. None if there is no suggestion."""
     block = document.find(found.block) if found.block and found.suggestion is not None else None
     if block is None or found.place.end_line > block.lines[1]:
         return None
@@ -127,7 +127,7 @@ def _is_about(path: str, file_name: str) -> bool:
 
 
 def _place(report: Report, lines: Sequence[str], linted_lines: Sequence[str], columns: Columns) -> Place:
-    """Return the range of a report in code points. Columns outside the line count as its end."""
+    """Return the range of a report in code points. A column outside its line counts as the end of the line."""
     line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
     if report.column is None:
         return Place(line, 1, end_line, len(lines[end_line - 1]) + 1)
@@ -176,8 +176,8 @@ def _words(lines: Sequence[str], place: Place) -> str:
 
 
 def _replacement(report: Report, lines: Sequence[str], found: Finding) -> str | None:
-    """Return the replacement of a report, unless its range is not certain: it splits a word, or has other words than the
-    linter names. An off-by-one would damage the text."""
+    """Return the replacement of a report. None if its range may be wrong: the range splits a word, or has other words
+    than the linter names. A wrong range would damage the text."""
     if report.replacement is None or not found.words or (report.words and report.words != found.words):
         return None
     first, last, place = lines[found.place.line - 1], lines[found.place.end_line - 1], found.place

@@ -65,7 +65,7 @@ def one_line(value: object) -> str:
 
 
 def number(value: object) -> int | None:
-    """Return a line or column. None if it is missing, or not a number that can be one."""
+    """Return a line number or column number. None if the value is missing, negative, too large or not a number."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else None
@@ -294,7 +294,8 @@ def _read_lines(text: str) -> Iterator[Report]:
 
 
 def _read_checkstyle(text: str) -> Iterator[Report]:
-    """Yield the findings in Checkstyle XML. Raises UnreadableReport, also for a document type."""
+    """Yield the findings in Checkstyle XML. Raises UnreadableReport if the text is not XML, or has a document type
+    declaration."""
     reader = _CheckstyleReader()
     try:
         reader.parse(text)

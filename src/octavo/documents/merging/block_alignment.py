@@ -17,7 +17,7 @@ from octavo.documents.sequences import diff_ranges
 from octavo.documents.source_blocks import ROWS_AND_ITEMS, WORD, Blocks, Move, SourceBlock, Versions, sections
 
 _PAIR_LIMIT = 50_000
-"""Maximum number of pairs of equal words, up to which blocks are compared word by word."""
+"""Maximum number of pairs of equal words in two texts. Above this limit, the texts are not compared word by word."""
 _WORD_LIMIT = 8_000
 _MIN_SHARED = 0.4
 """Two blocks are in one hunk if the longer block contains at least this share of the words of the shorter block."""
@@ -377,8 +377,8 @@ class _Counterparts:
 def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
     """Return main and the change request prepared for the merge, and the base blocks that each side moved.
 
-    Each moved block gets a `Move` with the base block and the blocks of the other side. In the tree of the other side,
-    these blocks are replaced by the base block. So the old place has only one change, the move.
+    Each moved block gets a `Move`, which has the base block and the blocks that the other side has in its place. In the
+    tree of the other side, the base block replaces these blocks. So the move is the only change at the old place.
     """
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})

@@ -51,8 +51,9 @@ class MergePrediction:
 def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:
     """Return the ids of the pages whose text is needed for a prediction, in the order of the change request.
 
-    Pages with equal document ids are left out. If there are no document ids, only the pages in `touched` are needed.
-    These are the pages that the change request changed, or None if they are unknown.
+    A page is left out if its document ids already determine the result, for example because two versions have the same
+    id. `touched` has the ids of the pages that the change request changed, or is None if they are unknown. A page
+    without document ids is needed only if it is in `touched`, or if `touched` is None.
     """
     base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
     found = []

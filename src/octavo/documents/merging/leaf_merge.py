@@ -27,7 +27,7 @@ from octavo.documents.source_blocks import (
 from octavo.documents.source_reader import read_page
 
 Context = tuple[str, str]
-"""Text before and after a conflict, without which the conflict cannot be read alone."""
+"""Text before and after a conflict that a reader needs to understand the conflict, such as the head of its table."""
 NO_CONTEXT: Context = ("", "")
 _TOKEN = re.compile(rf"\s+|#+|\]\[[^\[\]\n]*\]|{WORD.pattern}|.", re.S)
 """A part of a text that is never divided: a word, the target of a reference link, white space or a sign."""
@@ -149,8 +149,8 @@ _HTML_TAG = re.compile(r"<[^<>]*>")
 def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Run]:
     """Return the runs of words that are lost or repeated when all conflicts are resolved for one side.
 
-    The number of occurrences must lie between two counts: the count on that side, and the count after the changes of
-    both sides, which is the sum of the counts on both sides minus the count in the base.
+    The expected number of occurrences is the count on that side, or main plus change request minus base, which includes
+    the changes of both sides. Numbers between these two are accepted too.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [side_of(page.root, side) or "" for side in SIDES]
@@ -163,8 +163,8 @@ def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Ru
         in_base, in_own, in_other, in_merged = (
             _count_runs({each: count[each] for each in differing}) for count in all_counts
         )
-        # Both sides may have deleted the same occurrences of a sentence. Their number is at most the smaller of the two
-        # numbers of deletions.
+        # Both sides may have deleted the same occurrence of a sentence. `with_other` then subtracts that deletion
+        # twice, so the maximum adds such deletions again.
         deleted = {each: sentences.base[each] - max(own[each], other[each]) for each in differing}
         deleted_by_both = _count_runs(deleted)
         for run in in_merged.keys() | in_own.keys() | in_other.keys():
@@ -247,8 +247,8 @@ def _new_places(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None
 
 
 def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:
-    """Return whether a column was replaced and not only renamed: it has another name, and no cell of the base
-    column."""
+    """Return whether a column was replaced and not only renamed: its name differs, and it has no cell text in common
+    with the base column."""
     if _names(base)[old] == _names(table)[new] or _has_uneven_rows(base) or _has_uneven_rows(table):
         return False
     before, values_after = _values(base, old), _values(table, new)

@@ -48,7 +48,7 @@ class Conflict:
     is_suggested: bool = False
     """True if `merged_text` is used until the user resolves the conflict."""
     context: tuple[str, str] = ("", "")
-    """Text before and after the conflict without which it cannot be read alone, such as the head of its table."""
+    """Text before and after the conflict that a reader needs to understand it, such as the head of its table."""
     base_text_page: str | None = None
     """The id of the page to which main moved the text of the base. None if the text was not moved to another page."""
     deciding_conflict: Conflict | None = None

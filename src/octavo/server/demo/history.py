@@ -261,7 +261,8 @@ def list_actions() -> list[PastAction]:
 
 
 def _read_files(kind: str) -> Iterator[Any]:
-    """Yield the changes or threads of all files. Keys at the top of a file apply to each of them."""
+    """Yield the changes or threads of all files. Keys at the top of a file apply to each change or thread in the
+    file."""
     for path in sorted((_FOLDER / f"{kind}s").glob("*.toml")):
         read = tomllib.loads(path.read_text(encoding="utf-8"))
         for each in read.pop(kind):

@@ -36,7 +36,7 @@ SPACES, OPEN_THREADS, CHANGE_REQUESTS = 200, 5000, 600
 PAGES_OF_BOOK = 51
 _MONTHS_OF_BOOK = 46
 _DISCUSSED_MONTHS = 8
-"""Number of months at the end of a book that threads refer to."""
+"""Number of months that threads refer to: the last months of a book."""
 _FIRST_YEAR = 2023
 _BOOKS_AGE = timedelta(days=110)
 _ACTIVITY_DAYS = timedelta(days=90)

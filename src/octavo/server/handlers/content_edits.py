@@ -109,7 +109,8 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with the given fields changed. Keeps its title and the first heading of its text equal."""
+        """Return `page` with the given fields changed. If the title equals the first heading of the text, a change of
+        one also changes the other."""
         before = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:
@@ -131,7 +132,7 @@ class ContentEditor:
         try:
             matter, body = front_matter.parse_page(markdown)
         except front_matter.FrontMatterError:
-            matter, body = {}, markdown  # The page shows the front matter that could not be read.
+            matter, body = {}, markdown  # Front matter that cannot be read stays in the text of the page.
         fields = {
             **self._field_values(change),
             **{name: matter[name] for name in _FRONT_MATTER_FIELDS if _is_text(matter.get(name))},

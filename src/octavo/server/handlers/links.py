@@ -59,7 +59,7 @@ def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json
 
 
 def _was_broken(resources: LinkedResource, before: set[tuple[str, str]]) -> bool:
-    """Return whether a broken link was broken before the change request, at every location."""
+    """Return whether a broken link target was already broken before the change request at all of its locations."""
     return all((location.page, resources.target.name) in before for location in resources.locations)
 
 

@@ -82,7 +82,8 @@ def _has_site(world: World, organization: Json, site: str) -> bool:
 
 
 def _refuse_taken_hostname(world: World, organization: Json, hostname: str) -> None:
-    """Raise Refusal if another organization has this hostname, or this ID, which is its hostname by default."""
+    """Raise Refusal if another organization has this hostname, or has it as its ID. The ID is the default hostname of
+    an organization."""
     for other in world.store.all("/orgs"):
         if other["id"] != organization["id"] and hostname in (other.get("hostname"), other["id"]):
             raise Refusal(400, f"The subdomain {hostname} is already taken. Choose another.")
@@ -136,7 +137,8 @@ def present_provider(world: World, document: Json) -> Json:
 
 @before_save(sso.SamlProvider)
 def _fill_in_provider(op: sso.CreateProvider | sso.UpdateProvider, world: World, document: Json) -> Json:
-    """Return a provider with its status: active once all required fields are set. Raises MissingResource for its team."""
+    """Return a provider with its status: active once all required fields are set. Raises MissingResource if its default
+    team does not exist."""
     organization = op.at.organization_id
     if op.default_team:
         world.store.get(f"/orgs/{organization}/teams/{op.default_team}")

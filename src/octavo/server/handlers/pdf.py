@@ -47,7 +47,8 @@ def _get(op: pdf.Get, world: World) -> Json:
 
 
 def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]:
-    """Return a function that makes the PDF for a signed URL. Raises Refusal and MissingResource."""
+    """Return a function that makes the PDF for a signed URL. Raises Refusal if the signature is wrong or the URL has
+    expired, and MissingResource if the space or revision does not exist."""
     if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
         raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
     export = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

@@ -34,7 +34,7 @@ SECTION_LIMIT = 1000
 """Number of matching sections that are considered, best match first."""
 SECTIONS_OF_PAGE = 5
 PAGES_OF_SPACE = 20
-"""Numbers of sections per page and of pages per space in a result."""
+"""Maximum number of sections of a page, and of pages of a space, in a result."""
 
 SNIPPET_LENGTH = 200
 """Number of characters that are shown from a section in which only parts of words match."""
@@ -113,7 +113,7 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
 
 
 def _partial_match_snippet(world: World, section: SearchHit, query_text: str) -> str:
-    """Return the text around the first matching part of a word. For sections in which no whole word matches."""
+    """Return the text around the first matching part of a word. Used for sections in which no whole word matches."""
     body, words = from_index_text(world.store.section_body(section.unmarked)), _query_words(query_text)
     sections = (at for at in word_part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
     start = max(0, next(sections, 0) - SNIPPET_LENGTH // 3)

@@ -82,7 +82,8 @@ def require_addable_space(world: World, organization: str, space_id: str) -> Jso
 
 
 def new_site_space(world: World, tree: SiteTree, space: Json, section: str | None = None) -> Json:
-    """Add a space at the end of a section of a site, or at the end of its root."""
+    """Add a space at the end of a section, or at the end of the site's root if `section` is None. Return the new site
+    space."""
     document = _site_space(tree, world.new_id(), space, section)
     return world.store.put(_part_path(tree, document), document)
 
@@ -305,7 +306,7 @@ def _part_path(tree: SiteTree, document: Json) -> str:
 
 
 def _with_parent(document: Json, parent: str | None) -> Json:
-    """Return a part inside another section or group, or at the root."""
+    """Return a copy of a part with another parent: a section or group, or the root if `parent` is None."""
     field = PARENT_FIELDS[document["object"]]
     fields = {name: value for name, value in document.items() if name != field}
     return {**fields, field: parent} if parent else fields

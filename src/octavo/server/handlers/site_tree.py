@@ -1,12 +1,13 @@
 """The tree of a site as it is stored, its audience, and the URLs where it is published.
 
 Sections and groups are at the root or in a group. Site spaces are in a section, or at the root of a site without
-sections. A deleted space keeps its place while it can be restored, but is hidden. The default of several siblings is
-the chosen one if it is visible, else the first visible one.
+sections. A deleted space keeps its place while it can be restored, but is hidden. One of several siblings is their
+default: the chosen sibling if it is visible, else the first visible sibling.
 
-All members with a role can see every site of their organization; guests see sites with a space they have a role in.
-Published sites are also visible to their audience: everyone for public and unlisted sites, people with an active share
-link for sites shared by link. Visitors who sign in elsewhere have no access token of this platform.
+All members with a role can see every site of their organization. Guests can see a site if they have a role in one of
+its spaces. Published sites are also visible to their audience: everyone for public and unlisted sites, people with an
+active share link for sites shared by link. Sites with visitor authentication have no audience here, because their
+visitors sign in elsewhere and have no access token of this platform.
 """
 
 from __future__ import annotations
@@ -151,7 +152,8 @@ def _site_space_paths(world: World, site: str, space: Json) -> list[str]:
 
 
 def can_see_site(world: World, tree: SiteTree) -> bool:
-    """Return whether the caller may see a site that is not published."""
+    """Return whether the caller may see a site as a member or guest, even if the site is not published. A guest needs a
+    role in one of its spaces."""
     organization = tree.site["organization"]
     if organization_role(world, organization):
         return True

@@ -62,7 +62,8 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
 
 
 def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, str, Json] | None:
-    """Return the highest role of a user, the user, and the source of the role. None if the user has no role."""
+    """Return the highest role of a user in an organization and in `spaces`: the role, the user, and the organization or
+    space where the user has this role. None if the user has no role."""
     rows = [(organization_role(world, organization["id"], user), user, organization)]
     rows += [(role(world, space, user), user, space) for space in spaces]
     current_role = [(name, user, origin) for name, user, origin in rows if name]
@@ -75,7 +76,7 @@ def _role_origin(document: Json) -> Json:
 
 
 SAMPLE = "Write here what your readers look for first, and add pages for the rest.\n"
-"""Page of the sample space that a site can be created with."""
+"""Text of the page in the sample space. A site can be created with a sample space."""
 
 
 @presents(sites.Site)
@@ -171,7 +172,8 @@ def _refuse_taken_basename(world: World, site: Json) -> None:
 
 
 def _set_default_site_space(world: World, tree: SiteTree, site_space: str) -> Json:
-    """Set the site space where visitors start at the root, or in the default section. Return the changed site."""
+    """Make a site space the default of the site, or of its default section. Return the site document to save. Raises
+    Refusal if the site space is not at the root or in the default section."""
     section = tree.default_section()
     if site_space not in {part.document["id"] for part in tree.existing_site_spaces_in(section)}:
         where = (
@@ -254,7 +256,8 @@ def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, world:
 
 
 def _conditions(expression: str, claim: Json) -> Iterator[Json]:
-    """Yield the conditions that can be set on a visitor claim. `expression` is the expression for its value."""
+    """Yield the template conditions for a visitor claim, each with its description. `expression` reads the value of the
+    claim, such as `visitor.claims.plan`."""
     description = claim.get("description") or expression
     match claim["type"]:
         case "object":

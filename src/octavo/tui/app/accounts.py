@@ -23,7 +23,8 @@ _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 
 def reopen(app: Shell, open_next: Callable[[], SignInState]) -> None:
-    """Save all drafts, end the app, and start it again with what `open_next` returns."""
+    """Save all drafts and end the app. Then start the app again with the sign-in methods and the session that
+    `open_next` returns."""
     app.open_next = open_next
     app.background(app.action_quit())
 

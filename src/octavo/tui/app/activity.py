@@ -330,8 +330,8 @@ class ActivityScreen(Dialog[None]):
     def _run_step(
         self, verb: str, adverb: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[None]]
     ) -> None:
-        """Call `step` with the id of each change, until a result cannot be saved. `verb` and `adverb` name the step in the
-        error message."""
+        """Clear the selection, and call `step` with the id of each change. If a result cannot be saved, stop and show
+        an error. `verb` and `adverb` describe the step in the error message."""
         app = self.shell
         self.rows.selection.clear()
 

@@ -31,9 +31,10 @@ PROBLEM_SECONDS = GREETING_SECONDS = 15.0
 PROGRESS_AFTER = 1.0
 """Seconds after which the progress of loading a folder is shown."""
 PROGRESS_EVERY, PROGRESS_SECONDS = 0.5, 30.0
-"""Seconds between two progress notifications, and for which one stays if Octavo is too busy to replace it."""
+"""Seconds between two progress notifications, and seconds after which a notification disappears if Octavo is too busy
+to replace it."""
 _GREETED = "greeted"
-"""Name of the fact that the greeting was shown."""
+"""Name under which the state database stores that the greeting was shown."""
 
 
 async def notify_on_start(app: Shell, session: Session) -> None:
@@ -81,7 +82,8 @@ class BackgroundRefresh:
     """Periodic refreshes of the current session."""
 
     def __init__(self, app: Shell, *, check_interval: float | None) -> None:
-        """`check_interval` is in seconds. If it is None, only the caller calls `refresh_if_due`."""
+        """`check_interval` is the time between two checks, in seconds. If it is None, there is no timer: the caller
+        must call `refresh_if_due`."""
         self.poller: Poller | None = None
         """Decides when to refresh and which operations. None before the first check."""
         self._session: Session | None = None

@@ -53,7 +53,8 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
 command, the first is used. Dialogs are omitted, because a dialog needs the item for which it is opened."""
 
 _CHECK_INTERVAL, _MOST_CHECKS = 0.02, 100
-"""Seconds between two checks whether a screen was opened, and most checks. A row of a list is opened by a message."""
+"""Seconds between two checks whether a screen was opened, and maximum number of checks. A message opens the screen, so
+it may not be open when the command ends."""
 _LEVELS = 3
 """Levels that `go_up` can leave in a view: the outline, the page and the page tree."""
 
@@ -64,7 +65,8 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
     keys = _keys(app)
     entries = [*_app_commands(app, known), *_table_choices(app, keys)]
     shown: set[tuple[str, str]] = set()
-    """The help up to the first comma, and the keys of each entry. Commands with the same values share one entry."""
+    """Help text up to the first comma, and keys, of each command that has an entry. Another command with the same help
+    and keys gets no entry."""
     for owner, mode, opener in _COMMAND_OWNERS:
         context = context_of(cast("type[Widget]", owner)).upper()
         for id, (group, command) in owner._commands_by_id.items():
@@ -177,7 +179,7 @@ async def _wait_until_loaded(view: Screen[Any]) -> None:
         for op in waiting:
             await view.live.wait_loaded(op)
         loaded |= waiting
-        await asyncio.sleep(_CHECK_INTERVAL)  # Responses are shown by messages.
+        await asyncio.sleep(_CHECK_INTERVAL)  # Messages show the responses, and may start more operations.
 
 
 async def _run(app: Shell, id: str) -> bool:

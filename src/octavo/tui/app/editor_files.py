@@ -148,9 +148,11 @@ def _recover_draft(app: Shell, file: UnsentFile, text: str) -> None:
 
 
 def write_unsaved(session: Session, state_folder: Path) -> str:
-    """Write the drafts that could not be saved to files, and return a sentence with the number and folder of the files.
+    """Write the drafts that could not be saved to files. Return sentences with the number of drafts and what happened
+    to them.
 
-    The next start recovers files in the state folder. Other drafts are in the folder for temporary files.
+    Files are written to the state folder, where the next start recovers them. If that fails, they are written to the
+    folder for temporary files.
     """
     own, other = state_folder / "editing", Path(tempfile.gettempdir())
     unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
@@ -173,7 +175,8 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 
 
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
-    """Save a text as the draft of its thread, page or form, after a newer draft if there is one. Raises NotSaved."""
+    """Save a text as the draft of its thread, page or form. Raises NotSaved. A page gets an additional draft. In a
+    thread or form, the text is appended to an existing draft, or replaces the draft if it contains it."""
     if note.place.startswith("page "):
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).text).save_now(text)
         return

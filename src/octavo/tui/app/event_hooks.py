@@ -43,7 +43,7 @@ _SEQUENCES = {
 HOOK_SECONDS = 10.0
 """Time limit of a hook."""
 MOST_AN_HOUR = 30
-"""Maximum number of hooks that run in an hour, and of notifications."""
+"""Maximum number of hooks in an hour, and maximum number of notifications in an hour."""
 _HOUR = timedelta(hours=1)
 
 
@@ -60,7 +60,7 @@ class EventHooks:
         self._reported: set[str] = set()
 
     def follow(self) -> None:
-        """Start over for a new session: its first complete inbox has no events."""
+        """Start over for a new session. The rows of its first complete inbox are not events."""
         self._detector = InboxEventDetector()
 
     def on_inbox_changed(self, _: object) -> None:
@@ -94,7 +94,7 @@ class EventHooks:
             write_to_terminal(self._app, sequence)
 
     def _is_allowed(self, times: deque[datetime]) -> bool:
-        """Count one more run, unless there were too many in the last hour."""
+        """Return True and count one more run. Return False if there were too many in the last hour."""
         now = self._app.session.state.now()
         if len(times) == times.maxlen and now - times[0] < _HOUR:
             return False

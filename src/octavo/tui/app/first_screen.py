@@ -40,8 +40,8 @@ def remember_view(session: Session, mode: str) -> None:
 
 
 async def go_to_first_route(app: Shell, finding: Awaitable[Route]) -> None:
-    """Go to a screen as soon as it is found. If it is not, say why: `finding` raises ApiError, or ValueError with a
-    message."""
+    """Go to the screen that `finding` returns. If `finding` raises ApiError or ValueError, show the message of the
+    error."""
     try:
         route = await finding
     except (ApiError, ValueError) as error:
@@ -118,8 +118,8 @@ class PictureRecorder:
         return screen if is_whole(screen) and isinstance(screen, StartView) else None
 
     def _state_of_next_start(self) -> tuple[Any, ...]:
-        """Return what the first view after the next start depends on: the organization, the theme, and the inbox rows
-        or the open page with its reading position."""
+        """Return the values that the first view after the next start depends on: the organization, the theme, and the
+        inbox rows or the open page with its reading position. Empty without a session."""
         if not self._app.has_session:
             return ()
         session = self._app.session
@@ -137,7 +137,8 @@ class PictureRecorder:
 
 
 def rows_of(screen: Screen[Any]) -> list[str]:
-    """Return the rows of the terminal with a screen, marked as cached. Empty before the first layout of the screen."""
+    """Return the rows of a screen as terminal text. The connection status is replaced by `○ cached`. Empty before the
+    first layout of the screen."""
     rows = painted_rows(screen)
     rows[:1] = map(_marked_as_cached, rows[:1])
     return [_without_links(strip).render(screen.app.console) for strip in rows]

@@ -37,10 +37,11 @@ NEW_BLOCKS = 35_000
 """New memory blocks since the last full collection after which no pause is needed: about 3 MB or 15 000 objects. Python
 counts blocks quickly; to count objects, it would list them all."""
 _NEW, _YOUNG, _ALL = 500, 20, 1000
-"""Thresholds of `gc`: new objects per collection of the youngest generation, and collections of each generation per collection
-of the next. Small enough that each collection is short, large enough that a closed dialog is collected while it is young. The
-last one limits days without a key: reading a page of 1 MB takes 214 collections of the middle generation, and one full
-collection takes 200 ms."""
+"""Thresholds of `gc`: new objects per collection of the youngest generation, collections of the youngest generation per
+collection of the middle one, and collections of the middle generation per full collection. The first two are small
+enough that each collection is short, and large enough that a closed dialog is collected while it is young. The third is
+so large that reading a page of 1 MB, with 214 collections of the middle generation, starts no full collection, which
+takes 200 ms. It limits memory if no key is pressed for days."""
 
 
 class Garbage:
@@ -133,9 +134,11 @@ class Garbage:
             pump.check_idle()
 
     def collect(self, *, is_long_pause: bool = False) -> None:
-        """Free removed widgets: first the young objects, then all objects that are not frozen.
+        """Collect young objects. If widgets were removed, if memory has grown much, or with `is_long_pause`, also
+        collect all objects that are not frozen.
 
-        In a long pause, frozen objects are collected as well if some widgets were removed, and the rest is frozen after that.
+        In a long pause, frozen objects are collected too if widgets were removed. Then all remaining objects are
+        frozen.
         """
         gc.collect(1)
         if self._closed or is_long_pause or self._has_grown():
@@ -199,7 +202,8 @@ class Teardown:
     """
 
     def __init__(self, app: App[Any], signals: Sequence[Signal[Any]]) -> None:
-        """`signals` exist longer than their subscribers."""
+        """`signals` are the signals of the app. Removed widgets are unsubscribed from them, because signals exist
+        longer than their subscribers."""
         self._app, self._workers, self._signals = app, _Workers(app), signals
         use_workers(app, self._workers)
         before_removal(app, self._on_removal)

@@ -180,10 +180,10 @@ class Octavo(Shell):
         check_interval: float | None = CHECK_INTERVAL,
         find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
-        """`start` is the first view; if empty, `first_view` decides. `find_first_route` finds the screen to go to from
-        there, and raises ApiError, or ValueError with a message. `picture` may be on the terminal already, and is
+        """`start` is the first view. If it is empty, `first_view` decides. `find_first_route` finds the screen to go to
+        from there. It raises ApiError, or ValueError with a message. `picture` may be on the terminal already, and is
         updated for the next start. `check_interval` is the time in seconds between two checks whether a refresh is due.
-        None: only the caller refreshes."""
+        If it is None, there is no timer: the caller must start each refresh."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__(settings, sign_in_methods, session)
         self._type_ahead = TypeAhead(self, super().on_event)

@@ -82,7 +82,8 @@ class Preloading:
 
 
 def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[], None], delay: float = DELAY) -> None:
-    """Call `run` when `is_loading` returns False, but at most `LONGEST_DELAY` later."""
+    """Check every `DELAY` seconds, and call `run` once `is_loading` returns False. After `LONGEST_DELAY` seconds, call
+    `run` in any case. `delay` is the number of seconds from the first call to the next check."""
 
     def check() -> None:
         if is_loading() and delay < LONGEST_DELAY:

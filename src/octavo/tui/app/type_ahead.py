@@ -29,7 +29,8 @@ _TYPING_KEYS = frozenset({"enter", "backspace", "space"})
 PAUSE = 0.5
 """Seconds without a key after which the next key starts a new text."""
 RETRY_INTERVAL = 0.05
-"""Seconds after which the message loops are called again, because a removed widget does not pass the call on."""
+"""Seconds to wait for the message loops before they are called again. A loop passes the call on to the next loop, but
+the loop of a removed widget does not."""
 
 
 class TypedText:
@@ -58,7 +59,8 @@ class TypedText:
 
     @property
     def _is_input_focused(self) -> bool:
-        return bool(self._app.screen_stack) and hasattr(self._app.focused, "cursor_blink")  # All text inputs have it.
+        # All text inputs have this attribute.
+        return bool(self._app.screen_stack) and hasattr(self._app.focused, "cursor_blink")
 
     def _wait_for_pause(self) -> None:
         if self._pause is not None:
@@ -121,7 +123,7 @@ class TypeAhead:
         elif is_ending(self._app) or (isinstance(event, Key | Paste) and self._is_ignored(event)):
             return
         elif event.is_forwarded:
-            # No widget handled the event. If a key before it opened another screen, it is for that screen.
+            # No widget handled this input. If an earlier key opened another screen, the input is for that screen.
             if isinstance(event, Key | Paste) and event in self._screens and self._screens[event]() is not self._screen:
                 self._enqueue(event)
             else:
@@ -201,10 +203,8 @@ class TypeAhead:
             self._app.run_worker(self._wait_until_ready())
 
     async def _wait_until_ready(self) -> None:
-        """Dispatch the queue once the last input is handled: by its widget, by the ancestors, the current screen and the app.
-
-        The current screen has its widgets and its focus then.
-        """
+        """Wait until the last input has been handled by its widget and its ancestors, by the current screen and by the
+        app. Then dispatch the queue. At that time, the current screen has its widgets and its focus."""
         last, screen, ready = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
         pumps: list[MessagePump] = [
             each for each in (last.ancestors_with_self if last else ()) if each is not self._app

@@ -349,7 +349,7 @@ class CommentsScreen(ListView[Thread]):
         self.refresh_bindings()
 
     def _show_words(self) -> None:
-        """Show what happened to the words of the threads on a page that was loaded."""
+        """Redraw the list and the thread, because the page of an outdated thread was loaded."""
         if is_whole(self):
             self.rows.redraw()
             self._draw_thread()

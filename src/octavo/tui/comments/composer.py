@@ -77,8 +77,8 @@ COMPOSER: Commands[Composer] = Commands(
 class Composer(Dialog[str | None]):
     """A dialog to write one text. Returns the text to send, or None if it was closed and the draft was kept.
 
-    `save_draft` saves the draft once it is awaited, `save_draft_now` before it returns. Both raise NotSaved. The draft
-    is the text of the last call. The caller removes the draft after sending.
+    `save_draft` returns an awaitable that ends when the draft is saved. `save_draft_now` saves the draft before it
+    returns. Both raise NotSaved. Each call replaces the draft. The caller removes the draft after sending.
     """
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
@@ -278,7 +278,7 @@ class Composer(Dialog[str | None]):
             "ctrl+t add to review" if self.can_add_to_review else "",
             "ctrl+g suggest" if self.suggestion else "",
             "ctrl+e editor" if self.editing_folder is not None and not self.suggestion else "",
-            # With more than these keys, the key bar shows the others.
+            # The border has no space for the next keys beside `ctrl+t`. The key bar shows them.
             f"ctrl+r {'write' if self.is_previewing else 'preview'}"
             if self.preview is not None and not self.can_add_to_review
             else "",

@@ -64,8 +64,8 @@ class DiscussionView(Protocol):
         """Return the Markdown of a block, for a suggested change. Empty if no change can be suggested."""
 
     def why_no_block(self) -> str | None:
-        """Return why keys do not act on the selected block, such as a focus in another pane. None if the keys act on
-        the block."""
+        """Return why keys do not act on the selected block, for example because another pane has the focus. None if the
+        keys act on the block."""
 
     def why_not_commentable(self, *, is_whole_page: bool) -> str | None:
         """Return why you cannot comment on the selected block. With `is_whole_page`, return why you cannot comment on
@@ -151,8 +151,8 @@ class PageDiscussion:
             )
 
     def open_block_thread(self, block: Block) -> None:
-        """Show the thread on a block, if there is one. On the line of an unsent comment, continue the draft. On
-        the line of a finding, comment on its block."""
+        """Show the thread on a block. On the line of an unsent comment, continue the draft. On the line of a linter's
+        finding, comment on the block of the finding. Do nothing on other blocks without a thread."""
         if (thread := self.thread_on(block)) is not None:
             self.open_thread(thread.id)
         elif block.key.startswith((DRAFT, FINDING)) and self.why_no_comment() is None:
@@ -184,7 +184,7 @@ COMMENTING: Commands[PageDiscussion] = Commands(
     context="pages and diffs",
     find=lambda view: view.page_discussion,
 )  # fmt: skip
-"""Commands that comment on the open page. A view provides it as its `page_discussion`."""
+"""Commands that comment on the open page. They act on the `page_discussion` of a view."""
 THREAD_HERE: Commands[ThreadTarget] = (
     THREAD.only("resolve", "reply_resolve", "react")
     .with_changed("resolve", id="comment.resolve_here", help="Resolve the thread on this block", shown=False)

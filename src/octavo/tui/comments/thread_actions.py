@@ -311,8 +311,9 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
 def describe_pending(
     pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
 ) -> list[str]:
-    """Return the pending comments that a review sends, line by line. `note` returns what happened to the words of a
-    comment's block."""
+    """Return lines that list the pending comments that a review sends. At most `MAX_LISTED` comments are listed,
+    followed by the number of others. Empty if there are none. `note` returns a note about a changed or deleted block,
+    else ""."""
     if not pending:
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]

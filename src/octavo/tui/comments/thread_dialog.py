@@ -142,7 +142,7 @@ class ThreadDialog(Dialog[None]):
             self._pane.cursor.scroll_into_view()
 
     def _place(self) -> None:
-        """Place the dialog beside or below the pane."""
+        """Place the dialog beside the text of the pane, or over the lower half of the pane."""
         pane = self._pane
         pane_region = pane.region if pane.is_running and pane.display else Region()
         placement = placement_for(self.app.size, pane_region, pane.painter.text_width if pane_region.area else 0)

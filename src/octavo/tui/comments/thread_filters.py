@@ -138,7 +138,8 @@ def filter_threads(threads: Iterable[Thread], filters: Collection[ThreadFilter])
 
 
 def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
-    """Return a summary of each place: its number of threads and the age of the oldest."""
+    """Return a summary of each space or change request, by its label: the number of its threads and the age of the
+    oldest thread."""
     by_place: dict[str, list[Thread]] = {}
     for thread in threads:
         by_place.setdefault(thread.location, []).append(thread)

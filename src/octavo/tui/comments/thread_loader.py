@@ -67,7 +67,8 @@ def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Spac
 
 
 def sources_to_load(sources: Sequence[ThreadSource], requested: Collection[str], limit: int) -> list[ThreadSource]:
-    """Return the sources to load: those that are loaded already, then those with open comments, then the others."""
+    """Return at most `limit` sources to load: first those that are already `requested`, then those with open comments,
+    then the others."""
     return sorted(sources, key=lambda source: (source.key not in requested, source.open <= 0))[:limit]
 
 
@@ -214,11 +215,12 @@ class PageWords:
         """The pages that are loaded. None while a page is loading, or if it could not be loaded."""
 
     def clear(self) -> None:
-        """Load the pages again when their threads are drawn, because the user refreshes the view."""
+        """Forget all pages, because the user refreshes the view. A page is loaded again when its threads are drawn."""
         self._pages.clear()
 
     def change_of(self, thread: Thread) -> WordChange:
-        """Return what happened to the words of a thread. Empty if it is not outdated, or while its page is loading."""
+        """Return `changed` if the text of the thread's block was edited, or `gone` if the block was deleted. Empty if
+        neither happened, if the thread is not an outdated thread of a change request, or if its page is not loaded."""
         at, page = thread.at, thread.comment.target.page
         if not isinstance(at, ChangeRequestRef) or page is None or not thread.is_outdated:
             return ""

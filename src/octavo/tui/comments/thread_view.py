@@ -191,8 +191,12 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
         is_page_visible: bool = False,
         outdated_note: str = _BLOCK_DELETED,
     ) -> None:
-        """Show a thread below `title` and the quoted text of its block. If the thread is shown already, the selected
-        message stays selected. With `is_page_visible`, `title` is the note about an outdated block, else `outdated_note` is."""
+        """Show a thread below `title`. If the thread is shown already, the selected message stays selected.
+
+        Without `is_page_visible`, the text of its block is quoted, and `outdated_note` is shown if the thread is
+        outdated. With `is_page_visible`, `title` is the note about an outdated block, and the text is quoted only if
+        `title` ends with a colon.
+        """
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self._replies = Snapshot(loading=True)

@@ -44,7 +44,7 @@ class VisitedPage(NamedTuple):
     space: str
     page: str
     position: ReadingPosition | None
-    """None if the page was not visible."""
+    """Reading position in the page. None if the page was not visible."""
 
 
 class ReadingHistory:
@@ -146,7 +146,7 @@ class SpacesPane(HasCommands, Vertical):
 
 
 class Navigation(Vertical):
-    """Two trees, one of which is visible. They send `LineList.Opened` as `#spaces` and `#pages`."""
+    """Two trees, `#spaces` and `#pages`, one of which is visible. Both send `LineList.Opened`."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", id="nav-title", classes="pane-title")

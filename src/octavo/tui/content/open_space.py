@@ -437,7 +437,7 @@ class OpenSpace(SpacePanes):
 
     def go_to_anchor(self) -> None:
         """Go to the wanted anchor or reading position once the open page is visible."""
-        if self.shows_open_page:  # The previous page does not have it.
+        if self.shows_open_page:  # The previous page does not contain the anchor or the position.
             position, self._wanted_position, anchor, self._anchor = self._wanted_position, None, self._anchor, ""
             if position is not None:
                 self.page_view.navigation.restore(position)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.view import View
 
 _FACT = "ages of blocks"
-"""Name of the fact that stores whether the age gutter is switched on."""
+"""Name under which the state database stores whether the age gutter is switched on."""
 
 
 class PageAges:
@@ -86,7 +86,8 @@ class PageAges:
 
 
 def _add_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:
-    """Add the date of the newest block inside each container. Return all dates in `blocks`."""
+    """Add the date of each container to `dates`: the date of its newest inner block. Return the dates of all
+    `blocks`."""
     found: list[datetime] = []
     for block in blocks:
         inner = _add_containers(block.children, dates)

@@ -475,8 +475,11 @@ class SearchScreen(Dialog[None]):
             self.shell.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
 
     def _open_thread(self, hit: search_index.Hit) -> None:
-        """Open a thread on its page, or in the list of threads if it is on no page. The dialog is closed first: views
-        cannot be opened from a dialog. A click is handled by this dialog, which cannot await its own closing."""
+        """Open a thread on its page, or in the list of threads if the thread is on no page.
+
+        The dialog is closed first, because no view can be opened from a dialog. The end of the closing is not awaited:
+        a click is handled by the dialog itself.
+        """
         shell = self.shell
         op = comments.List(at=hit.place, status="all", format="markdown", limit=200)
         known = shell.session.live.peek(op).value

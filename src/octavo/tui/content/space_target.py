@@ -104,8 +104,8 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """Return the collections that can contain an item, in tree order, each with its depth. A collection cannot contain
-    itself, and neither can its descendants."""
+    """Return the collections that can contain an item, in tree order, each with its depth. A collection cannot be moved
+    into itself or into its descendants."""
     parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 

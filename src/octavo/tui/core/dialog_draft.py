@@ -53,7 +53,7 @@ class DialogDraft:
         """Save `text`, which was written at `written_at`, unless a newer draft exists. Raises NotSaved."""
         stored = next((each for each in self._drafts.all() if each.key == self._key), None)
         if stored is None or stored.saved_at < written_at:
-            self._drafts.get(self._key)  # Read the draft first, because only a draft that was read is replaced.
+            self._drafts.get(self._key)  # Read the draft first: saving replaces only a version that was read.
             self._drafts.save_now(self._key, text)
 
     def autosave(self, text: str) -> None:

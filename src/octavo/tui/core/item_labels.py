@@ -1,4 +1,4 @@
-"""Texts that describe files and spaces that are available offline, such as kind, size and status."""
+"""Texts that describe files, types of revisions, and the offline status of spaces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REVISION_TYPES = {
     "update": "Updated",
     "computed": "Generated",
 }
-"""Sentences for the types of revisions."""
+"""Labels for the types of revisions."""
 _FORMATS = {
     "svg+xml": "SVG",
     "jpeg": "JPEG",
@@ -29,7 +29,7 @@ _FORMATS = {
 
 
 def format_name(file: File) -> str:
-    """Return a format such as `PNG` or `PDF`. Empty if neither the MIME type nor the name tells."""
+    """Return a format such as `PNG` or `PDF`. Empty if neither the MIME type nor the file name shows the format."""
     kind = _mime_type(file)[1]
     ending = file.name.rpartition(".")[2][:8].upper() if "." in file.name else ""
     return _FORMATS.get(kind, kind.removeprefix("x-").upper() if len(kind) <= 6 else "") or ending
@@ -109,7 +109,7 @@ def offline_summary(space: OfflineSpace) -> str:
 
 
 def format_megabytes(size: int) -> str:
-    """Return a size, such as `12 MB` or `340 kB`."""
+    """Return a size in MB, such as `12 MB` or `1.2 MB`. Below 1 MB, in kB, such as `340 kB`."""
     return (
         f"{size / 1_000_000:.0f} MB"
         if size >= 10_000_000

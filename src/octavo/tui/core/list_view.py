@@ -40,7 +40,7 @@ class ActiveFilters(Generic[N]):
         return [each.name for each in self.filters]
 
     def replace(self, *filters: N) -> None:
-        """Replace the active filters."""
+        """Make `filters` the only active filters, and update the list."""
         self.filters = filters
         self._on_change()
 
@@ -104,7 +104,7 @@ class ListView(View, Generic[T]):
     LIST_ORDERS: ClassVar[Mapping[str, str]] = {}
     """Sort orders of the list with their labels. The first is the default."""
     ORDER_FACT: ClassVar[str] = ""
-    """Name of the fact that stores the sort order."""
+    """Name under which the state of the session stores the sort order."""
 
     rows: RowList[T]
     sections: SectionTabs
@@ -129,7 +129,8 @@ class ListView(View, Generic[T]):
         return self.rows.selection.items
 
     def why_not(self, id: str) -> str | None:
-        """Return the reason why a command is disabled, or None. While the list is loading, the reason is the loading."""
+        """Return the reason why a command is disabled, or None. While an empty list is loading, the reason says that
+        the list is loading."""
         reason = super().why_not(id)
         is_loading = reason is not None and self.rows.state.is_waiting and not self.rows.keys
         return STILL_LOADING if is_loading else reason
@@ -139,7 +140,8 @@ class ListView(View, Generic[T]):
         self.rows.redraw()
 
     def show_response(self, snapshot: Snapshot[Any], items_name: str, waits_for: str) -> None:
-        """Show that the list is loading, or the reason why loading failed."""
+        """Show that the list is loading, or the reason why loading failed. `waits_for` is the name of the data in the
+        loading message, `items_name` its name in the error message."""
         if snapshot.value is None:
             self.rows.show(())
             self.rows.state.wait_for(waits_for)
@@ -147,7 +149,8 @@ class ListView(View, Generic[T]):
             self.rows.state.fail(f"Could not load {as_clause(items_name)}", str(snapshot.error))
 
     def show_list_page(self, page: ListPage[Any], items: Sequence[T]) -> None:
-        """Show `items`, which were loaded as `page` or made from it. If `page` is not the whole list, show that too."""
+        """Show `items`, which were loaded as `page` or made from it. If `page` is only a part of the list, show a
+        note."""
         loaded = len(page.items) + page.unreadable
         is_counted = page.next is not None and (page.count or 0) > loaded
         has_uncounted = page.next is not None and not is_counted

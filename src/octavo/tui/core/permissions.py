@@ -31,12 +31,12 @@ _PERMISSION_PHRASES = {
     "create": "create items in {}",
     "create_content": "create content",
 }
-"""Phrases for permissions whose names are unclear in a sentence. `{}` is the name of the owner."""
+"""Phrases for permissions whose names are unclear in a sentence. `{}` is the name of the space or other item."""
 
 
 def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind: str) -> str | None:
-    """Return the reason why the user cannot do `action`, or None if no owner denies `permission`. An owner without a
-    list of permissions denies nothing, because the server decides. `kind` names an owner without a title."""
+    """Return the reason why the user cannot do `action`, or None if no item in `owners` denies `permission`. An item
+    without a list of permissions denies nothing, because the server decides. `kind` names an item without a title."""
     for owner in owners if permission else ():
         if not has_permission(owner, permission):
             name = getattr(owner, "title", "") or f"this {kind}"
@@ -77,7 +77,7 @@ def why_not_in_change_request(
 
 
 def why_no_space(change_request: ChangeRequest) -> str:
-    """Return the reason why a change request cannot be opened if its space is unknown."""
+    """Return a sentence that says that a change request cannot be opened because its space is unknown."""
     return f"Could not open #{change_request.number}: the server does not say which space it belongs to. Open the change request from its space."
 
 

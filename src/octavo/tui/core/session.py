@@ -57,8 +57,8 @@ class Session:
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
     """Yields the bytes of a download URL, up to the given number of bytes. Raises ApiError."""
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
-    """Sends bytes to an upload URL once, without the API key. Raises ApiError. The arguments are the URL, the chunks,
-    the number of bytes and the MIME type."""
+    """Sends bytes to an upload URL without the API key, and never retries. Raises ApiError. The arguments are the URL,
+    the chunks, the number of bytes and the MIME type."""
     close: Callable[[], Awaitable[None]]
     offline: OfflineSpaces
     """The spaces that are available offline."""
@@ -81,7 +81,8 @@ class Session:
     reopen: Callable[[], Session] | None = None
     """Opens a new session with the same account or folder. None if that is not possible. Raises OSError or ValueError."""
     connect: Callable[[], None] = lambda: None
-    """Allows requests, without the work that only the app needs. `on_first_paint` calls it too."""
+    """Allows requests. Commands that do not show the app call this instead of `on_first_paint`, which also starts
+    background work."""
     on_first_paint: Callable[[], None] = lambda: None
     """Called after the first paint, to start the work that can wait until then."""
     folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None

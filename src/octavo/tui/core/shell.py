@@ -38,7 +38,8 @@ class Shell(HostApp[int]):
     # Methods of the complete app
 
     show_session: Callable[[Session, str], Coroutine[Any, Any, None]]
-    """Ends the current session, then shows another session in a view. If the view is empty, in the first view."""
+    """Ends the current session, then shows another session. The second argument is the mode of the view to show. If it
+    is empty, the first view is shown."""
     go: Callable[[Route], None]
     """Navigates to a route."""
     show_view: Callable[[str], None]
@@ -48,10 +49,11 @@ class Shell(HostApp[int]):
     note_page_shown: Callable[[Screen[Any]], None]
     """Notes that a screen shows a page, which ends the startup."""
     why_not_apply: Callable[[Discussion | None, Comment, Comment | Reply, bool], str | None]
-    """Returns the reason why the suggestion in a message of a thread cannot be applied, or None. True if the thread is
-    to be resolved too."""
+    """Returns the reason why the suggestion in a message of a thread cannot be applied, or None. The last argument is
+    True if the thread will be resolved too."""
     apply_suggestion: Callable[[Discussion, Comment, Comment | Reply, bool], None]
-    """Applies the suggestion in a message of a thread to its page. True to resolve the thread too."""
+    """Applies the suggestion in a message of a thread to its page. If the last argument is True, also resolves the
+    thread."""
 
     def __init__(self, settings: Settings, sign_in_methods: SignInMethods, session: Session | None) -> None:
         super().__init__()
@@ -60,7 +62,8 @@ class Shell(HostApp[int]):
         """Errors in the settings file, as sentences."""
         self.sign_in_methods = sign_in_methods
         self.may_ask_for_key = not sign_in_methods.previous_label
-        """True unless the user went back from the sign-in screen, although the server rejects the API key."""
+        """True if the sign-in screen opens when the server rejects the API key. False after the user went back from
+        that screen to the previous session."""
         self._session = session
         self.open_next = None
         self.history = NavigationHistory(self, lambda: self.screens)

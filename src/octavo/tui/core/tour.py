@@ -10,7 +10,7 @@ from octavo.tui.core.session import Session
 from octavo.tui.widgets.commands import HostApp, key_name
 
 _FACT = "tour"
-"""Name of the fact that stores the number of completed steps."""
+"""Name under which the state of the session stores the number of completed steps."""
 
 
 class TourStep(NamedTuple):

@@ -112,7 +112,8 @@ class View(HasCommands, Screen[None]):
 
     @property
     def selected_items(self) -> Sequence[Model]:
-        """The selected item, followed by its parents. Commands show all of them, or act on the first."""
+        """The selected item, followed by its parents. The details dialog shows all of them. Other commands use the
+        first."""
         return ()
 
     @property
@@ -141,8 +142,9 @@ class View(HasCommands, Screen[None]):
         *,
         refetch: bool = True,
     ) -> None:
-        """Call `show` with the response to `op`, now and whenever it changes, until `slot` follows another operation.
-        Without `refetch`, a response that another widget follows is not fetched again."""
+        """Call `show` with the response to `op`, now and whenever it changes. `slot` is a name for the subscription:
+        following another operation, or None, with the same `slot` ends it. Without `refetch`, a response that another
+        widget follows is not fetched again."""
         if op is not None and not self.shell.has_session:
             return  # The session has ended, and a late callback asks to follow something.
         self.subscriptions.follow(slot, op, show, refetch=refetch)

@@ -190,7 +190,7 @@ class Workspace:
         saved = session.state.get_fact(_SUMMARY_COUNTS)
         if isinstance(saved, dict):
             earlier = {name: number for name, number in saved.items() if isinstance(number, int)}
-            # A list may have been read before the session opened.
+            # Counts that are in memory already are newer than the saved counts.
             self._summary_counts = {**earlier, **self._summary_counts}
         for status, op in _undecided_lists(organization).items():
             if unsubscribe := self._unsubscribe.pop(f"{status} change requests", None):
@@ -243,7 +243,8 @@ class Workspace:
 
     @property
     def operations(self) -> tuple[Operation[Any], ...]:
-        """Operations that this workspace follows itself."""
+        """Operations whose responses this workspace follows: the user, the organizations, and the spaces and open
+        change requests of the current organization."""
         if self._session is None:
             return ()
         account = (Me(), ListOrganizations())
@@ -371,7 +372,8 @@ class Workspace:
                 self._app.say(message, tone="care" if left_out else "done")
 
     def _report_unreadable(self, op: Operation[Any], parts: int) -> None:
-        """Show that Octavo could not read parts of a response, once for each group of operations."""
+        """Show that Octavo could not read some parts of a response. `parts` is their number. The same number is shown
+        only once for each area of the API."""
         area = SPECS[type(op)].name.partition(".")[0].replace("_", " ")
         if (key := f"unreadable {area} {parts}") not in self._reported:
             self._reported.add(key)
@@ -419,7 +421,8 @@ class Workspace:
 
     @property
     def no_organization_reason(self) -> tuple[str, str] | None:
-        """Title and text of the reason why no organization is selected. None while they are loading."""
+        """Title and text of the reason why no organization is selected. None if an organization is selected, or while
+        the organizations are loading."""
         snapshot = self.organizations
         if self.organization is not None or (snapshot.value is None and snapshot.error is None):
             return None

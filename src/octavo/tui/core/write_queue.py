@@ -34,7 +34,7 @@ MAX_UNDO = 100
 
 @dataclass(frozen=True)
 class DirectUndo:
-    """Request that undoes a direct write."""
+    """Request that undoes a write that was sent directly, without the outbox."""
 
     action: str
     """Words that follow “Could not”, such as “convert #7 back to draft”."""
@@ -80,7 +80,8 @@ class WriteQueue:
         the undo delay."""
         self._app, self._session, self._go, self._undo_seconds = app, session, go, undo_seconds
         self._lock = asyncio.Lock()
-        """Makes each write wait for the write before it, so that a key sees the result of the previous key."""
+        """Makes each write wait for the previous write, so that a command starts from the result of the previous
+        command."""
         self._no_undo_reason = ""
         """Reason why the last write cannot be undone, as a sentence. Empty if it can be undone."""
         self._direct_undo: DirectUndo | None = None
@@ -177,7 +178,7 @@ class WriteQueue:
                 outcome = await sending
                 self._set_direct_undo(action, outcome, no_undo_reason, make_undo)
         else:
-            # Outside the lock: if the response is lost, the result takes a minute.
+            # Outside the lock: if the response is lost, it takes a minute to find out the result.
             outcome = await self._send_with_progress(action, sending)
             self._set_direct_undo(action, outcome, no_undo_reason, make_undo)
         if outcome.kind != "done" or outcome.result is None:

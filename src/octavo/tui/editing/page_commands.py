@@ -42,7 +42,8 @@ class EditablePages(Protocol):
         """Block at which the editor opens. None for the start of the page."""
 
     def why_no_page(self) -> str | None:
-        """Return the reason why the selected item is not a page. None if there is no special reason."""
+        """Return the reason why page commands do not apply to the selected item, for example because it is a space.
+        None if there is no such reason."""
 
     def refresh_drafts(self) -> None:
         """Update the marks of unsent drafts."""

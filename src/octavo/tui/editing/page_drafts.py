@@ -142,7 +142,8 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
     draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space, page)}
     for path, place in _orphaned_files(app, space, page):
         result, note = read_back(path), read_note(path)
-        if isinstance(result, Edited) and not (note and note.why):  # The outbox offers texts that were rejected.
+        # Texts with a reason were rejected. The outbox lists their files.
+        if isinstance(result, Edited) and not (note and note.why):
             if result.text.strip() and (place in draft_keys or not await _is_unchanged(app, place, result.text)):
                 await DialogDraft(app, place.text).save(result.text)
             delete_file(path)

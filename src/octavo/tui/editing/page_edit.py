@@ -197,7 +197,8 @@ class PageEdit:
         await self._edit(key, target, Raw(change(text.text)))
 
     async def _current_revision(self, target: TargetRequest) -> str | None:
-        """Return the current revision of the target."""
+        """Return the current revision of the change request, or of main if the change request does not exist yet. None
+        if the server does not send a revision."""
         live = self.app.session.live
         if target.ref is not None:
             return (await live.fetch(change_requests.Get(at=target.ref))).revision

@@ -100,7 +100,8 @@ def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[
 
 
 def server_errors(sentence: str, names: Sequence[str]) -> dict[str, str]:
-    """Return the error message of the server under the field that it mentions. Empty if it mentions none."""
+    """Return the server's error message `sentence` under the first of the fields `names` that it mentions. Empty if it
+    mentions no field."""
     return next(({name: sentence} for name in names if re.search(rf"\b{name}\b", sentence, re.IGNORECASE)), {})
 
 

@@ -1,4 +1,4 @@
-"""Chooses the change request that receives an edit, and merges and saves the text of a page to it."""
+"""Chooses the change request that receives an edit, and creates new change requests."""
 
 from __future__ import annotations
 

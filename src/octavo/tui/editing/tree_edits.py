@@ -170,7 +170,7 @@ class TreeEdit:
             def show_refusal(sentence: str, change_request: ChangeRequest) -> bool:
                 if self.app.screen is not screen:  # The user has moved on, so the form does not open again.
                     return False
-                # A new change request exists by now.
+                # The first attempt may have created the change request.
                 reloaded = replace(
                     loaded,
                     target=TargetRequest(self.space, change_request=change_request),

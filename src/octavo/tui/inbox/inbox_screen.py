@@ -463,7 +463,7 @@ class InboxScreen(ListView[InboxRow]):
         open_row(self.shell, self.feed, row)
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select a thread as soon as it is in the list."""
+        """Select the thread of `comment` as soon as it is in the list. Return False if `comment` is None."""
         if comment is not None:
             self.pending_selection = ThreadRef(at, comment.id)
             self._select_pending()

@@ -216,7 +216,8 @@ def why_not_discarded(app: Shell, selected: SelectedRows) -> str | None:
 
 
 def discard(app: Shell, selected: SelectedRows) -> None:
-    """Discard drafts and pending comments. Changes in the outbox are confirmed first, because some may have arrived."""
+    """Discard drafts, pending comments and changes in the outbox. Changes in the outbox need a confirmation, because
+    the server may have received some."""
     drafts, entries = unsent_texts(app, selected), _outbox_entries(app, selected)
 
     def discard_drafts() -> None:

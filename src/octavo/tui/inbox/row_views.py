@@ -148,7 +148,7 @@ class RowPreview(Vertical):
         elif comment is not None and isinstance(row.target, ThreadRef):
             self._show_pane(row, "thread")
             shown_comment = self.thread.comment
-            # Not shown again if it is the same thread: the preview may have loaded a newer version.
+            # The same thread is not shown again, because the preview may have loaded a newer version.
             if shown_comment is None or shown_comment.id != comment.id:
                 self.thread.show(row.target.at, comment, title=row.context)
         else:

@@ -78,7 +78,8 @@ def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
 
 
 def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> list[InboxRow]:
-    """Sort rows that are ordered by urgency. `space_title` returns the title of a space."""
+    """Return rows, which are ordered by urgency, in another order: by `space`, or the `newest` first. For any other
+    `order`, keep the order. `space_title` returns the title of a space."""
     if order == "space":
         titles = {each: space_title(each) for each in {row.space_id for row in rows}}
         return sorted(rows, key=lambda row: (not row.space_id, fold(titles[row.space_id]), row.space_id))
@@ -150,9 +151,11 @@ def _all_filters(
 def tab_settings(
     filters: Sequence[RowFilter], query: str, reasons: Sequence[Reason], taken_names: Collection[str]
 ) -> tuple[str, list[str]]:
-    """Return the lines for a tab with the given filters, and the names of the filters that settings cannot express.
+    """Return the TOML text that defines a tab with these filters and the search text `query`, and the names of the
+    filters that the settings cannot express.
 
-    The lines are empty if settings can express none of the filters. `taken_names` are the names of other tabs.
+    The text is empty if it would express nothing. `reasons` are used if no filter by reason is active. `taken_names`
+    are the names of other tabs.
     """
     filters_by_kind = {active.kind: active for active in filters}
     reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)

@@ -50,8 +50,8 @@ class AgeGutter:
             self._viewport.reset_lines()
 
     def with_age(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
-        """Return the strip of a line with the age of the block that begins there. Lines of wide blocks that take the room
-        of the gutter stay the same."""
+        """Return the strip of a line with the age of the block that begins there. The strip stays the same if a wide
+        block covers the gutter."""
         if not self._ages or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self._cursor.spans_of(unit_index)}

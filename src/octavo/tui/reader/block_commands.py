@@ -35,8 +35,8 @@ class BlockCommands:
         if comments are allowed."""
 
     def open(self) -> None:
-        """Open the thread or the link of the block. If the block has several links, show hints. If it has neither,
-        request its thread."""
+        """Request the open thread of the block, or else open its link. If the block has several links, show hints. If
+        it has no open thread and no link, post `ThreadRequested` too, for example to continue an unsent comment."""
         span = self.pane.cursor.current()
         if span is None:
             return

@@ -27,8 +27,8 @@ from octavo.tui.widgets.commands import Command, Commands
 _PAN = 16
 """Cells by which a key scrolls wide code or tables."""
 _MOST_UNITS, _MOST_LINES, _MOST_BARS = 100, 1500, 300
-"""Maximum numbers of units whose blocks are cached, of lines in these units, and of lines whose strip with the cursor
-bar is cached. Freeing many lines at a time is slow."""
+"""Limits of two caches: the number of units with their blocks, the number of lines in these units, and the number of
+lines with the cursor bar. The limits are low, because freeing many lines at a time is slow."""
 
 
 class BlockCursor(PanePart):
@@ -190,8 +190,8 @@ class BlockCursor(PanePart):
         self.viewport.notify_moved()
 
     def scroll_into_view(self) -> None:
-        """Scroll as little as needed to show the selected block completely. A block higher than the pane stays in
-        place while its text is read."""
+        """Scroll as little as needed to show the whole selected block. A block that is higher than the pane does not
+        scroll if it begins near the top row or above and still fills a third of the pane."""
         if (selected := self.current()) is None:
             return
         unit, first, last, block = selected
@@ -229,7 +229,8 @@ class BlockCursor(PanePart):
         return following is not None
 
     def pan(self, step: int) -> None:
-        """Scroll the first wide block sideways, starting at the selected block."""
+        """Scroll the wide parts of the selected block sideways. If it has none, scroll those of the first visible block
+        that has some. To the left if `step` is negative."""
         viewport = self.viewport
         selected = self.current()
         for span in ([] if selected is None else [selected]) + self.visible_spans():
@@ -244,8 +245,8 @@ class BlockCursor(PanePart):
     def find_next(
         self, step: int, wanted: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
     ) -> BlockSpan | None:
-        """Return the next selectable block that passes `wanted`, or the previous. Units that fail `may_match` are
-        skipped without being laid out."""
+        """Return the next selectable block that passes `wanted`, or the previous if `step` is negative. None if there
+        is none. Units that fail `may_match` are skipped without being laid out."""
         selected = self.current()
         if selected is None:
             return None

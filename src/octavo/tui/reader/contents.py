@@ -37,7 +37,7 @@ class Contents:
     margin = 2
     """Blank cells at the left."""
     line_width = 0
-    """Cells of a text line, if lines are narrower than the pane."""
+    """Width of a text line in cells if it is narrower than the pane, else 0."""
     is_fully_parsed = True
     """True once the whole page is parsed. Its heights may still be estimated."""
 
@@ -75,7 +75,7 @@ class Contents:
         return range(unit_index, unit_index + 1)
 
     def margin_of(self, unit_index: int) -> int:
-        """Return the blank cells at the left of a unit."""
+        """Return the number of blank cells at the left of a unit."""
         return self.margin
 
     def lines_changed(self) -> None:
@@ -105,7 +105,8 @@ class Contents:
         return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
-        """Return the block with an open thread that is shown at a selectable block. None if there is none."""
+        """Return the block whose open thread is marked at a selectable block: that block or a block inside it. None if
+        there is none."""
         return None
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:

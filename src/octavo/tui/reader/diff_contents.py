@@ -36,7 +36,7 @@ WIDEST = 108
 SPLIT_FROM = 140
 """Columns that a terminal needs for a split diff."""
 SPLIT_AT_FIRST_FROM = 200
-"""Columns from which a diff is split until the user chooses another layout."""
+"""Columns of a terminal from which a diff is split at first, until the user chooses another layout."""
 
 DiffLayout = Literal["changes", "sides", "new", "old"]
 
@@ -294,8 +294,8 @@ class DiffBuilder:
         self._on_shown: Callable[[], object] | None = None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
-        """Build all units, and call `on_shown` once they are shown. Without `on_shown`, the callback of a canceled
-        build is called."""
+        """Build all units, and call `on_shown` once they are shown. Without `on_shown`, call the callback of the build
+        that this build replaces."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
         changes, size = self.contents.units_to_build()

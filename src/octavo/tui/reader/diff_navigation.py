@@ -31,7 +31,8 @@ NOT_BLOCKS = frozenset(("fold", "note", "change", "thread", "page"))
 
 
 class OtherThreadRequested(Message):
-    """The user wants the next open thread after the last of this page, or with -1 the thread before the first."""
+    """The user wants to go to an open thread on another page: on a later page, or on an earlier page if `step` is
+    -1."""
 
     def __init__(self, step: int) -> None:
         super().__init__()
@@ -104,7 +105,7 @@ class DiffNavigation:
         fold = self._fold_hiding(block) if block is not None else None
         if fold is not None:
             self._is_waiting_for_lines = True
-            self._expand(fold)  # Building the units restores the position.
+            self._expand(fold)  # The position is restored after the units are built again.
             return
         span = self._find_span(block) if block is not None else None
         if position is None or span is None:
@@ -340,7 +341,8 @@ class DiffNavigation:
         self._expand(units[at], partial(self.select_block, units[at].hidden_blocks[0]))
 
     def toggle_order(self) -> None:
-        """Switch between the order of the page and the order by risk, and go to the first change by risk."""
+        """Switch between the order of the page and the order by risk. After a switch to the order by risk, go to its
+        first change."""
         self.contents.by_risk = not self.contents.by_risk
         if self.contents.by_risk and (first := self._change_from(-1, 1)) is not None:
             self.cursor.select(first, scroll_to="third")

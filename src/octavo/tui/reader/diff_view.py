@@ -307,7 +307,7 @@ class DiffView(Reader):
         incomplete_keys = {
             thread.key for thread in self.contents.all_threads if thread.reply_count > len(thread.shown_replies)
         }
-        # Only threads with replies: the first reply may arrive while the thread is visible.
+        # Threads without replies are not recorded here: when their first reply arrives, it must be requested.
         if wanted := (visible_keys & incomplete_keys) - self._requested_replies:
             self._requested_replies |= wanted
             self.post_message(self.RepliesRequested(tuple(wanted)))
@@ -334,7 +334,7 @@ class DiffView(Reader):
         self.navigation.store_position()
         if self.block_commands.is_outside_page != self._was_outside_page:
             self._was_outside_page = self.block_commands.is_outside_page
-            self.refresh_bindings()  # Comments are disabled there.
+            self.refresh_bindings()  # Comments are disabled on rows outside the page.
 
     def on_unmount(self) -> None:
         self.navigation.builder.cancel()

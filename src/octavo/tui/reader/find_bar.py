@@ -271,7 +271,7 @@ class FindBar(PanePart):
         """Return the strip of a line with highlighted matches."""
         styles, margin = self.viewport.text_styles, self.viewport.contents.margin_of(unit_index)
         spans: list[tuple[int, int, Style]] = []
-        found = self._match_spans(unit_index)  # Sorted by line: a row skips the matches of other rows.
+        found = self._match_spans(unit_index)  # Sorted by line, so that the matches of one line are found by bisection.
         for at in range(bisect_left(found, number, key=attrgetter("line")), len(found)):
             if (mark := found[at]).line != number:
                 break

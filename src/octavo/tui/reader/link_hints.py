@@ -196,7 +196,8 @@ class Clickables(PanePart):
             explain(self.viewport.widget, "No links on this part of the page.")
 
     def show_hints(self, clickables: list[ClickableSpan], *, outside: bool = False) -> None:
-        """Show hints at some links. `outside`: open them in the browser, also for lower-case letters."""
+        """Show hints at some links. Lower-case letters open a link in Octavo, capital letters in the browser. With
+        `outside`, all letters open it in the browser."""
         if not self.viewport.widget.has_focus:
             self.viewport.widget.focus()  # The letters of hints are typed in the pane.
         self.hints = Hints(clickables, outside=outside)

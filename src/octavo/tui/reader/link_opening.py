@@ -156,7 +156,7 @@ def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):
             found = shown.pages.find(str(target.get("page"))) if shown.pages is not None else None
-            if found is not None and found.type == "link":  # Links between link pages may form a circle.
+            if found is not None and found.type == "link":  # Link pages may point to each other in a cycle.
                 shown.shell.say(
                     f"{page.title} links to {found.title}, which is also a link. Octavo does not follow links to other links.",
                     tone="care",
@@ -178,7 +178,8 @@ def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
 
 
 def _with_hash(anchor: object) -> str:
-    """Return an anchor with `#`. A missing heading is reported for such an anchor, not for a block key."""
+    """Return an anchor with `#`, or an empty string. The `#` marks a heading: if it is missing on the page, that is
+    reported. A missing block is not reported."""
     return f"#{anchor}" if anchor else ""
 
 

@@ -116,7 +116,8 @@ def reload_link_titles(shown: ShownPage) -> None:
 async def _specification(
     session: Session, at: OrganizationRef, location: SpaceRef, query: str | links.Target
 ) -> Specification:
-    """Return the OpenAPI specification with a slug, or the one that a link on a page of `location` leads to."""
+    """Return the OpenAPI specification with a slug, or the specification that a link on a page of `location` leads
+    to."""
     found: Specification
     if isinstance(query, str):
         found = await _load_by_slug(session.live, at, query)

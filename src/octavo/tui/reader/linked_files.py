@@ -63,7 +63,8 @@ class ImageLocation:
 
     @property
     def cache_key(self) -> str:
-        """Cache key. The URLs of files contain signatures that change."""
+        """Key of the image in the cache. For a file of the space, the key omits the query of the URL, because the
+        signature in it changes."""
         return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
 
 
@@ -208,8 +209,8 @@ async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specificat
 async def load_from_link(
     session: Session, at: OrganizationRef, location: ContentRef | None, target: links.Target
 ) -> Specification:
-    """Load the specification that a link leads to: from the organization if it has that URL, or a file of the space
-    `location`. If it cannot be loaded, `error` says why."""
+    """Load the specification that a link leads to: a file of the space `location`, or the specification of the
+    organization that was imported from the URL of the link. If it cannot be loaded, `error` says why."""
     match target:
         case links.UrlLink(url=url):
             address = url

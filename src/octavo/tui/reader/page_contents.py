@@ -72,12 +72,13 @@ class PageThreads:
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
     def block_at(self, span: BlockSpan) -> Block | None:
-        """Return the first visible block with an open thread at a selectable block. None if there is none."""
+        """Return the first block whose open thread is marked at a selectable block: that block or a visible block
+        inside it. None if there is none."""
         return next(iter(self.marked_blocks(span, hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
-        """Return the blocks with an open thread that are marked at a selectable block: the visible blocks, or the
-        collapsed blocks if `hidden`."""
+        """Return the blocks whose open threads are marked at a selectable block: the visible blocks, or with `hidden`
+        the blocks that are collapsed inside it."""
         paths = self.paths_by_block(span.unit_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.viewport.folds.hides(path) == hidden]
 
@@ -125,8 +126,7 @@ def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
 
 
 LINE_WIDTHS = (76, 100, 0)
-"""Maximum widths of a text line in cells: narrow, wide, and 0 for the whole viewport. In the whole pane, code does not
-wrap."""
+"""Maximum widths of a text line in cells: narrow, wide, and 0 for the whole pane. With 0, code does not wrap."""
 PageHead = tuple[str, str]
 """Title and description of a page."""
 
@@ -179,7 +179,7 @@ class PageContents(Contents):
                 styles,
                 folds,
                 render_block,
-                # In a narrow pane, a thread mark at a wide block has no count.
+                # In a narrow pane, a wide block takes the cells in which a thread mark shows its count.
                 available_width=room if width >= 60 else max(room, width - 4),
                 never_wraps_code=wraps_no_code,
                 deferred=deferred,
@@ -326,7 +326,8 @@ class PageContents(Contents):
 
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
-    """Return the blocks of a page below its title. `is_complete` says that no more blocks follow."""
+    """Return the blocks of a page, with a block for its title and description at the top. A first heading that repeats
+    the title is left out. With `is_complete`, no more blocks follow: a page with only a title has no blocks."""
     title, description = head
     if not blocks or not title:
         return list(blocks)

@@ -88,7 +88,8 @@ _TITLE = 60
 
 
 class TableRowResult(NamedTuple):
-    """Result of the dialog for a table row: the last row, and the link or comment that was requested."""
+    """Result of the dialog for a table row: the row that was shown last, and the link or comment that the user
+    requested."""
 
     row: Block
     opened: ClickableSpan | None = None
@@ -101,7 +102,7 @@ def open_row(app: App[Any], wanted: PageView.TableRowRequested) -> None:
     page = wanted.view
 
     def restore_page(result: TableRowResult | None) -> None:
-        """Select the last row of the dialog on the page, then open the link or comment that was requested."""
+        """Select the row that the dialog showed last, then open the link or comment that was requested."""
         if result is None:
             return
         page.navigation.go_to_block(result.row.key, "near")

@@ -25,7 +25,8 @@ from octavo.tui.terminal import polite_thread
 FIRST_BLOCKS = 24
 """Number of blocks on the first screen."""
 RESTORE_WAIT = 0.06
-"""Seconds that the first screen waits for the position to restore. The previous page stays visible."""
+"""Maximum number of seconds that the first screen waits until the block to scroll to is parsed. Meanwhile, the previous
+page stays visible."""
 PAINT_WAIT = 0.1
 """Maximum number of seconds that the background thread waits for the first screen to be painted."""
 _FREED_AT_ONCE = 4
@@ -59,7 +60,7 @@ class PageLoad:
         self._restore_key = restore_key
         self._units: list[PageUnit] = []
         self._split_count = 0
-        """Number of blocks that are split into units."""
+        """Number of blocks that were already split into units."""
         self.first_screen: ParsedPage | None = None
         self.whole_page: ParsedPage | None = None
         self.is_painted = False

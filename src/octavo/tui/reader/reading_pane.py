@@ -388,7 +388,7 @@ class LinePainter:
 
 
 def _page(pane: Reader) -> int:
-    """Return the lines of a page scroll: two rows remain visible."""
+    """Return the number of lines that a page key scrolls: two of the visible rows stay visible."""
     return max(1, pane.viewport.rows - 2)
 
 

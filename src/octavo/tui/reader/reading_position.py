@@ -42,7 +42,7 @@ class ReadingPosition(NamedTuple):
     """Width in which the lines were counted."""
     is_source: bool = False
     folds: Folds | None = None
-    """Folds to restore. None to leave the folds alone."""
+    """Expanded blocks, selected tabs and scrolled blocks to restore. None to leave them unchanged."""
 
     @property
     def stored_fields(self) -> list[str | int]:

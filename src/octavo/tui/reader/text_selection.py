@@ -56,8 +56,8 @@ class SelectionCollector:
         return "\n".join(self._texts)
 
     def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
-        """Collect text for a number of seconds. Return True after the last line of the selection, or after the last
-        existing line."""
+        """Collect text for a number of seconds. Return True when there is nothing more to collect: the selection ends,
+        there are no more lines, or the clipboard takes no more text."""
         until, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
         # The clipboard takes no more than COPIED_BYTES.
         while self._next < len(virtual_lines) and self._next <= self._last and self._size <= COPIED_BYTES:

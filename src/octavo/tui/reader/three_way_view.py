@@ -76,7 +76,7 @@ class ConflictContents(Contents):
     def set_pieces(
         self, pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...], sides: tuple[str, str]
     ) -> None:
-        """Show other pieces of a page."""
+        """Replace the conflicts and texts that are shown. `sides` has the names of the two sides."""
         self.pieces, self.sides = pieces, sides
         self.conflicts = [each for each in pieces if not isinstance(each, UnconflictedText)]
         self._numbers = {name: at for at, name in enumerate(dict.fromkeys(each.name for each in self.conflicts), 1)}
@@ -306,8 +306,9 @@ class ThreeWayView(Reader):
         self.reset_lines()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the next conflict that has neither a resolution nor a suggestion. If there is none, stay, or go to the
-        first conflict of a page that was just opened. Return False if there is none."""
+        """Go to the first conflict, from the selected conflict on, that has neither a choice nor a suggestion. The
+        search continues at the top. Return False if there is no such conflict. In that case, a page that was just
+        opened goes to its first conflict."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]

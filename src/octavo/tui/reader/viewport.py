@@ -1,5 +1,5 @@
-"""`Viewport`: the lines of a pane, and its scroll position. Lines are laid out when they come into view, or earlier in the
-thread."""
+"""`Viewport`: the lines of a pane, and its scroll position. Lines are laid out when they come into view, or earlier in
+a background thread."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class Viewport:
 
     @property
     def rows(self) -> int:
-        """Visible rows, without those that are covered at the bottom."""
+        """Number of visible rows, without the rows at the bottom that are covered."""
         return max(1, self.widget.size.height - max(self.covered_rows, self.bar_rows))
 
     def cover(self, rows: int) -> None:
@@ -261,7 +261,7 @@ class Viewport:
         return self.virtual_lines.top(self.top.unit_index) + self.top.line
 
     def go_to(self, top: LinePosition) -> None:
-        """Scroll to a position, or as far as there are lines below it."""
+        """Scroll to a position, but not further than until the last line is in the last row."""
         before, self.top = self.top, limited_top(self.virtual_lines, top, self.rows)
         if self.top != before:
             self.moved_at = time.perf_counter()
@@ -290,7 +290,7 @@ class Viewport:
 
     def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
         """Return the row of a position, negative above the first row. Counting stops beyond `max_rows`, by default the
-        rows."""
+        number of visible rows."""
         return lines_between(self.virtual_lines, self.top, position, self.rows if max_rows is None else max_rows)
 
     def show_in_row(self, position: LinePosition, row: int) -> None:
@@ -304,7 +304,7 @@ class Viewport:
         self.is_setting_scroll_bar = True
         if size != self.widget.virtual_size:
             self.widget.virtual_size = size
-            self.notify_moved()  # The status line shows the share above the last row.
+            self.notify_moved()  # The percentage in the status line depends on the length.
         if round(self.widget.scroll_y) != self.lines_above:
             self.widget.scroll_to(y=self.lines_above, animate=False, immediate=True, force=True)
         self.is_setting_scroll_bar = False
@@ -328,10 +328,8 @@ class Viewport:
 
 
 class BackgroundLayout:
-    """Lays out units before they are visible, and again when deferred content such as link titles arrives.
-
-    The thread is `terminal/polite_thread.py`: the driver pauses it while a key is handled.
-    """
+    """Lays out units before they are visible, and again when deferred content such as link titles arrives. This happens
+    in the thread of `terminal/polite_thread.py`, which pauses while a key is handled."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
@@ -460,7 +458,7 @@ class BackgroundLayout:
                 viewport.widget.run_worker(self._load(cache), group="late")
 
     def _forget_outdated(self) -> None:
-        """Forget the lines of units without deferred content that has been loaded since."""
+        """Forget the lines of units that were laid out before some of their deferred content was loaded."""
         outdated = {unit for unit, missing in self._missing.items() if any(cache.knows(key) for cache, key in missing)}
         for index, unit in enumerate(self.viewport.virtual_lines.units) if outdated else ():
             if id(unit) in outdated:

@@ -50,14 +50,14 @@ SLICE_COST = 6000
 _BLOCK_COST, _ROW_COST, _NON_ASCII_FACTOR = 60, 90, 4
 """Fixed cost of a block and of a row of code, and the factor for characters that are not ASCII."""
 _NESTING_FACTOR, _LEAST_COST = 9 / 8, 600
-"""Factor for the cost of children, because their container is rendered again with each slice, and the lowest cost limit
-of a slice."""
+"""`_NESTING_FACTOR` raises the cost of children, because each slice renders their container again. `_LEAST_COST` is the
+lowest cost limit of a slice."""
 _LONGEST_WORD = 3000
 """Maximum number of characters between the limit and the space at which a slice ends. Without such a space, the slice
 ends inside a word."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _MOST_SIDE_BY_SIDE = 6
-"""Common multiple of the possible numbers of cards or images in a row: 1, 2 and 3."""
+"""Slices of cards or images contain a multiple of this number, because a row has 1, 2 or 3 of them."""
 _LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
 LONGEST_DIAGRAM = 6000
 """Maximum number of characters of a diagram source that is drawn."""
@@ -304,8 +304,9 @@ def split_text(text: str) -> Iterator[str]:
 
 
 def _line_edge(text: str, available_width: int, word: int) -> tuple[int, int] | None:
-    """Return the index where a part of `text` ends, at or soon after `available_width`, and the index where the next
-    part begins. None if the text is shorter."""
+    """Return the index where a part of `text` ends, and the index where the next part begins. The part ends at the
+    first space within `word` characters from the index `available_width` on, else at `available_width`. None if the
+    text is too short to split."""
     end = text.find(" ", available_width, available_width + word)
     if end >= 0:
         return end, end + 1

@@ -15,12 +15,13 @@ from octavo.tui.render.wrap import wrap_items
 COLUMN_GAP = 3
 _NARROW = 10
 _SHORT, _NARROWEST = 20, 6
-"""Widths in cells. A column that is at most as wide as the first may shrink to its longest word. No column becomes
-narrower than the second."""
+"""Widths in cells. A column of at most `_SHORT` cells may shrink to its longest word, but not below `_NARROWEST`
+cells."""
 _WIDEST_COLUMN = 100
 """Maximum width of a column of prose, in cells. Longer lines are hard to read."""
 _LONG_WORD = 16
-"""Width in cells from which a word is broken before the table has to scroll."""
+"""Maximum width in cells of a part of a word that stays whole. Before a table has to scroll, longer parts are
+broken."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
 _COLUMN_LIMITS = (
     *(
@@ -36,15 +37,16 @@ _COLUMN_LIMITS = (
 )
 """Limits that are tried in turn until the columns fit. Each has four numbers:
 
-- the width up to which a column does not shrink;
-- the width up to which the longest word of a column stays whole;
-- the width to which a column may shrink if all its words are shorter;
+- a column up to this width does not shrink;
+- the longest word of another column stays whole up to this width;
+- the columns fit if they would fit with this width, or with their longest word if that is wider;
 - the index of the longest word in the result of `_longest_words`: 1 to count addresses as words, 2 to leave them out.
 
-The limit with `_ANY_LENGTH` and 2 is only for tables with words longer than `_LONG_LABEL`.
+A limit with `_ANY_LENGTH` and 2 is only tried if a word is longer than `_LONG_LABEL`.
 """
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
-"""Pattern as text: it is compiled for the first table, which takes a millisecond."""
+"""Pattern for blanks and for characters of scripts without spaces, where a line may break. Not compiled here, because
+that takes a millisecond: the first table compiles it."""
 _WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
 _HALVINGS = 24
 
@@ -167,7 +169,8 @@ def _natural_width(text: str) -> int:
 
 
 def _readable_width(texts: Sequence[str], natural: int) -> int:
-    """Return the width of a column where all columns fit."""
+    """Return the width that a column gets if all columns fit: at most `_WIDEST_COLUMN`, or the width of its longest
+    word if that is wider."""
     return natural if natural <= _WIDEST_COLUMN else max(_WIDEST_COLUMN, _longest_words(texts, natural)[1])
 
 
@@ -206,7 +209,7 @@ def _share_widths(
             max(low, min(wide, int(text * level))) for low, wide, text in zip(least, natural, text_sizes, strict=True)
         ]
 
-    low, high = 0.0, 1.0  # No column needs more cells than its text has.
+    low, high = 0.0, 1.0  # With 1.0, each column has its natural width.
     for _ in range(_HALVINGS):
         level = (low + high) / 2
         low, high = (low, level) if _excess(at(level), available_width) > 0 else (level, high)

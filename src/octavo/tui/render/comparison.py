@@ -47,7 +47,7 @@ class PageComparison:
     old_block_ids: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
     """Identities of the blocks of the old version."""
     kinds: ChangeKinds = field(default_factory=ChangeKinds, compare=False, repr=False)
-    """Kinds of the changes of the text, by what they affect."""
+    """Kinds of the changes of the text, such as `number`, `link` or `wording`."""
 
     _blocks_by_key: Mapping[str, Block] = field(default_factory=dict, init=False, compare=False, repr=False)
 

@@ -330,7 +330,8 @@ def _without_numbers(lines: Iterable[Line]) -> list[Line]:
 
 
 def _without_number(pieces: list[Piece]) -> list[Piece]:
-    if not pieces or cells(pieces[0].text) == _NUMBER_WIDTH:  # All lines but those of blocks that failed to render.
+    # Each line begins with a piece for its number, except the lines of blocks that failed to render.
+    if not pieces or cells(pieces[0].text) == _NUMBER_WIDTH:
         return pieces[1:]
     return crop(pieces, _NUMBER_WIDTH, width_of(pieces))
 

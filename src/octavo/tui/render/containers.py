@@ -178,7 +178,8 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     count = len(block.children)
     if not count:
         return []
-    if slice_bounds(block) is not None:  # Side by side, all slices would be rendered in one step.
+    # Columns side by side are rendered in one step, so the slices of long columns are placed one below the other.
+    if slice_bounds(block) is not None:
         return context.flow([child for column in block.children for child in column.children], width, is_open=True)
     room = max(width, min(context.max_width(width), 100))
     shares = [float(column.attrs.get("width") or 0) for column in block.children]

@@ -1,4 +1,5 @@
-"""Deferred content of a page: all that is loaded after the first paint, the queries for it, and syntax highlighting in a thread."""
+"""Deferred content of a page, which is loaded after the first paint: its caches, and the queries that are their keys.
+Also syntax highlighting of code."""
 
 from __future__ import annotations
 
@@ -99,7 +100,7 @@ def tokenize(language: str, code: str) -> Tokens | None:
             name = str(token)
             kind = names[token] = next((kind for prefix, kind in _KINDS if name.startswith(prefix)), "")
         if kind == "keyword" and language == "json" and text.isalpha() and text not in _JSON_WORDS:
-            kind = ""  # The lexer reads text that is not JSON letter by letter.
+            kind = ""  # In text that is not JSON, the lexer takes letters such as `t` and `n` for keywords.
         first, *rest = text.split("\n")
         lines[-1].append((kind, first))
         for more in rest:
@@ -108,7 +109,7 @@ def tokenize(language: str, code: str) -> Tokens | None:
 
 
 class ThumbnailQuery(NamedTuple):
-    """Thumbnail to load: its target as seen from a page, and the cells that it has to fit."""
+    """Thumbnail to load: the link to its image, the space that the link is in, and the maximum size in cells."""
 
     page: ContentRef
     target: links.Target
@@ -146,7 +147,7 @@ class OperationQuery:
 
 @dataclass(frozen=True, slots=True)
 class FoundOperation:
-    """Result of looking up an operation. None if the specification does not have the operation."""
+    """Result of looking up an operation. `operation` is None if the specification does not have the operation."""
 
     operation: Operation | None
 
@@ -179,7 +180,8 @@ class DeferredContent:
     details: AsyncCache[OperationLayout, list[Line]] | None = None
     """Rendered details of operations that are expanded."""
     specifications_of: tuple[str, int] | None = None
-    """Space whose links the specifications belong to, and how often specifications had been refreshed."""
+    """Id of the space whose links lead to the specifications, and the value of `Live.specifications_parsed` when their
+    cache was created."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """Titles of link targets outside the page tree."""
     targets: LinkTargets | None = None

@@ -29,7 +29,7 @@ _find_operation = lazy("octavo.tui.render.openapi:find_operation")
 _render_operation_details = lazy("octavo.tui.render.openapi:render_operation_details")
 
 _MOST_HIGHLIGHTED = 40
-"""Maximum number of code blocks in the descriptions of an operation that are highlighted."""
+"""Maximum number of code blocks that are highlighted in the details of one operation."""
 
 
 def deferred_content(*, diagrams: bool = True) -> DeferredContent:

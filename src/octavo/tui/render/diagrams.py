@@ -23,7 +23,7 @@ SECONDS, MEMORY, OUTPUT_BYTES = 3.0, 512 << 20, 1 << 20
 """Limits for drawing: seconds, bytes of memory, bytes of output."""
 TALLEST, WIDEST = 400, 2_000
 _HEAD = 3
-"""Number of rows of a drawing in which its first box is found."""
+"""Number of rows at the top of a drawing that are searched for its first box. Blank rows do not count."""
 
 _SIDEWAYS = re.compile(r"(?:graph|flowchart)\s+(?:LR|RL)\b")
 _STROKES = re.compile(r"([\u2190-\u21ff\u2500-\u25ff]+(?: *[\u2190-\u21ff\u2500-\u25ff]+)*)")
@@ -120,7 +120,7 @@ def _render_drawing(
 
 
 def _start_offset(lines: tuple[str, ...], inner: int) -> int:
-    """Return how far a wide drawing is scrolled at first, so that its first box is visible."""
+    """Return the number of cells by which a wide drawing is scrolled at first, so that its first box is visible."""
     head = [line for line in lines if line.strip()][:_HEAD]
     left = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
     right = max(map(cells, head), default=0)

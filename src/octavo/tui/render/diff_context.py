@@ -55,11 +55,12 @@ class UnchangedRange(NamedTuple):
         return PlacedUnit(unit, self.section_paths[bisect_right(self.starts, position) - 1], self.container, True)
 
     def visible_units(self, context_size: ContextSize) -> Iterator[PlacedUnit | CollapsedBlocks]:
-        """Yield the blocks that may be visible, and the blocks between that are collapsed in any case."""
+        """Yield the blocks near both ends of the range and the expanded blocks as units, and the blocks between them as
+        `CollapsedBlocks`."""
         count, edge = (
             len(self.news),
             context_size.blocks + 2,
-        )  # The blocks next to collapsed ones decide whether collapsing is worth it.
+        )  # Two more blocks are needed to decide whether a single block is worth collapsing.
         wanted: Iterable[int] = range(count)
         if 2 * edge < count:
             opened = context_size.expanded and (
@@ -84,7 +85,8 @@ class CollapsedBlocks(NamedTuple):
 
 
 def container_name(block: Block) -> str:
-    """Return the display name of a container. Empty if the name would not help."""
+    """Return the display name of a container. Empty for kinds without a useful name, such as list items, columns and
+    figures."""
     if block.kind in _UNNAMED_KINDS:
         return ""
     by = _NAME_ATTRIBUTES.get(block.kind, ("title", "date"))
@@ -122,10 +124,10 @@ def title_heading(block: Block) -> Block | None:
 def collapse_unchanged(
     items: Iterable[PlacedUnit | UnchangedRange], context_size: ContextSize, title: str = ""
 ) -> Iterator[DiffUnit]:
-    """Yield the visible units of a page with a title.
+    """Yield the visible units of a page.
 
-    A single line stands for collapsed blocks and names the place of the next block. Without collapsed blocks, a line
-    names the place where a container begins or ends.
+    One line stands for collapsed blocks, and names the place of the next block. Where a container begins or ends
+    without collapsed blocks, a line names the place too. `title` is the name of the top level.
     """
     placed: list[PlacedUnit | CollapsedBlocks] = []
     for some in items:
@@ -184,7 +186,8 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
 
 
 def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
-    """Return how many blocks after the last change each unit is, and a very large number before the first change."""
+    """Return the distance in blocks of each unit from the last change before it, 0 for a change itself. A very large
+    number before the first change."""
     out: list[int] = []
     since = 1 << 30
     for each in placed:
@@ -199,7 +202,8 @@ def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
 
 
 def _keep_short_ranges(placed: Sequence[PlacedUnit | CollapsedBlocks], kept: list[int | None]) -> list[int | None]:
-    """Return the limits with single short blocks visible, because a collapsed line takes as much space."""
+    """Return the limits, but make a collapsed block of prose visible if both neighbors are visible: a line for one
+    collapsed block takes as much space."""
     out = list(kept)
     for at, each in enumerate(placed):
         alone = kept[at] is None and None not in (kept[at - 1] if at else 0, kept[at + 1] if at + 1 < len(kept) else 0)

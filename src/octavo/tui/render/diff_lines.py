@@ -135,7 +135,7 @@ def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
     room = width - 8 - len(tail)
     text = f" {glyphs.between} {unit.text}" if unit.section_path and unit.text else unit.text
     if unit.section_path and cells(_section_text(unit.section_path, styles)) + cells(text) > room:
-        text = text.removesuffix(" unchanged")  # All collapsed lines are unchanged.
+        text = text.removesuffix(" unchanged")  # “unchanged” can be omitted: all collapsed lines are unchanged.
     path = _section_text(unit.section_path, styles, room - cells(text))
     words = truncate([Piece(path, styles.text, spot), Piece(text, styles.muted, spot)], room, glyphs.more)
     pieces = [Piece(glyphs.across * 2 + " ", styles.line, None, True), *words, Piece(" ", styles.line, None, True)]
@@ -277,11 +277,12 @@ def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: Sid
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return a block inside the part of its parent that is needed to recognize it, such as an item inside a list."""
+    """Return the parent of a block with only this block in it, such as a list with one item. Return a block that needs
+    no parent unchanged."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
-    if block.kind not in ("item", "task", "step"):  # Other children have no numbers.
+    if block.kind not in ("item", "task", "step"):  # Tabs, updates and columns have no numbers.
         return path[-1]._replace(children=(block,))
     at, count = max(0, _child_index(block, path[-1])), len(path[-1].children)
     bounds = SliceBounds(path[-1], at, None, at == 0, at == count - 1)
@@ -373,7 +374,7 @@ def _render_container_change(
 ) -> SidePair:
     """Render the line for a container that was added or removed around its content: its name and settings."""
     block, is_new = entry.block, isinstance(entry, model.AddedBlock)
-    name = container_name(block._replace(children=())) or block.kind  # Its heading is shown below.
+    name = container_name(block._replace(children=())) or block.kind  # The heading in the container is shown below.
     if block.kind == "step":
         path = unit.ancestors if is_new else unit.old_ancestors
         name = f"step {_child_index(block, path[-2]) + 1}" if len(path) > 1 else name

@@ -415,7 +415,7 @@ class _UnitMaker:
         """Remember a heading as the section of the following units, unless it is the title of its container."""
         level = self._containers[-1]
         if block.kind == "heading" and block is not level.title_heading:
-            said = "" if self._repeats_title(block) else plain_text(block.runs)  # The title is shown at the top.
+            said = "" if self._repeats_title(block) else plain_text(block.runs)  # The page title is at the top already.
             level.heading = " ".join(said.split())
 
     @contextmanager

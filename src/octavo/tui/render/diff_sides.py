@@ -104,7 +104,7 @@ def _side_by_side(part: SidePair, side_widths: SideWidths, styles: Styles) -> li
     out: list[Line] = []
     for old, new in zip_longest(part.old, part.new):
         left = pad(old.pieces if old is not None else [], side_widths.side)
-        # The cursor visits identical blocks only once.
+        # If both sides are the same, only the right side has a block: the cursor visits the block once.
         about = old.block if old is not None and not part.is_same else None
         pieces = [*left, rule, *(new.pieces if new is not None else [Piece("", PLAIN)])]
         out.append(
@@ -225,8 +225,8 @@ def note_sides(
 def render_setting_changes(
     changed: Iterable[model.AttributeChange], kind: str, styles: Styles, side_widths: SideWidths, block: Block | None
 ) -> list[SidePair]:
-    """Render changed settings on one line each, or as an old and a new side if a line is too short. Settings of code
-    share lines."""
+    """Render each changed setting on one line. If the line is too short, render the old and the new value on separate
+    sides. Several settings of code share a line."""
     out: list[SidePair] = []
     line = ""
     for each in changed:
@@ -262,7 +262,7 @@ def render_setting_changes(
 
 
 def _shorten_values(old: str | None, new: str | None) -> tuple[str | None, str | None]:
-    """Return the excerpts of two long values in which they differ."""
+    """Return excerpts of two long values around their first difference. Short values are returned unchanged."""
     if old is None or new is None or min(len(old), len(new)) <= _LONGEST_VALUE:
         return old, new
     same = next(

@@ -101,7 +101,8 @@ def mark_words(
     base: Style | None,
     word_styles: dict[str, Style],
 ) -> list[Piece]:
-    """Return runs as styled text, with the style of each operation on its words."""
+    """Return runs as styled text. Each run has the operation of the word at the same index in `words`, and
+    `word_styles` has the style for each operation."""
     out: list[Piece] = []
     for word, part in zip(words, render_each_run(runs, styles, base), strict=True):
         style = word_styles.get(word.op)
@@ -224,8 +225,8 @@ Cells = list[list[Piece]]
 
 @dataclass(frozen=True)
 class _ChangedRow:
-    """A row of the old table, of the new table, or of both, with a sign for each side. Equal signs mean that both sides
-    have equal text."""
+    """A row of the old table, of the new table, or of both, with a sign for each side. If the signs are the same, both
+    sides have the same text."""
 
     old: Cells | None
     new: Cells | None
@@ -378,7 +379,7 @@ def _row_settings(
         # The `value` of a checkbox or rating is already visible in its cell, unless both sides look the same.
         if is_same or each.name != "value":
             yield replace(each, name=name + each.name)
-    text = {(each.old, each.new) for each in entry.settings}  # The target of a card is also in a cell.
+    text = {(each.old, each.new) for each in entry.settings}  # A cell may repeat the target of its card.
     for cell in cells:
         if cell.words is not None:
             yield from (each for each in changed_run_attributes(cell.words.words) if (each.old, each.new) not in text)

@@ -122,13 +122,14 @@ class DiffUnits:
 
     def __init__(self) -> None:
         self.hidden: Counter[ChangeKind] = Counter()
-        """Number of changes that are hidden because they have no meaning, by their most important kind."""
+        """Number of changes that are hidden because they do not affect what the page says, by their most important
+        kind."""
         self.units: list[DiffUnit] = []
         """Units that are made."""
         self.remaining: Iterator[DiffUnit] = iter(())
         """Units that are not made yet."""
         self._first_lines, self._end_lines = array("l"), array("l")
-        """First and last lines of each unit in either version, for a quick search."""
+        """First line of each unit in either version, and the line after its last, for a quick search."""
 
     def build(self) -> Iterator[DiffUnit]:
         """Make the remaining units, and yield each of them."""
@@ -258,7 +259,7 @@ def has_inner_changes(entry: DiffGroup) -> bool:
 
 
 def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Replacement | JointMove]:
-    """Yield the entries, with blocks that moved together joined."""
+    """Yield the entries. Consecutive blocks that moved together become one `JointMove`."""
     run: list[MovedBlock] = []
     for entry in entries:
         is_move = isinstance(entry, MovedBlock) and not (entry.is_arrival and isinstance(entry.parts, ContainerChange))
@@ -274,7 +275,8 @@ def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Repla
 
 
 def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
-    """Return True if two blocks that moved to the same version are close to one another in the other version."""
+    """Return True if two consecutive moves show the same place (old or new), and their blocks are close to each other
+    in the other version too."""
     if move.is_arrival is not following.is_arrival:
         return False
     above, below = (move.old, following.old) if move.is_arrival else (move.new, following.new)

@@ -38,7 +38,7 @@ def file_name(address: str) -> str:
     if address[:5].lower() == "data:":
         return ""
     path = address.split("?")[0].split("#")[0].rstrip("/")
-    # The last part of the URL of an uploaded file contains its whole path.
+    # For an uploaded file, the last part of the URL is an escaped path.
     return flatten_emoji(safe_line(unquote(path.rsplit("/", 1)[-1]).rsplit("/", 1)[-1]) or address)
 
 

@@ -67,7 +67,7 @@ class FormulaBox(NamedTuple):
         return self if self.is_tall else FormulaBox((self.text.strip(),))
 
     def pad(self, width: int, *, right: bool = False) -> FormulaBox:
-        """Return the box padded with spaces to `width`, after its rows or before them."""
+        """Return the box with each row padded with spaces to `width` cells: at the end, or at the start if `right`."""
         return FormulaBox(
             tuple(" " * (width - cells(row)) + row if right else row + " " * (width - cells(row)) for row in self.rows),
             self.baseline,
@@ -237,7 +237,7 @@ _HTML_NAMES = (
     "alefsym clubs diamonds hearts spades Dagger varGamma varDelta varTheta varLambda varXi varPi varSigma varUpsilon varPhi "
     "varPsi varOmega"
 )
-"""Commands of KaTeX that the library does not know, most of them named after HTML entities."""
+"""Commands of KaTeX that `pylatexenc` does not know, most of them named after HTML entities."""
 _SIGNS = {
     "ne": "≠",
     "iff": "⇔",
@@ -275,7 +275,7 @@ _SIGNS = {
     "Z": "ℤ",
     **dict(zip(_HTML_NAMES.split(), "→←↔↔↑↓⇒⇐⇔⇔⇒⇐⇔⇔⇑⇓∞ℵ⊂⊆⊇∈∃∅ℝℕℂℂℜ±⋅∠∧∨⟨⟩ϑ℘•§⇓⇑ℝℵ♣♢♡♠‡ΓΔΘΛΞΠΣΥΦΨΩ", strict=True)),
 }
-"""Characters of commands that the library does not know, or maps to characters that few fonts have."""
+"""Characters of commands that `pylatexenc` does not know, or maps to characters that few fonts have."""
 _ESCAPED = re.compile(r"(?<![A-Za-z]{2})\\_|\\_(?![A-Za-z]{2})")
 _OPENING = re.compile(
     r"\\(begin|end|left|right)(?![A-Za-z])|\\([(\[\])])|\\(?:[A-Za-z]+|\\)\*?\s*(\[)|\\.|([{}\]])", re.S
@@ -283,8 +283,8 @@ _OPENING = re.compile(
 _OPENS = {"begin": 0, "left": 1, "(": 2, "[": 3, "{": 4}
 _CLOSES = {"end": 0, "right": 1, ")": 2, "]": 3, "}": 4}
 LONGEST, DEEPEST = 2000, 40
-"""Maximum number of characters of a formula, and of levels of nesting. The library takes 20 ms for the longest formula,
-and some stack frames per level."""
+"""Maximum number of characters of a formula, and of levels of nesting. `pylatexenc` takes 20 ms for the longest
+formula, and some stack frames per level."""
 
 
 class LatexCommand(NamedTuple):

@@ -89,7 +89,7 @@ def format_stacked(source: str, width: int) -> list[str] | None:
 
 @lru_cache(256)
 def _layout_formula(source: str, stacked: bool) -> FormulaBox | None:
-    """Return a formula as a box. None if it is too deep or cannot be parsed."""
+    """Return a formula as a box. None if it is too long, too deep or invalid."""
     parts = parse_latex(source)
     return None if parts is None else _FormulaLayout(stacked).grid(parts, "")
 

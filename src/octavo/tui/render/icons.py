@@ -1,5 +1,5 @@
-"""Characters for icons by their names on the web, from the fonts that terminals have, and superscript and subscript
-characters."""
+"""Characters for icons, by the names that web pages use. Only characters that terminal fonts have are used. Also
+superscript and subscript characters."""
 
 from __future__ import annotations
 
@@ -224,7 +224,8 @@ SUBSCRIPTS = str.maketrans(_SUBSCRIPT_SIGNS)
 
 
 def to_script(text: str, table: dict[int, str]) -> str | None:
-    """Return a text in the small characters of `table`. None for words, and if a character is missing."""
+    """Return a text in the small characters of `table`. None if the text is empty, has four letters in a row, or has a
+    character that `table` lacks."""
     text = text.strip().replace(" = ", "=")
     if not text or re.search("[A-Za-z]{4}", text) or not all(ord(char) in table for char in text):
         return None

@@ -259,7 +259,7 @@ def render_half_blocks(small: ScaledPicture) -> list[list[Piece]]:
     return out
 
 
-@lru_cache(maxsize=4096)  # 400 bytes each: all colors of photographs would take 25 MB.
+@lru_cache(maxsize=4096)  # A color takes 400 bytes. Without a limit, the colors of photographs would take 25 MB.
 def _pixel_color(pixel: bytes) -> Color:
     # The same as `Color.from_rgb`, in a tenth of the time.
     return Color(f"#{pixel.hex()}", ColorType.TRUECOLOR, None, ColorTriplet(*pixel))

@@ -121,7 +121,8 @@ def _render_run(
     ends: tuple[bool, bool],
     targets: LinkTargets | None,
 ) -> list[Piece]:
-    """Return the styled text of one run. `ends`: True if a link begins with the run, and if it ends with the run."""
+    """Return the styled text of one run. `ends` has two values: True if a link begins with the run, and True if a link
+    ends with the run."""
     text = flatten_emoji(run.text.replace("\t", " "))
     if styles.ascii:
         text = text.replace("•", styles.glyphs.bullets[0])

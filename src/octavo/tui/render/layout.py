@@ -69,7 +69,8 @@ class PageUnit(NamedTuple):
     slice: Block | None = None
     """Slice of the block. None for the whole block."""
     rows: int = 1
-    """Estimated lines, including blank ones, in addition to the lines of wrapped text with `letters` letters."""
+    """Estimated number of lines, including blank lines, but not the lines of wrapped text. `letters` is the number of
+    letters of the wrapped text."""
     letters: int = 0
     block_above: Block | None = None
     """Block above the unit."""
@@ -215,7 +216,7 @@ def lay_out(
     """Lay out all blocks in `width` cells. Wide tables and code at the top level may take `available_width` cells.
     `source` is the text of the page.
 
-    Painting is tried too, so that a faulty block is found here.
+    Each unit is also painted once, so that a unit that cannot be painted is shown as source instead.
     """
     source_of = partial(block_source, source)
     context = LayoutContext(

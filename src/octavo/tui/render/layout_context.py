@@ -34,8 +34,8 @@ class Folds:
 
     opened: dict[str, bool] = field(default_factory=dict)
     tabs: dict[str, int] = field(default_factory=dict)
-    """Sequence numbers of selections by the slug of the tab: the tab selected last has the highest. Tabs with the same
-    slug are selected together."""
+    """Number of the last selection of each tab, by the slug of the tab. The tab selected last has the highest number.
+    Tabs with the same slug are selected together."""
     panned: dict[str, int] = field(default_factory=dict)
     """Number of cells by which each wide block is scrolled to the right."""
     hidden: dict[str, int] = field(default_factory=dict)
@@ -43,7 +43,8 @@ class Folds:
 
     @property
     def state(self) -> tuple[dict[str, bool], dict[str, int], dict[str, int]]:
-        """A copy of what the user chose. Rendering gives the same lines while it is equal."""
+        """A copy of the expanded blocks, selected tabs and scroll offsets. While this value is equal, rendering gives
+        the same lines."""
         return self.opened.copy(), self.tabs.copy(), self.panned.copy()
 
     def pan_offset(self, key: str, hidden: int, start: int = 0) -> int:
@@ -101,7 +102,8 @@ class Folds:
         return False
 
     def expand_path(self, path: Sequence[Block]) -> bool:
-        """Expand all blocks on a path that hide its end, and return whether any was closed."""
+        """Expand the blocks and select the tabs that hide the last block of a path. Return whether any of them was
+        closed."""
         changed = False
         for parent, child in pairwise(path):
             if self.is_closed(parent, child):
@@ -219,11 +221,12 @@ class LayoutContext:
         return [Line(pieces) for pieces in wrap(self.inline(runs, style), width)]
 
     def inline(self, runs: Iterable[Run], style: Style | None = None) -> list[Piece]:
-        """Return runs as styled text, with links under the titles of their targets."""
+        """Return runs as styled text. A link whose text only repeats its URL gets the title of its target."""
         return render_runs(runs, self.styles, style, self.link_targets)
 
     def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], available_width: int = 0) -> T:
-        """Return the result of `compute` for a block, which all its slices share for the same `available_width`."""
+        """Return the result of `compute` for the block `whole`. All slices of the block share the result for the same
+        `name` and `available_width`."""
         key = name, id(whole), available_width
         if key not in self._known:
             self._known[key] = whole, compute(whole)

@@ -58,7 +58,7 @@ def link_destination(address: str) -> LinkDestination:
 
 
 NOT_AVAILABLE_OFFLINE = "not in this folder"
-"""Location of a target outside a local folder."""
+"""Text that is shown as the location of a link target outside the local folder."""
 _MEANINGLESS_TEXTS = frozenset({"", "broken-reference", "mention"})
 
 
@@ -103,7 +103,7 @@ class LinkContext:
 
     @cached_property
     def known_places(self) -> links.SpaceIndex:
-        """Places that links may lead to."""
+        """Pages of the tree by path and ID, the space, and the URLs of the app, for resolving links."""
         pages = links.ids_by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
         )
@@ -135,7 +135,8 @@ class LinkTargets:
         self._resolved: dict[str, links.Target] = {}
 
     def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
-        """Return the same targets with other titles, or without titles if these targets have none."""
+        """Return the same targets with `titles` as their titles. If these targets load no titles, the returned targets
+        load none either."""
         return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
 
     def resolve(self, href: str) -> links.Target:

@@ -126,7 +126,8 @@ def render_operation_details(
 
 
 def _known_operation(deferred: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """Return the operation of a query if it is loaded, and whether it is loaded."""
+    """Return the operation of a query, and whether the result is known. The operation is None if it is not loaded or
+    does not exist."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
     cache = deferred.operations if deferred is not None else None
@@ -400,8 +401,8 @@ def render_operation_part(context: LayoutContext, block: Block, width: int) -> l
 
 
 def render_operation_parts(context: LayoutContext, block: Block, width: int, named: str = "") -> list[Line]:
-    """Render sections, parameters and responses. Each group follows its name, except the group that is `named`
-    above."""
+    """Render sections, parameters and responses. The name of each group is shown above its parts, except for the group
+    `named`, whose name is already shown."""
     styles, cut = context.styles, slice_bounds(block)
     out: list[Line] = []
     goes_on = cut is not None and not cut.is_first

@@ -11,14 +11,14 @@ from octavo.api.folding import fold
 from octavo.documents.blocks import NO_ATTRS, Block, Document, Run
 
 _SOURCE_BLOCK, _LONGEST_LINE = 2_000, 8_000
-"""Maximum characters of a source block. A block may be longer if it has a single line, of at most the second number of
-characters. Longer lines are split."""
+"""Maximum number of characters of a source block with several lines, and of a block with a single line. Longer lines
+are split."""
 _MOST_EDGES = 4_000
 """Maximum number of starts and ends of blocks at which source blocks begin. If a page has more, source blocks begin at
 the starts of some blocks only."""
 _FEW_LINES, _STEPS = 8, (2_000, 250, 60)
-"""Maximum number of lines that are counted one by one. More lines are counted in steps of the second number of
-characters, which is faster."""
+"""Maximum number of lines that are counted one by one, and the sizes in characters of the steps for more lines. Large
+steps come first, which is faster."""
 
 
 class LinkFollowed(Message):
@@ -51,7 +51,7 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
     there."""
     out: list[Block] = []
     every = [*blocks]
-    thin = 2 * len(every) // _MOST_EDGES + 1  # Very short blocks should not each become a unit.
+    thin = 2 * len(every) // _MOST_EDGES + 1  # Only every n-th of very many blocks begins a source block.
     tops = {block.lines[0]: block for block in every[::thin] if block.lines[0] < block.lines[1]}
     owners = [*tops.values(), *([selected] if selected is not None else [])]
     begin = {block.lines[0]: block for block in owners}
@@ -101,7 +101,7 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
 
 
 def _end_of_line(source: str, start: int, lines: int) -> int:
-    """Return the index at which a line ends, counted from the line that begins at `start`. -1 if the source has fewer
+    """Return the index of the end of line number `lines`, where line 1 begins at `start`. -1 if the source has fewer
     lines."""
     for stretch in _STEPS:
         while lines > _FEW_LINES and start < len(source):
@@ -170,8 +170,8 @@ class ThreadMarks:
         return top.key in self.top_keys and (part is None or any(each.key in self.counts for each in part.walk()))
 
     def paths_at(self, keys: set[str], part: Block | None = None) -> dict[str, list[tuple[Block, ...]]]:
-        """Return the paths to the blocks with threads, by the visible block to mark. `keys` are the visible blocks.
-        `part` limits the paths to a slice."""
+        """Return the paths to the blocks with threads, by the key of the innermost visible block on each path, which
+        gets the mark. `keys` are the keys of the visible blocks. `part` limits the paths to a slice."""
         out: dict[str, list[tuple[Block, ...]]] = {}
         within = {child.key for child in part.children} if part is not None else None
         for path in self._paths:

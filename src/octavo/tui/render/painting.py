@@ -91,7 +91,9 @@ def bottom_line(
     """Return the strip of a row with `text` at the left and `parts` at the right. With `typing`, a text cursor follows
     the text.
 
-    In a narrow pane, parts are dropped from the middle: the first and the last part remain longest."""
+    In a narrow pane, the parts before the last are dropped, beginning at the right. The last part is dropped at the
+    end.
+    """
     between = f" {styles.glyphs.between} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "

@@ -61,7 +61,8 @@ def render_heading(context: LayoutContext, block: Block, width: int) -> list[Lin
 def render_paragraph(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a paragraph, right-aligned for right-to-left text.
 
-    The letters stay in reading order: the terminal reverses them, or `RightToLeft` if the terminal does not.
+    The letters stay in reading order here. The terminal reorders right-to-left letters, or the line filter
+    `RightToLeft` does it for terminals that cannot.
     """
     return _align(context.text_lines(block.runs, width), block, width)
 
@@ -166,7 +167,8 @@ def render_divider(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a formula block: stacked if it needs and fits it, else one line for each row of its source."""
+    """Render a formula block: stacked if the formula needs several rows and fits the width, else with one line for each
+    row of its source."""
     styles = context.styles
     stacked = None if styles.ascii or slice_bounds(block) is not None else _format_stacked(block.text, width - 4)
     if stacked is not None:

@@ -188,7 +188,7 @@ def with_background(background: Style, pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list[Line]:
-    """Return lines with a prefix before them, and another prefix before the first line."""
+    """Return lines with a prefix: `first` before the first line, and `rest` before the other lines."""
     out = []
     prefix = first
     for line in lines:

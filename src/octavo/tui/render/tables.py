@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from octavo.tui.render.link_targets import LinkTargets
 
 _FIRST_ROWS, _LONGEST_ROWS, _SAMPLE_TEXT = 60, 8, 20_000
-"""Rows of the sample that decides the column widths of a long table: the first rows, the longest rows of each column,
-and the most text in all."""
+"""Size of the sample that decides the column widths of a long table: number of first rows, number of longest rows of
+each column, and approximate number of letters in all."""
 _recent_samples: RecentResults[Block, Block] = RecentResults()
 MOST_CELLS = 20_000
 _MANY_ROWS = 8
@@ -118,8 +118,8 @@ def select_labels(cell: Block, column: TableColumn) -> list[str]:
 def grid_for(
     block: Block, columns: Sequence[tuple[int, TableColumn]], styles: Styles, targets: LinkTargets | None = None
 ) -> Callable[[int], TableGrid]:
-    """Return a function that fits the columns of a table to a number of cells. The grid is wider only if the columns
-    cannot be narrower."""
+    """Return a function that lays out a table in a number of cells. The grid is wider than this number only if the
+    columns cannot be narrower."""
     rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
     cut_at = slice_bounds(block)
     is_first = cut_at is None or cut_at.is_first
@@ -217,7 +217,7 @@ def _fit_table(
     context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, available_width: int
 ) -> tuple[TableGrid, bool]:
     """Return the table with its column widths, and True if any row takes several lines. All `available_width` cells are
-    used only if that helps."""
+    used only if the table does not fit `width` or has rows of several lines."""
     grid = grid_for(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if available_width > width and (
@@ -228,8 +228,8 @@ def _fit_table(
 
 
 def sample_rows(block: Block) -> Block:
-    """Return a long table with only the rows that decide its column widths. The result is cached, because 10 000 rows
-    take as long as a frame."""
+    """Return a long table with only the rows that decide its column widths. The result is cached, because reading 10
+    000 rows takes as long as drawing a frame."""
     return _recent_samples.get(block) or _recent_samples.put(block, _sample_rows(unmerge_cells(block)))
 
 

@@ -13,9 +13,9 @@ from octavo.documents.thread_anchors import WordChange
 DRAFT = "draft "
 """Prefix of the key of a draft."""
 WORD_CHANGES: Mapping[WordChange, str] = {"changed": "words changed since this comment", "gone": "words are gone"}
-"""What a thread says about the words that it is about."""
+"""Texts of a thread about a later change of the commented words."""
 WORD_MARKS: Mapping[WordChange, str] = {"changed": "words changed", "gone": "words are gone"}
-"""The same in a row of a list."""
+"""The same texts, shorter, for a row of a list."""
 FINDING = "finding "
 """Prefix of the key of a finding."""
 
@@ -68,7 +68,7 @@ class ThreadSummary:
 
     @property
     def state(self) -> str:
-        """State of the thread in one or two words."""
+        """State of the thread as text, for example `open` or `not sent yet`."""
         if self.is_pending or self.is_draft:
             return "not sent yet"
         return "review" if self.is_review else "open" if self.is_open else "resolved"
@@ -83,20 +83,21 @@ _BLOCK_START = re.compile(r"\s{0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|[>|=]|-{3}|\{%|
 
 
 def quote_excerpt(text: str) -> str:
-    """Return the beginning of a text, in its own lines."""
+    """Return the beginning of a text with its line breaks, without common indent and blank lines."""
     lines = "\n".join(line.rstrip() for line in dedent(text).split("\n") if line.strip())
     return lines if len(lines) <= _CHARACTERS else lines[: _CHARACTERS - 1] + "…"
 
 
 def quote_markdown(text: str, *, is_code: bool) -> str:
-    """Return Markdown that quotes the beginning of a text, in its own lines."""
+    """Return Markdown that quotes the beginning of a text with its line breaks. `is_code`: the quote contains a code
+    block."""
     beginning = quote_excerpt(text)
     source = fence(beginning) if is_code else beginning.replace("\n", "\\\n")
     return "\n".join(f"> {line}" for line in source.split("\n"))
 
 
 def keep_quoted_lines(markdown: str) -> str:
-    """Return a comment with hard line breaks in its quotes. Users rarely put quoted code into a code block."""
+    """Return a comment with hard line breaks in its quotes, because users often quote code without a code block."""
     if not _QUOTED.search(markdown):
         return markdown
     rows = markdown.split("\n")

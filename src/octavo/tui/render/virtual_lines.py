@@ -149,7 +149,7 @@ class VirtualLines(Generic[U]):
 
     @property
     def kept(self) -> list[list[Line]]:
-        """Lines of each unit that are kept."""
+        """Lines of each unit whose lines are kept."""
         return list(self._lines.values())
 
 
@@ -166,7 +166,8 @@ class UnitLayout(NamedTuple):
     estimate_height: Callable[[Any], int]
     """Function that returns the approximate number of lines of a unit."""
     renderer_with: Callable[[DeferredContent | None], Callable[[Any], list[Line]]]
-    """Function that returns a function to render units with some deferred content. Each thread needs its own."""
+    """Function that returns a render function for units, with the given deferred content. Each thread needs a render
+    function of its own."""
     margin: int
     line_width: int
     deferred: DeferredContent | None = None

@@ -42,7 +42,7 @@ _BREAK_SIGNS = r"[/\-_.?&=,:;#]+|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
 _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(])")
 _LOOKAHEAD = 3
-"""Letters after a possible break that decide whether it is one."""
+"""Number of characters after a possible break that `_last_break` also looks at."""
 _NO_BREAK = re.compile(r"(?!)")
 _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
 """An identifier of letters and digits, which has no meaningful parts."""
@@ -146,8 +146,8 @@ def _hyphenated_head(word: str, available_width: int) -> int:
 
 
 def _split_long_word(word: str, width: int) -> list[int]:
-    """Return the index at which to break a word that is longer than a line: after punctuation or before a capital
-    letter, else where the line is full."""
+    """Return the indexes at which to break a word that is longer than a line: after punctuation or before capital
+    letters, else where a line is full."""
     if word.isascii():
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges

@@ -456,6 +456,6 @@ class FormDialog(Dialog[None]):
             self._is_closing = True
 
     def on_screen_resume(self) -> None:
-        """Close the form after a dialog above it was closed, if the form was sent meanwhile."""
+        """Close the form if it was sent while a dialog above it was open."""
         if self._is_closing:
             self.dismiss(None)

@@ -75,7 +75,7 @@ class FormField:
     is_nullable: bool = False
     """True if the API accepts null as a value of the field."""
     choices: tuple[str, ...] = ()
-    """Options of a choice. For a list: words that replace the whole list."""
+    """Options of a choice. For a list: values that can be sent in place of the list."""
     min_length: int | None = None
     """Minimum number of characters, or of items in a list."""
     max_length: int | None = None
@@ -110,7 +110,7 @@ class FormField:
         return label(choice) if choice in self.choices else choice
 
     def is_active(self, texts: Mapping[str, str | None]) -> bool:
-        """Return whether the field belongs to the choices made in other fields."""
+        """Return whether the text of the other fields meets the conditions for showing this field."""
         return all(texts.get(condition.name) in condition.values for condition in self.conditions)
 
 
@@ -468,7 +468,8 @@ def _json_name(model: type[BaseModel], name: str) -> str:
 
 
 def label_of(name: str, *, is_reference: bool = False) -> str:
-    """Return the label of a field: `sso_url` is “SSO URL”, and `space_id` is “Space” if a space is chosen."""
+    """Return the label of a field, for example “SSO URL” for `sso_url`. With `is_reference`, the label has no “ID”:
+    “Space” for `space_id`."""
     if is_reference:
         name = name.removesuffix("_id")
     words = field_label(name)

@@ -108,7 +108,7 @@ class MaskedEditor(TextEditor):
 
 
 def _move_to_end(editor: TextArea) -> TextArea:
-    """Move the cursor to the end of the text, where it is in a line input."""
+    """Move the cursor to the end of the text, as in a one-line input. Return the editor."""
     editor.cursor_location = editor.document.end
     return editor
 
@@ -164,8 +164,8 @@ class FieldRow(Vertical):
 
     @property
     def text(self) -> str:
-        """The text of the field: until the user types, the original text, because the input shows sanitized
-        characters."""
+        """The text of the field. Until the user types, this is the original text, because the input shows a sanitized
+        copy."""
         return (self._original_text or "") if self._input_text == self._initial_input_text else self._input_text
 
     def set_text(self, text: str | None) -> None:
@@ -397,7 +397,7 @@ class FormPickers:
                 ),
             ]
 
-        # Words that replace the whole list.
+        # Values that replace all items of the list.
         exclusive = field.choices if field.kind == "list" else ()
 
         def on_chosen(value: str | None) -> None:

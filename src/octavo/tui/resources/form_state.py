@@ -96,7 +96,8 @@ def text_with_file(field: FormField, text: str | None, path: str) -> str:
 
 
 def values_from_file_name(field: FormField, text: str | None) -> Mapping[str, str]:
-    """Return values for other fields that follow from a file name: the format of the pages in the file."""
+    """Return the values of other fields that a file name determines. For an import file, this is the format of its
+    pages."""
     source = _FORMATS_BY_SUFFIX.get((text or "").strip().rpartition(".")[2].lower())
     return {"source": source} if field.upload_kind == "import_file" and is_path(text) and source is not None else {}
 

@@ -134,10 +134,11 @@ def build_request(
     *,
     is_new: bool,
 ) -> FormResult:
-    """Return the operation that the text of a form makes: its required fields, and what differs from `initial`.
+    """Return the operation for the text of a form, or the errors. The operation has the required fields and the fields
+    that differ from `initial`.
 
-    Without a change there is no operation. Where something is created (`is_new`), an empty form is an error, even if the API
-    would accept it: enter on an empty form must not create anything.
+    If nothing changed, there is no operation. If the form creates an item (`is_new`), an empty form is an error, even
+    if the API would accept it: enter on an empty form must not create anything.
     """
     active_fields = [field for field in fields if field.is_active(texts)]
     active_before = {field.name for field in fields if field.is_active(initial)}
@@ -315,7 +316,7 @@ def _error_sentence(
 
 def _locate(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
     """Return the position of an error in YAML, and its path without the names of union members."""
-    stripped = text.strip()  # `_value` strips the text too, and `strip` removes some control characters.
+    stripped = text.strip()  # The text was stripped before it was parsed, and `strip` removes some control characters.
     lines_above = text[: text.find(stripped)].count("\n")
     parsed = yaml_values.parse_yaml(stripped)
     path: list[int | str] = []

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Model)
 
 Arguments: TypeAlias = Mapping[str, Any]
-"""Arguments that an operation takes from its place: `at`, and the IDs of the open items by field name."""
+"""Arguments of operations by field name: `at`, and the IDs of the open items."""
 NameOf: TypeAlias = Callable[[str], str]
 """Returns the name of the item with an ID, or the ID itself if the name is not loaded."""
 UndoFactory: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
@@ -135,7 +135,7 @@ class ResourceColumn(Generic[M]):
 
 @dataclass(frozen=True)
 class Action(Generic[M]):
-    """A command of one kind of item other than edit and delete, for example “Publish” for a site."""
+    """A command for one kind of item, in addition to edit and delete, for example “Publish” for a site."""
 
     name: str
     """Title of the command, for example `Publish`."""
@@ -171,22 +171,24 @@ class TableCommand:
 
 @dataclass(frozen=True)
 class RequiredPermissions:
-    """Names of the permissions needed to write. Empty if only the server can check the permission."""
+    """Permissions that the user needs to create, update and delete items. A name is empty if only the server can check
+    the permission."""
 
     create: str = "admin"
     update: str = "admin"
     delete: str = "admin"
     on_item: bool = False
-    """Edit and delete need permissions on the item itself, not on the place that contains it."""
+    """True if editing and deleting need permissions on the item itself, not on the place that contains it."""
     place_fields: Mapping[str, str] = field(default_factory=dict)
-    """Fields that name a space or collection, with the permission to create an item there. The permissions of that
-    space or collection replace those of the listed place."""
+    """Permission needed for each field in which the user chooses a space or collection. The permissions of that space
+    or collection replace those of the place that is listed."""
     allows_leaving: bool = False
     """True if users may remove themselves without the permission, for example from a team."""
 
 
 def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Arguments]:
-    """Return a function that names an item to operations by one of its fields."""
+    """Return a function for `Resource.ids` that gives operations the attribute `key` of an item as the argument
+    `id_field`."""
     return lambda arguments, item: {id_field: attrgetter(key)(item)}
 
 
@@ -202,7 +204,7 @@ class Resource(Generic[M]):
     title: Callable[[M], str]
     """Returns the title of an item, for sentences and breadcrumbs."""
     ids: Callable[[Arguments, M], Arguments] = lambda arguments, item: {}
-    """Returns the IDs that name an item to its own operations and to those of its children."""
+    """Returns the ID arguments for operations on an item and on its children."""
     description: str = ""
     """Sentence that explains the items."""
     key: Callable[[M], str] = lambda item: str(getattr(item, "id", ""))
@@ -242,7 +244,7 @@ class Resource(Generic[M]):
     derive_items: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
     """Returns the items with values that depend on the whole list, the parent and the responses of `lookups`."""
     unavailable_reason: Callable[[Any], str | None] = lambda parent: None
-    """Returns why a parent has no such items, before any request. None if the parent may have some."""
+    """Returns why a parent cannot have such items. Called before any request. None if the parent may have some."""
     permissions: RequiredPermissions = RequiredPermissions()
     details: Callable[[M], DetailFacts] = lambda item: ()
     """Returns facts for the top of the details, in addition to the fields of an item."""
@@ -265,7 +267,8 @@ class Resource(Generic[M]):
     recreate: Callable[[Arguments, M], Operation[Any] | None] = lambda arguments, item: None
     """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
     prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
-    """Returns the undo of a creation, if deleting the new item does not undo it. Called before the creation."""
+    """Called before a creation. Returns the function that builds its undo, if deleting the new item does not undo the
+    creation."""
     create_notice: Callable[[Any, Any], str] | None = None
     """Returns the notice after a creation from the operation and its response. The response is None if it was lost."""
     after_write: Callable[[Shell, Arguments, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
@@ -273,7 +276,7 @@ class Resource(Generic[M]):
     read_only_reason: str = ""
     """Sentence that says where items are created, edited or deleted, if not in this table."""
     create_intro: str = ""
-    """Introduction of the form that creates an item. Empty for `description`."""
+    """Introduction of the form that creates an item. If empty, the form shows `description`."""
     open_dialog: Callable[[Shell, Arguments, M], None] | None = None
     """Opens a dialog for an item when the user presses enter, if the item has no children."""
     is_single: bool = False
@@ -283,7 +286,8 @@ class Resource(Generic[M]):
     create_title: str = ""
     """Title of the command that creates an item. Empty for `New` and the name of the resource."""
     delete_verbs: tuple[str, str] = ("delete", "deleted")
-    """Verb of the deletion and its past participle, for example `remove` and `removed`. A title follows both."""
+    """Verb of the deletion and its past participle, for example `remove` and `removed`. In messages, the title of the
+    item follows the verb."""
     container: str = ""
     """Noun for the container that the deletion removes an item from, for example `team`. Empty for a real deletion."""
     required_fields: frozenset[str] = frozenset()
@@ -332,7 +336,8 @@ class Resource(Generic[M]):
         return True
 
     def recreate_operation(self, arguments: Arguments, item: M) -> Operation[Any] | None:
-        """Return the operation that creates a deleted item again. None if no request can hold its values."""
+        """Return the operation that creates a deleted item again. None if the item has values that are not valid in a
+        request."""
         try:
             return self.recreate(arguments, item)
         except ValidationError:

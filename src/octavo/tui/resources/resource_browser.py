@@ -327,9 +327,9 @@ class BrowserScreen(ListView[Any]):
             self._open_table(resource, delay=LOAD_DELAY)
 
     def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
-        """Show a table and load its items, after `delay` seconds.
+        """Show a table, and load its items after `delay` seconds.
 
-        `force` loads a table that the server reported as unavailable.
+        `force` loads the items even if the server reported the table as unavailable.
         """
         for table in self.tables.values():
             table.clear_sort_keys()

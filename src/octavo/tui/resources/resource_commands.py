@@ -149,13 +149,14 @@ def _delete(app: Shell, selection: Selection) -> None:
 
 
 def first_titles(titles: Sequence[str], more: str) -> list[str]:
-    """Return the first names or sentences. The last item counts those that are not shown, and calls them `more`."""
+    """Return the first names or sentences. If there are more, a last text has their number, followed by `more`."""
     rest = len(titles) - MAX_TITLES
     return [*titles[:MAX_TITLES], f"and {rest} {more}"] if rest > 0 else list(titles)
 
 
 def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> str:
-    """Return what must be typed to confirm: the title of a single item, or the verb and the count of several."""
+    """Return the text to type as a confirmation: the title of a single item, or the verb and the number of several
+    items. The verb alone if the title is too long or hard to type."""
     if len(items) > 1:
         return f"{verb} {len(items)}"
     name = " ".join(resource.title(items[0]).split())

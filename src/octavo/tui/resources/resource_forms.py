@@ -222,7 +222,8 @@ def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], 
 
 
 def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Arguments) -> Operation[Any] | None:
-    """Return the operation that reverts an edit. None if no request can hold the previous values."""
+    """Return the operation that reverts an edit. None if the previous values are not known or not valid in a
+    request."""
     values: dict[str, Any] = {}
     for name in operation.model_fields_set - set(arguments):
         if not hasattr(previous, name):
@@ -243,7 +244,8 @@ def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Argumen
 def _undo_creation(
     live: Live, resource: Resource[Any], arguments: Arguments, operation: Operation[Any], response: Any
 ) -> DirectUndo | None:
-    """Return the undo of a creation. None if the server did not send the ID of the new item."""
+    """Return the undo of a creation. None if such items cannot be deleted, or if the server did not send the ID of the
+    new item."""
     if resource.delete is None:
         return None
     name = _created_title(resource, response) or f"the {resource.singular}"

@@ -129,7 +129,8 @@ async def redirect_facts(live: Live, arguments: Arguments, redirect: redirects.R
 
 
 async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> str:
-    """Return the title of the page that a redirect leads to. Empty without a page, or if its title cannot be loaded."""
+    """Return the phrase “the page TITLE” for the page that a redirect leads to. Empty if there is no page, or if its
+    title cannot be loaded."""
     structure = await live.cached_or_fetch(site_structure.Get(at=at))
     for op in page_lists([redirect], {}, {site_structure.Get: structure}):
         try:
@@ -158,7 +159,7 @@ async def test_link(live: Live, at: SiteRef, address: str) -> LinkTestResult:
         chain = follow_redirects(source, targets, base)
         path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
         redirect = by_source.get(path)
-        # A page can be deleted, and a URL has several spellings, so the server is asked.
+        # In all other cases the server is asked: the page may be deleted, and a URL has several spellings.
         if (
             path in asked_paths
             or len(asked_paths) > MAX_REQUESTS
@@ -198,7 +199,8 @@ def path_of_link(text: str, base: str) -> str:
 
 
 def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """Return the part of the site that a chain ends at: the part whose URL is the longest prefix of the last URL."""
+    """Return the name of the part of the site that a chain ends at. Its URL is the longest one that the last URL begins
+    with. Empty if the chain does not lead to a known part."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]

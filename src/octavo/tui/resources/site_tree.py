@@ -161,7 +161,8 @@ class MoveTarget:
 
 
 def move_targets(structure: SiteStructure, part: MovablePart) -> list[MoveTarget]:
-    """Return the possible parents of a part: sections for a space, and section groups or the site for other parts."""
+    """Return the possible parents of a part: sections for a space, and section groups for other parts. The site too,
+    unless the part is a space in a section."""
     parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
     descendant_ids = {part.id} | {
         each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))
@@ -240,7 +241,8 @@ def sibling_default(structure: SiteStructure, part: MovablePart) -> MovablePart 
 
 
 def _is_sibling(part: Part, is_space: bool, parent: str | None) -> bool:
-    """Return whether a part is a space in the section `parent`. Without `is_space`, whether it is a section."""
+    """Return whether a part is a space in the section `parent`, if `is_space`. Otherwise return whether it is a
+    section."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 
@@ -358,7 +360,7 @@ def _move(
 def _undo_with(
     app: Shell, reverse: Operation[Any] | None, title: str, message: str
 ) -> Callable[[Any], DirectUndo] | None:
-    """Return an undo that sends the operation `reverse`. None if `reverse` is None."""
+    """Return a function that returns an undo, which sends the operation `reverse`. None if `reverse` is None."""
     if reverse is None:
         return None
     undo_write = partial(send_unchecked, app.session.live, reverse, f"Could not undo “{title}”")

@@ -95,7 +95,7 @@ async def load_places(live: Live, organization: OrganizationRef, at: Shared) -> 
 
 
 async def _load_place(live: Live, at: Shared, place: Any) -> access.RoleScope:
-    """Return a space or collection with its roles. Without the permission to see them, `load_error` says why."""
+    """Return a space or collection with its roles. If the roles cannot be loaded, `load_error` has the reason."""
     title = place.title or place.id
     try:
         user_permissions, team_permissions = await asyncio.gather(
@@ -119,7 +119,7 @@ async def _load_place(live: Live, at: Shared, place: Any) -> access.RoleScope:
 def _grant_again(
     operation: type[Operation[Any]], arguments: Arguments, role: str, **kind: str
 ) -> Operation[Any] | None:
-    """Return the operation that gives a removed role again. None if the role is not one that requests can hold."""
+    """Return the operation that gives a removed role again. None if the role is not valid in a request."""
     return build_operation(operation, {**arguments, **kind, "role": role}) if role in get_args(Role) else None
 
 
@@ -234,7 +234,7 @@ ACCESS_TABLES = (EVERYONE_WITH_ACCESS, MEMBERS_WHO_MERGE, MEMBER_ROLES, TEAM_ROL
 
 
 def space_arguments(arguments: Arguments, space: str) -> Arguments:
-    """Return the arguments that name a space and its organization to operations."""
+    """Return the arguments for operations on a space: the space and its organization."""
     organization = arguments.get("organization_id") or arguments["at"].organization_id
     return {"at": SpaceRef(space_id=space), "organization_id": organization}
 

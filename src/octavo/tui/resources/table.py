@@ -226,7 +226,8 @@ class DetailLoader:
             self._worker.cancel()
 
     def _start(self, resource: Resource[Any], arguments: Arguments, item: Any, key: tuple[str, str]) -> None:
-        # Not a coroutine, because that of a worker canceled before its start would never be awaited.
+        # A function instead of a coroutine: if the worker is canceled before its start, a coroutine would never be
+        # awaited.
         load = partial(self._load, resource, arguments, item, key)
         self._worker = self._view.run_worker(load, exclusive=True, group="telling")
 

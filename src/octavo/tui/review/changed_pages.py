@@ -129,8 +129,8 @@ def _ancestor_row(page: Page, below: Sequence[TreeNode], marks: EntryMarks) -> l
 def _deleted_by_parent(
     by_key: Mapping[str, ChangedPage], before: Sequence[Page], after: Collection[str]
 ) -> dict[str | None, list[tuple[str, Sequence[str]]]]:
-    """Return the deleted pages by the nearest ancestor that is a deleted page or is still in the tree. Each page comes with
-    the siblings that preceded it, the nearest first."""
+    """Return the deleted pages by the ID of the nearest ancestor in the tree, which may be a deleted page too. None is
+    the top level. Each page comes with the siblings that preceded it, the nearest first."""
     found: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
 
     def collect(pages: Sequence[Page], parent: str | None) -> None:
@@ -242,6 +242,7 @@ def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Seq
 
 
 def no_more_threads(number: int, step: int) -> str:
-    """Return the notice after the last open thread, or before the first with `step` -1."""
+    """Return the message that change request `number` has no more open threads after the current page, or before this
+    page if `step` is -1."""
     direction, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
     return f"No {direction} open threads in #{number}. Press {key} to go to the {other} open thread."

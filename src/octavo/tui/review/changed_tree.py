@@ -69,7 +69,7 @@ class ChangedTree:
         self.changing: dict[str, ChangedPage] = {}
         """Changed pages by key, in the order of the tree."""
         self._reading_order: list[str] = []
-        """Keys of the changed pages and of the pages with comments."""
+        """Keys of the changed pages and of the pages with comments, in the order of the tree."""
         self._entries: dict[str, ChangedPage] = {}
         """All entries of the tree by key."""
         self._shows_all_pages = False
@@ -165,7 +165,7 @@ class ChangedTree:
         self.widget.state.fail("Could not load the changes", self._comparison.error_text)
 
     def draw_title(self) -> None:
-        """Draw the number of viewed pages, and what the changes of the selected page affect."""
+        """Draw the number of viewed pages, and the kinds of the changes of the selected page."""
         listed, comparison = [each.key for each in self._comparison.changed or ()], self._comparison
         viewed_count = sum(key in self.marks.keys for key in listed)
         lines = [Content.assemble("PAGES  ", (f"{viewed_count} of {len(listed)} viewed", ""))]
@@ -198,7 +198,7 @@ class ChangedTree:
         return wrap(text, max(20, self.widget.size.width - 2))
 
     def _hidden_text(self) -> str:
-        """Return how many changes without meaning the compared pages have."""
+        """Return a text with the number of changes on the compared pages that do not affect what the page says."""
         counts = [
             sum(count for kind, count in each.items() if kind in WITHOUT_MEANING)
             for each in self._comparison.diffs.kind_counts.values()
@@ -325,7 +325,7 @@ class ViewedMarks:
         stored = state.get_fact(self._position_key)
         stored = stored if isinstance(stored, dict) else {}
         self.last_page = str(stored.get("at", ""))
-        """Key of the last viewed page."""
+        """Key of the page that was selected last."""
         by_page = stored.get("within")
         by_page = by_page if isinstance(by_page, dict) else {}
         positions = {str(key): position_from_json(fact) for key, fact in by_page.items()}
@@ -340,8 +340,8 @@ class ViewedMarks:
         """Keys of the pages that changed after you viewed them."""
 
     def load(self, revision: str) -> str | None:
-        """Load the marks for `revision`. If the stored marks belong to an earlier revision, return that revision, and
-        expect a call of `keep_unchanged`. Otherwise return None."""
+        """Load the marks for `revision`. If the stored marks belong to an earlier revision, return that revision: the
+        caller then has to call `keep_unchanged`. Otherwise return None."""
         before = self._state.get_fact(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))
@@ -381,7 +381,7 @@ class ViewedMarks:
         self._state.set_fact(self._marks_key, marks)
 
     def save_position(self) -> None:
-        """Store the last viewed page and the reading positions."""
+        """Store the page that was selected last, and the reading positions."""
         by_page = {
             key: page_position.stored_fields for key, page_position in [*self.positions.items()][-MAX_POSITIONS:]
         }

@@ -1,4 +1,5 @@
-"""Confirmation dialog for writes that cannot be undone. The checks load when it opens, and again before the write."""
+"""Confirmation dialog for writes that cannot be undone. The checks load when the dialog opens. If they are older than
+`MAX_AGE`, they load again before the write."""
 
 from __future__ import annotations
 
@@ -83,8 +84,8 @@ CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
 
 
 class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
-    """Dialog that shows the checks of a write, and is confirmed with `y`. No command opens such a dialog with `y`, so
-    that pressing a key twice never confirms."""
+    """Dialog that shows the checks of a write. The key `y` confirms. No command that opens the dialog has the key `y`,
+    so pressing the same key twice never confirms."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHECKED_COMMANDS,)

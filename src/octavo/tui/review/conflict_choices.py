@@ -1,5 +1,5 @@
-"""Conflicts of a change request with the names of both sides, the choices for them, stored on this computer until they are
-saved, and the preview of the merged page."""
+"""The conflicts of a change request, the choices for them, and the preview of the merged page. Choices are stored on
+this computer until they are saved in the change request."""
 
 from __future__ import annotations
 
@@ -132,8 +132,8 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 
 
 def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
-    """Keep the text that a failed editor left in its file, and return a sentence with the key that continues. Empty if
-    the text cannot be read or stored."""
+    """Store the text that a failed editor left in its file, and return a sentence with the key that opens it again.
+    Empty if the text cannot be read or stored."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
         return ""  # The text is only in the file.
@@ -224,8 +224,8 @@ def _save_resolved_pages(
     chosen: dict[str, MergeChoice],
     head: str | None = None,
 ) -> None:
-    """Store the resolved pages that have no conflict markers, because the server does not know which pages are
-    resolved."""
+    """Remember the resolved pages that had no conflict markers, because the server does not know that their conflicts
+    are resolved."""
     pages = {page.page for page in open_conflicts.resolved_pages(chosen) if page.is_unmarked}
     fact = f"update {change_request.id}"
     update_fact = app.session.state.get_fact(fact)
@@ -340,7 +340,8 @@ class ConflictSource:
         )
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Save the choices. `close` gets the edited pages and returns True if all conflicts are resolved."""
+        """Save the choices. `close` gets the edited pages, closes the view if no conflicts are left, and returns
+        whether it did."""
 
         def written(pages: tuple[str, ...]) -> None:
             if close(pages):

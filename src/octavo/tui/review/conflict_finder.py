@@ -65,8 +65,8 @@ class ConflictedPage:
     source: str = field(default="", repr=False)
     """Current text of the page."""
     fields: Fields = field(default_factory=dict)
-    """Values of main and of the change request for conflicting fields, such as the title. The first conflict decides
-    them."""
+    """Values of main and of the change request for conflicting fields, such as the title. The choice for the first
+    conflict applies to all these fields."""
     is_unmarked: bool = False
     """True if the text has no conflict markers, so the conflicts were found by merging the versions again."""
     main: str | None = field(default=None, repr=False)
@@ -185,7 +185,7 @@ async def merge_revisions(
         return None
     update = await _last_update(live, at, change_request.revision, change_request.revision_initial)
     if update is None or update.type != "update" or len(update.parents) < 2:
-        # The server does not return the parents of revisions, so only the stored revisions are known.
+        # The last update or its parents are unknown, so only the stored revisions can be used.
         return stored if stored is not None and stored.main == change_request.base else None
     mine, main = update.parents[:2]
     if stored is not None and stored.mine == mine:
@@ -206,8 +206,8 @@ def stored_revisions(fact: Any) -> MergeRevisions | None:
 
 
 async def _last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Return the last update at or before `start`, or the initial revision. None if it is too far back or cannot be
-    read."""
+    """Return the last update at or before `start`. If there is none, return the revision `first` or a revision without
+    parents. None if it is too far back or cannot be read."""
     name = start
     for _ in range(MAX_ANCESTORS):
         if (revision := await _revision(live, at, name)) is None:
@@ -243,8 +243,8 @@ async def find_conflicts(
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
     """Return the conflicts on the `changed` pages of the content at `at`. Raises ApiError. `server_revisions` are the
-    merged revisions if the server reported conflicts, which may have no markers. The pages in `resolved_pages` are only
-    searched for conflict markers."""
+    merged revisions if the server reported conflicts. The pages with these conflicts may have no conflict markers. The
+    pages in `resolved_pages` are only searched for conflict markers."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
@@ -281,7 +281,8 @@ async def find_conflicts(
 async def _revisions(
     live: Live, at: ChangeRequestRef | SpaceRef, ids: MergeRevisions
 ) -> tuple[Revision, Revision, Revision] | None:
-    """Return the revisions of both sides and of the base. None if a revision cannot be read."""
+    """Return the revisions of the base, of main and of the change request, in this order. None if a revision cannot be
+    read."""
     base, main, mine = await asyncio.gather(*(_revision(live, at, name) for name in (ids.base, ids.main, ids.mine)))
     return None if base is None or main is None or mine is None else (base, main, mine)
 
@@ -382,7 +383,8 @@ class _PageReader:
 
 
 def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
-    """Set `base_text_page` on conflicts about deleted text that main has on another page."""
+    """For each conflict about text that main deleted, set `base_text_page` to the page of main that has the text now,
+    if there is one."""
     keys_by_page = {page: {block.key for block in read_page(text).walk()} for page, text in pages.items()}
     for conflict in deleted:
         blocks = [
@@ -395,7 +397,8 @@ def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return the values of both sides between the markers at the top of a text. None if the markers contain text."""
+    """Return the lines with fields of both sides between the markers at the top of a text. None if the markers are not
+    at the top, or contain other text."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled = [line for side in sides for line in side if line.strip()]

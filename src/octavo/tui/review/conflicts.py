@@ -377,7 +377,7 @@ class ConflictsScreen(View):
         return None if item is not None else "No conflict is selected."
 
     def preview(self) -> None:
-        """Open the preview of the page after the save."""
+        """Open a preview of the page as it will be saved."""
         if (item := self._item) is None:
             return
 

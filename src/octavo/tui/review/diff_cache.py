@@ -64,7 +64,7 @@ class DiffCache:
         self._shown: DiffKey | None = None
         self._is_reduced = False
         self._measured_keys: dict[str, DiffKey] = {}
-        """Keys of the diffs in `sizes`, by page key."""
+        """Key of the diff that each size in `sizes` was measured from, by page key."""
         self.sizes: dict[str, ChangeSize] = {}
         """Numbers of added and removed words of the compared pages, by page key."""
         self.kind_counts: dict[str, Mapping[ChangeKind, int]] = {}

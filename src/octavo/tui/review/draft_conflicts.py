@@ -93,7 +93,7 @@ class DraftConflictsScreen(ConflictsScreen):
 
 
 def _read_draft(source: str, before: Raw | None, theirs: Raw | None) -> MergedPage:
-    """Return the page of a draft with conflict markers, and the base as far as it is loaded."""
+    """Return the page of a draft with its conflicts. The conflicts have a base if both other versions are loaded."""
     merged = read_marked_page(source)
     if before is None or theirs is None:
         return merged

@@ -33,8 +33,8 @@ class LinterRuns:
         self._slots = asyncio.Semaphore(MAX_AT_ONCE)
 
     async def findings(self, page: LintedPage) -> PageFindings:
-        """Return the findings of all linters on a page, by block. `PageFindings.failures` names the linters that
-        failed."""
+        """Return the findings of all linters on a page, by block. `PageFindings.failures` has a sentence for each
+        linter that failed or reported too much."""
         outcomes = await asyncio.gather(*(self._run(linter, page) for linter in self._linters))
         all_findings = [each for findings, _ in outcomes for each in findings]
         return PageFindings(page.path, by_block(all_findings), tuple(failure for _, failure in outcomes if failure))

@@ -351,7 +351,8 @@ async def predict_for_list(
 
 
 async def load_revision(live: Live, at: ContentRef) -> content.Revision:
-    """Return the revision of some content. A revision never changes, so it is loaded once. Raises ApiError."""
+    """Return the revision that `at` refers to. Raises ApiError. The revision of a `RevisionRef` is loaded only once,
+    because a revision never changes."""
     op = content.Get(at=at)
     revision: content.Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return revision
@@ -371,7 +372,7 @@ def _state(change_request: ChangeRequest) -> Fact:
 
 
 def outdated_fact(change_request: ChangeRequest) -> Fact:
-    """Return True if main has changed since the change request was created or last updated."""
+    """Return the row that says whether main has changed since the change request was created or last updated."""
     if change_request.outdated:
         return Fact("care", "outdated", "main has changed")
     return Fact("ok", "up to date", "with main")
@@ -474,7 +475,8 @@ def sign_of(change: content.Change) -> str:
 
 
 def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
-    """Yield a row with the number of rules that are met, then a row for each rule that is not met or undecided."""
+    """Yield a row with the number of rules that are met, then a row for each unmet rule, then a row for each undecided
+    rule. Yield only one row if the rules are unknown or none are set."""
     if not rules.is_known:
         yield Fact("care", "merge rules", "unknown: the server will check the rules when you merge")
         return

@@ -98,7 +98,8 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
 
 
 def pages_to_revert(changes: Sequence[Change]) -> str:
-    """Return the pages that a revert of `changes` restores, such as `these 2 pages`. Empty if no page changes."""
+    """Return a phrase for the pages that a revert of `changes` restores, such as `these 2 pages`. Empty if no page
+    changes."""
     pages = len({each.page.id for each in changes if each.page is not None})
     return "this page" if pages == 1 else f"these {pages} pages" if pages else ""
 
@@ -199,7 +200,7 @@ def why_not_in_bulk(checks: Checks) -> str:
 
 
 def _as_clause(sentence: str) -> str:
-    """Return a sentence as a part of another sentence."""
+    """Return a sentence as a part of another sentence: `The page is missing.` becomes `the page is missing`."""
     return f"{sentence[:1].lower()}{sentence[1:]}".rstrip(".")
 
 
@@ -281,7 +282,8 @@ async def merge_in_order(
     is_wanted: Callable[[], bool],
 ) -> MergeTotals:
     """Merge the change requests in order while `is_wanted()` is true, and stop at the first problem. `shown` has the
-    checks that the user saw. Each change request is checked again, because earlier merges can cause conflicts."""
+    checks that the user saw. `show_fact` is called with the index of a change request and its new row. Each change
+    request is checked again, because earlier merges can cause conflicts."""
     merged: list[str] = []
     for number, (queued, before) in enumerate(zip(queue, shown, strict=True)):
         if not is_wanted():

@@ -44,7 +44,8 @@ MAX_NAMES = 3
 
 
 async def check_in_time(label: str, check: Awaitable[tuple[Fact, ...]]) -> tuple[Fact, ...]:
-    """Return the rows of `check`, or a row with the reason why the check failed."""
+    """Return the rows of `check`. If the check fails or takes longer than `TIMEOUT` seconds, return a row with the
+    reason."""
     try:
         return await asyncio.wait_for(check, TIMEOUT)
     except TimeoutError:
@@ -173,7 +174,7 @@ async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) ->
 
 
 def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the names of the images without alternative text that are new, each with the ID of its page."""
+    """Return the names of the new images that have no alternative text, each with the ID of its page."""
     known = Counter(picture for text in before.values() for picture in images_without_text(parse(text)))
     found: list[tuple[str, str]] = []
     for page, text in after.items():
@@ -191,8 +192,8 @@ def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) ->
 async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
-    """Return the row of the lines that main changed and the merge would revert without a conflict. The change request
-    still has these lines as they were when it was created. Empty if there are none."""
+    """Return the row of the lines that the merge would revert without a conflict. Main changed these lines after the
+    change request was created, but the change request still has the old lines. Empty if there are none."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main.
     started = RevisionRef(space_id=at.space_id, revision_id=change_request.revision_initial or "")
@@ -300,7 +301,8 @@ class MovedPage:
 
 
 def find_moved_pages(before: PageTree, after: PageTree) -> tuple[MovedPage, ...]:
-    """Return the pages with another path after the merge, or without one. Subpages of a moved page are included."""
+    """Return the pages that the merge moves or deletes, unless another page has their old path after the merge.
+    Subpages of a moved page are included."""
     now = {page.id: page.path or "" for page in after.walk() if _has_path(page)}
     paths = set(now.values())
     return tuple(

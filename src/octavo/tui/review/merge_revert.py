@@ -201,7 +201,7 @@ class RevertPlan:
     moved: tuple[tuple[Page, str | None, int], ...] = ()
     """Pages that the merge moved, each with the former parent page and position."""
     deleted: tuple[Page, ...] = ()
-    """Pages that the merge created."""
+    """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()
     """Sentences about the changes that cannot be reverted, with the reasons."""
 
@@ -273,7 +273,7 @@ class _Planner:
         restored_ids = set(restored)
         moved = tuple(self._revert_moves(self._in_order(by_kind.get("page_moved", [])), restored_ids))
         deleted = self._deletable_pages(by_kind.get("page_created", []), {page.id for page, _, _ in moved})
-        if moved:  # Each move can shift the positions of restored siblings, so these are set again.
+        if moved:  # Moves can shift restored siblings, so restored pages are positioned again, too.
             restored_places = [(page, self._before.parents[page], self._before.position_of(page)) for page in restored]
             positions = [*moved, *((self._before.pages[page], above, place) for page, above, place in restored_places)]
             moved = tuple(sorted(positions, key=lambda each: list(self._before.pages).index(each[0].id)))
@@ -340,7 +340,8 @@ class _Planner:
                 yield page, former, self._before.position_of(page_id)
 
     def _deletable_pages(self, pages: Iterable[str], moved_ids: set[str]) -> list[str]:
-        """Return the created pages that can be deleted, which have no later edits and no remaining subpages."""
+        """Return the created pages to delete: pages without later edits and without remaining subpages. A page is
+        omitted if its parent page is deleted, too."""
         created = [page for page in pages if page in self._now.pages]
         edited = {page for page in created if page in self._changed_later or not self._has_ids}
         remaining = set(self._now.pages) - set(created) - moved_ids | edited
@@ -427,8 +428,8 @@ async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: Rev
 async def _merge_later_text(
     live: Live, space: SpaceRef, sides: MergeSides, page: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
-    """Return the text of a page without the merge but with its later edits, and True if they conflict. The text is None
-    if nothing is to change."""
+    """Return the text of a page without the changes of the merge but with the later edits, and True if the merge and
+    the later edits conflict. The text is None if nothing is to change, or if the page is missing in a revision."""
     revisions = (sides.merged, sides.now, sides.before)
     base, main, proposed = await asyncio.gather(*(page_source(live, _ref(space, each.id), page) for each in revisions))
     if base is None or main is None or proposed is None:

@@ -143,7 +143,7 @@ class BlameScreen(ListView[BlamedBlock]):
         self.load_older()
 
     def load_older(self) -> None:
-        """Check some revisions. The blocks that they wrote are shown after each revision."""
+        """Check some more revisions for the origins of the blocks. The list is updated after each revision."""
         if not self.is_loading:
             self.run_worker(self._load(self.blame), exclusive=True, group="blame")
 

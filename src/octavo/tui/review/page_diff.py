@@ -73,7 +73,7 @@ class PageDiff:
         self.page_discussion = PageDiscussion(view, self)
         """Comments on the shown page."""
         self.word_changes = WordChanges(view, threads)
-        """What happened to the words of the threads on the compared pages."""
+        """Word changes of the threads on the compared pages: whether the words that a thread is about have changed."""
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
         """Shown entry and compared revisions."""
         self._shown_documents: tuple[Document, Document] | None = None
@@ -81,10 +81,10 @@ class PageDiff:
         self._anchors: TwoVersionAnchors | None = None
         """Anchors of the threads in both documents."""
         self._pending_step: tuple[str, int | str | Comment] | None = None
-        """Key of the entry to go to, with the thread to show, the key of the block to select, or 1 for the first and -1
-        for the last open thread."""
+        """Next step after an entry is loaded: the key of the entry, and its target. The target is a thread, the key of
+        a block, or 1 for the first and -1 for the last open thread."""
         self._wanted_thread, self._wanted_block = thread, block
-        """Thread that the view was opened for, until its entry is known."""
+        """Thread and block that the view was opened for, until their entries are known."""
         self.scroll = RequestScroll(view, comparison, pages, threads, self._rows_of, self._on_page_loaded)
         """All changed pages one below the other."""
 
@@ -141,7 +141,7 @@ class PageDiff:
             self._view.workers.cancel_group(self._view, "diff")
             self._view.remove_class("-words")
             self.pane.clear()  # The last change was reverted.
-        # The list of changes is loaded apart from the revisions. The diff stays while both are the same.
+        # The changes and the revisions are loaded separately. The shown diff stays while both are unchanged.
         if change is None or sides is None or (change, sides) == self._shown:
             return
         self._shown = change, sides
@@ -174,7 +174,7 @@ class PageDiff:
             compared = await self._comparison.diffs.compare(change)
         except ApiError as error:
             if shown == self._shown:
-                # The earlier diff would be outdated.
+                # The error replaces the earlier diff, which would be outdated.
                 self.pane.state.fail(f"Could not load {change.title}", str(error))
                 self._shown = None
             return

@@ -1,4 +1,5 @@
-"""The command that lists the other places of a space with a term that the shown page replaces."""
+"""The command that finds an old term in the other pages of a space. The shown page of a change request replaces the old
+term by a new term."""
 
 from __future__ import annotations
 
@@ -49,8 +50,8 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:
-        """Show the places with the replaced term of the selected block, or of the page. Ask for the term if there are
-        several."""
+        """Show the places that still have an old term. The term is replaced in the selected block, else elsewhere on
+        the page. If several terms are replaced, ask for one of the terms."""
         app.background(self._choose(app))
 
     async def _choose(self, app: Shell) -> None:

@@ -95,8 +95,8 @@ class Comparison:
         """True if another old revision was chosen and its changes are still loading."""
         self._listed: Changes | None = None
         self._complete_changes: tuple[ComparedSides, Changes, tuple[ChangedPage, ...]] | None = None
-        """All changes, if the server lists only some. The revisions and the incomplete list tell when to load them
-        again."""
+        """All changes, if the server lists only some, with the revisions and the incomplete list that they belong to.
+        All changes are loaded again if either differs."""
         self.conflicting: frozenset[str] = frozenset()
         """Keys of the pages that may conflict with main, as far as they are predicted."""
         self.is_on_main = False
@@ -364,8 +364,8 @@ class Comparison:
         return ComparedSides(self._ref(change_request.base) if change_request.base else None, self.head)
 
     async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
-        """Return the changed pages since a revision. None if the server does not identify documents. Raises
-        ApiError."""
+        """Return the changed pages since a revision. None if a revision has no document IDs: without these IDs, edited
+        pages cannot be recognized. Raises ApiError."""
         before, after = await asyncio.gather(
             load_revision(self._view.live, self._ref(revision)), load_revision(self._view.live, self.head)
         )

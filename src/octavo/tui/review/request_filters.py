@@ -55,7 +55,7 @@ def undecided_requests(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if a needed fact is still loading for any of the change requests."""
+    """Return True if any of the change requests may still match: a fact that a filter needs has not failed to load."""
     return any(each.needs not in status(change_request).unread for change_request in undecided for each in filters)
 
 

@@ -32,9 +32,9 @@ from octavo.tui.review.merge_effects import MAX_CHECKED_PAGES, MergeTrees, list_
 from octavo.tui.widgets.short_texts import Fact, plural
 
 MAX_TEXT = 400_000
-"""Number of characters of a page above which it is not checked."""
+"""Maximum number of characters of a checked page. Longer pages are not checked."""
 MAX_LINKED = 20
-"""Maximum number of other pages of a changed page that are loaded to find their headings."""
+"""Maximum number of pages linked from a changed page that are loaded to find their headings."""
 MAX_DISMISSED = 500
 """Maximum number of dismissed findings of a change request that are stored."""
 
@@ -69,7 +69,8 @@ class RequestFindings:
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
     def set_place(self, sides: ComparedSides | None, tree: PageTree | None) -> None:
-        """Set the compared revisions and the page tree. If they have changed, the findings are dropped."""
+        """Set the compared revisions and the page tree. The findings are dropped if the revisions have changed, and the
+        loaded pages if either has changed."""
         place = (sides, tree) if sides is not None and tree is not None else None
         if place != self._place:
             if self._place is None or place is None or place[0] != self._place[0]:
@@ -149,7 +150,8 @@ async def _find(
 async def _load_headings(
     live: Live, ids: Collection[str], at: ContentRef, pages: Mapping[str, Page], known: dict[str, CheckedPage]
 ) -> None:
-    """Load pages for their headings. Links to headings of pages that cannot be loaded are not checked."""
+    """Load at most `MAX_LINKED` pages for their headings. Stop at the first page that cannot be loaded. Links to
+    headings of pages that are not loaded are not checked."""
     for page_id in islice(sorted(ids), MAX_LINKED):
         try:
             loaded = await find_page(live, get_page_source(at, page_id), rank=Rank.AWAITED)

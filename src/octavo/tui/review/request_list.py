@@ -49,7 +49,8 @@ from octavo.tui.widgets.short_texts import plural, short_age
 EMPTY_TEXT, HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
 NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 CHECKED_AT_ONCE = 200
-"""Number of change requests whose facts are loaded for a filter at first, and again at the end of the list."""
+"""Number of change requests that a filter checks first. The same number is added each time the user reaches the end of
+the list."""
 _ROW_MARGIN = 6
 """Number of cells of a row that the second line cannot use."""
 SIGNS = {
@@ -240,7 +241,7 @@ class ChangesScreen(ListView[ChangeRequest]):
                 self.show_list_page(snapshot.value, items)
             self._load_facts(undecided)
             self._follow_visible_rows_later()
-            self._on_row_selected()  # The selected change request may be newer.
+            self._on_row_selected()  # The list may have a newer version of the selected change request.
         self.show_response(snapshot, "Change requests", "change requests")
         self._show_position()
 

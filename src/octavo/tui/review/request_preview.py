@@ -34,7 +34,8 @@ SELECTION_DELAY = 0.12
 
 
 class RequestPreview(VerticalScroll, can_focus=False):
-    """Preview of the selected change request. The list has the keys: `scroll_by_page` and scrolls the preview with `scroll_by_page`."""
+    """Preview of the selected change request. The list keeps the focus, and its keys scroll the preview with
+    `scroll_by_page`."""
 
     DEFAULT_CSS: ClassVar[str] = """
     RequestPreview {

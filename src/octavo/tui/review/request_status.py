@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 StatusFact = Literal["reviews", "requested", "conflicts"]
-"""Facts of a status that need requests of their own."""
+"""Facts of a status that Octavo loads with separate requests to the server."""
 STATUS_FACTS: tuple[StatusFact, ...] = ("reviews", "requested", "conflicts")
 
 
@@ -44,7 +44,7 @@ class RequestStatus:
     known: frozenset[StatusFact] = frozenset(STATUS_FACTS)
     """Facts that are loaded."""
     unread: Mapping[StatusFact, str] = field(default_factory=dict)
-    """Causes of the facts that could not be loaded."""
+    """Reasons why facts could not be loaded, by fact."""
     is_on_main: bool = False
     """True if main already has all changes."""
 
@@ -87,8 +87,9 @@ def request_status(
 
 
 def is_predicted(change_request: ChangeRequest) -> bool:
-    """Return True if Octavo has to predict the merge. If main has not changed since the start, there are no conflicts,
-    and main has none of the changes."""
+    """Return True if Octavo has to predict the merge. If main has not changed since the change request was created,
+    there are no conflicts, and main has none of the changes. A merged or archived change request needs no
+    prediction."""
     return change_request.status in UNDECIDED and (
         change_request.outdated or change_request.revision_merged_ancestor is not None
     )
@@ -155,7 +156,7 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def _first_names(names: Sequence[str]) -> str:
-    """Return the first names of people."""
+    """Return the given names of the first two people, and the number of the others."""
     return _join_names([name.split()[0] if name.split() else name for name in names])
 
 

@@ -35,7 +35,8 @@ class RequestTarget:
     titles: Callable[[], Mapping[str, str]] = dict
     """Returns the page titles by page ID, as far as they are loaded."""
     pending_note: Callable[[OutboxEntry], str] = lambda entry: ""
-    """Returns what happened to the words of a pending comment's block, such as “words are gone”. Empty if nothing."""
+    """Returns a note if the words that a pending comment is about have changed, such as “words are gone”. Empty if the
+    words have not changed."""
     show_pending_comment: Callable[[OutboxEntry], None] | None = None
     """Shows a pending comment in the view. None if Octavo has to open the change request first."""
     show_block: Callable[[str, str], None] | None = None
@@ -88,7 +89,8 @@ def requires(permission: str, *states: str) -> WhyNot:
 
 
 def for_one_request(why_not: WhyNot) -> WhyNot:
-    """Return a function that tells why a command is disabled, and that also allows only one selected change request."""
+    """Return `why_not` with a further reason: a command for one change request is disabled while others are
+    selected."""
     return lambda app, target: why_not_single(target) or why_not(app, target)
 
 
@@ -98,7 +100,8 @@ def has_status(*states: str) -> Callable[[Shell, RequestTarget], bool]:
 
 
 def why_not_single(target: RequestTarget) -> str | None:
-    """Return the reason why a command for one change request is disabled: others are selected. None if none are."""
+    """Return the reason why a command for one change request is disabled while others are selected. None if no others
+    are selected."""
     count = len(target.selected)
     if count > 1 or (count == 1 and target.selected[0].id != target.change_request.id):
         selected = plural(count, "change request is", "change requests are")

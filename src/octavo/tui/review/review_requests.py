@@ -84,7 +84,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
 
 _REVIEWER_ROLES = ("review", "create", "admin")
 _RECENT = "recent reviewers"
-"""Stored name of the list of the people whose review you requested, newest first."""
+"""Name under which the people whose reviews you requested are stored, newest first."""
 _MAX_RECENT = 8
 
 

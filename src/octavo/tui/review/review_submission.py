@@ -227,7 +227,7 @@ def _accept(app: Shell, chosen: ListedComment) -> None:
 
 
 def _accept_all(app: Shell, chosen: ListedComment) -> None:
-    """Accept all notes of the same program."""
+    """Accept all proposed notes on the change request from the program that proposed `chosen`."""
     if isinstance(chosen, ProposedNote):
         notes = app.session.proposed.at(chosen.at)
         proposed_notes.accept(app, [each for each in notes if each.source == chosen.source])
@@ -283,7 +283,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         pending_note: Callable[[OutboxEntry], str],
     ) -> None:
         """`name` is the name of the change request. `titles` has the titles of its pages by page ID. `pending_note`
-        returns what happened to the words of a pending comment's block."""
+        returns a note if the words that a pending comment is about have changed."""
         super().__init__()
         self._at, self._request_name, self._titles, self._pending_note = at, name, titles, pending_note
         self._unobserve: Callable[[], None] = lambda: None

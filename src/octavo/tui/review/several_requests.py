@@ -72,8 +72,9 @@ def acts_on_several(target: RequestTarget) -> bool:
 
 
 def for_selection(why_not: WhyNot) -> WhyNot:
-    """Return a function that tells why a command is disabled. If change requests are selected, the confirmation says
-    why each cannot change, and only their number is limited."""
+    """Return a function that tells why a command is disabled. Without a selection, the reason is that of `why_not`.
+    With a selection, only the number of change requests is limited: the confirmation says which of them cannot change,
+    and why."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
         if not acts_on_several(target):

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
-    """Return the reason why the change requests cannot be marked as ready or converted to drafts. None if they can be
-    marked."""
+    """Return the reason why the change requests cannot be marked as ready or converted to drafts. None if there is no
+    such reason."""
     for each in requests:
         if each.status not in ("draft", "open"):
             reopen = f" Press L to reopen #{each.number} first." if each.status == "archived" else ""
@@ -101,7 +101,7 @@ async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[t
     failures: list[str] = []
     for each in requests:
         if each.space is None:
-            continue  # The space was known when the command ran.
+            continue  # This never happens: the command needs a known space.
         sent = await toggle_draft(app.session.live, each.ref(SpaceRef(space_id=each.space)), each)
         if sent.kind == "done" and sent.result is not None:
             done.append(sent.result.model_copy(update={"space": each.space}))
@@ -176,8 +176,8 @@ async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
 
 
 async def _finish_suggestions(app: Shell, session: Session, write: UnfinishedWrite) -> None:
-    """Resolve the threads of suggestions that were applied when Octavo was closed. If the server has not applied them,
-    say so. Raises NotSaved."""
+    """Resolve the threads of suggestions that were being applied when Octavo was closed. Tell the user if the server
+    has not applied the suggestions. Raises NotSaved."""
     result = await finish_unfinished(session.live, write)
     if result is None:
         return  # Another instance of Octavo has shown the result.

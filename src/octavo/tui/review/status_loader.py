@@ -45,7 +45,7 @@ class _LoadedFacts:
     predicted_for: tuple[str | None, ...] = ()
     """Revisions of the prediction: the base, the change request and main."""
     unread: dict[StatusFact, str] = field(default_factory=dict)
-    """Causes of the facts that could not be loaded."""
+    """Reasons why facts could not be loaded, by fact."""
 
 
 class StatusLoader:
@@ -113,7 +113,7 @@ class StatusLoader:
         self._loading.clear()
 
     def refresh(self) -> None:
-        """Allow Octavo to load the failed facts and the facts of unfollowed change requests again."""
+        """Forget failed predictions and the facts of unfollowed change requests, so that Octavo loads them again."""
         for name in [each for each in self._facts if each not in self._followed]:
             del self._facts[name]
         for facts in self._facts.values():

@@ -137,7 +137,8 @@ class SuggestionPreviewScreen(View):
         self._show_position()
 
     def _summary(self, thread: Comment) -> ThreadSummary:
-        """Return the row of a thread. An applied suggestion is in the diff, so its row has only the other text."""
+        """Return the row of a thread. The diff shows an applied suggestion, so the row has only the rest of the
+        comment."""
         is_unfit, is_included = thread.id in self._unfit, thread.id in self._included
         (suggestion,) = find_suggestions(thread.body.text)
         lines, (first, after) = thread.body.text.split("\n"), suggestion.lines

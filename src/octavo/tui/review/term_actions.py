@@ -219,7 +219,8 @@ def _skipped(outcome: TermOutcome) -> str:
 
 
 def add_suggestions(app: Shell, source: TermSource, rows: Sequence[TermRow], on_done: Callable[[], None]) -> None:
-    """Make the places pending comments with a suggestion for each block. `u` removes the comments."""
+    """Add a pending comment with a suggestion for each block that has one of these places, then call `on_done`. `u`
+    removes the comments."""
     app.background(_add_suggestions(app, source, rows, on_done))
 
 

@@ -40,7 +40,7 @@ _BEFORE = 28
 """Number of characters that a row shows before the old term."""
 _CONTEXT_LINES = 4
 _WIDE = 100
-"""Width of the terminal from which the details are beside the list, and show more lines."""
+"""Minimum width of the terminal for details beside the list. These details show more lines."""
 _DRAWN_EVERY = 25
 """Number of searched pages between two updates of the list."""
 
@@ -150,7 +150,7 @@ class TermScreen(ListView[TermRow]):
             self.rows.state.fail("Could not load the pages of this change request", str(error))
 
     async def _current_revision(self) -> RevisionRef:
-        """Return the current revision of the change request, or the last known revision without a connection."""
+        """Return the current revision of the change request. If it cannot be loaded, return the last known revision."""
         try:
             request = await self.live.fetch(change_requests.Get(at=self.source.at))
         except ApiError:
@@ -251,7 +251,8 @@ def _context(row: TermRow, line_count: int) -> Content:
 
 
 def _partial_note(results: TermResults) -> str:
-    """Return the reason why not all pages are searched. Empty if all are, or if pages could not be loaded."""
+    """Return a note with the number of searched pages, while the search runs or if it ended at a limit. Empty if all
+    pages are searched, or if pages could not be loaded: the error is shown instead."""
     searched = f"{results.searched} of {results.total} pages are searched"
     if not results.is_complete:
         return f"Searching… {searched}"

@@ -1,4 +1,5 @@
-"""What happened to the words of the threads of a change request since they were written, from the compared pages.
+"""Word changes of threads: whether the words that a thread of a change request is about have changed since it was
+written.
 
 No request is sent for this: each page is compared for its diff anyway.
 """
@@ -30,7 +31,8 @@ class WordChanges:
         """The id and the new block of the pending comments that were moved."""
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
-        """Find the word changes of the threads on a page, and move its pending comments to blocks with changed words."""
+        """Find the word changes of the threads on a page. If the words of a pending comment have changed, attach the
+        comment to the block that has the changed words."""
         for thread in self._threads.on_page(page_id):
             self._by_thread[thread.id] = anchors.word_change(thread)
             entry = self._view.shell.workspace.pending_entry(thread.id)
@@ -51,9 +53,9 @@ class WordChanges:
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
     def note(self, thread: Comment, head: str | None) -> str:
-        """Return a sentence about the words of a thread. It ends with a colon if the old words follow. `head` is the
-        current revision of the change request. Empty if the thread is not on a block, or if the words cannot have
-        changed."""
+        """Return a sentence that says whether the words that a thread is about have changed. The sentence ends with a
+        colon if the old words follow. `head` is the current revision of the change request. Empty if the thread is not
+        on a block, or if the words cannot have changed."""
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""
@@ -67,6 +69,7 @@ class WordChanges:
         return "Words have not changed since this comment." if is_earlier else ""
 
     def pending_note(self, entry: OutboxEntry) -> str:
-        """Return the words about the block of a pending comment, such as “words are gone”. Empty if it is unchanged."""
+        """Return a note if the words that a pending comment is about have changed, such as “words are gone”. Empty if
+        the words have not changed."""
         change = self._by_thread.get(entry.created_id)
         return WORD_MARKS[change] if change else ""

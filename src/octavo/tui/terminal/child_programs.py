@@ -108,7 +108,8 @@ async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int,
     use `memory` bytes, if the system supports such limits. Raises OSError if no process can be started.
     """
     process = _BoundedProcess(program, memory, seconds)
-    # In a background thread: an event loop that ends at the same time would leave its pipes open.
+    # In a background thread: asyncio would leave the pipes of the program open if the event loop ended at the same
+    # time.
     running = asyncio.get_running_loop().run_in_executor(None, process.run, data, max_bytes)
     try:
         done, _ = await asyncio.wait({running}, timeout=seconds)

@@ -140,7 +140,7 @@ class FileNote:
     """Purpose of a file that is open in an editor. Saved next to the file, so that its text is found after a crash."""
 
     title: str
-    """Title of the draft: such as `Comment on Welcome`, or the title of a page."""
+    """Title of the draft, such as `Comment on Welcome`, or the title of a page."""
     place: str
     """Key of the draft."""
     of: str
@@ -253,7 +253,8 @@ def _run(
     before: str | None,
     save_text: Callable[[str], str] | None,
 ) -> Edited | NotEdited:
-    """Run an editor on a file. `before` is the text in the file. None if the text is saved nowhere else."""
+    """Run an editor on a file. `before` is the text in the file if this text is also saved elsewhere, else None.
+    Without `before`, an unchanged file is kept after a failure."""
     start, text = time.monotonic(), before if before is not None else _text_of(path)
     try:
         ended = subprocess.run(words, env=without_secrets(environment), check=False)
@@ -293,7 +294,8 @@ def _text_of(path: Path) -> str | None:
 
 
 def _ask_for_enter(words: Sequence[str], path: Path, before: str | None) -> None:
-    """Wait for enter in the terminal, and report when the file is saved: it may still be open in another window."""
+    """Wait until the user presses enter in the terminal, because the file may still be open in another window. Print a
+    message each time the file is saved."""
     name, option = PurePath(words[0]).name, option_to_wait(words)
     sys.stdout.write(
         f"\n{name} exited immediately, and the file has not changed. Is the file open in another window?\n"

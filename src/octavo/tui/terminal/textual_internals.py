@@ -81,7 +81,8 @@ OTHER_PARTS = {part for part, known in PARTS.items() if fingerprint(*part) != kn
 
 
 def replaces(kind: type, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator for the replacement of a method or property. The replacement gets the original first."""
+    """Return a decorator for the replacement of a method or property. The first argument of the replacement is the
+    original."""
 
     def replace(replacement: Callable[..., Any]) -> Callable[..., Any]:
         if (kind, name) not in OTHER_PARTS:
@@ -120,7 +121,8 @@ class CachedStylesheet(Stylesheet):
 
 
 def new_stylesheet(variables: dict[str, str]) -> Stylesheet:
-    """Return an empty `CachedStylesheet`, or a stylesheet of Textual if the installed Textual has another one."""
+    """Return an empty `CachedStylesheet`. If the stylesheets of the installed Textual are different, return a
+    stylesheet of Textual."""
     is_known = OTHER_PARTS.isdisjoint((Stylesheet, name) for name in ("set_variables", "parse", "reparse"))
     return CachedStylesheet(variables=variables) if is_known else Stylesheet(variables=variables)
 
@@ -145,8 +147,8 @@ _CACHES = (
 def disable_caches(strips: Iterable[Strip], *, filtered: bool = True) -> list[Strip]:
     """Disable the caches of `strips` and return them. Without `filtered`, the cache of filtered strips stays enabled.
 
-    A strip has seven caches, which take more memory than its cells. A strip cropped to its full width caches itself,
-    which only the garbage collector can release: dozens of strips with every frame.
+    A strip has seven caches, which take more memory than its cells. A strip that is cropped to its full width also
+    caches itself. Only the garbage collector can release such a strip, and each frame has dozens of them.
     """
     strips = list(strips)
     if (Strip, "__init__") in OTHER_PARTS:
@@ -220,8 +222,8 @@ async def _skip_late_mount(original: Callable[..., Any], widget: Widget, event: 
 def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Region, **options: bool) -> Widget:
     """Forget the size of a widget at each `refresh(layout=True)`.
 
-    Textual forgets the size at the first such refresh before a layout, and not before the widget is mounted. If the size
-    was computed in between, Textual kept it and cut the widget off.
+    Textual forgets the size only at the first such refresh after a layout, and never before the widget is mounted. If
+    Textual computed the size between two refreshes, it kept this size and cut the widget off.
     """
     if options.get("layout"):
         if widget._layout_required:
@@ -295,7 +297,7 @@ def replace_crash_screen(
 
     def end() -> None:
         first()
-        if app._exception is not None and not app._exit_renderables:  # An error caused by the first says nothing new.
+        if app._exception is not None and not app._exit_renderables:  # Only the first error is reported.
             app._exit_renderables.append(report(app._exception))
         app._close_messages_no_wait()
 
@@ -308,7 +310,8 @@ def crash(app: App[Any], error: Exception) -> None:
 
 
 def before_removal(app: App[Any], notify: Callable[[set[DOMNode]], None]) -> None:
-    """Call `notify` with all widgets and screens that are about to be removed. Textual has events only for after that."""
+    """Call `notify` with all widgets and screens that are about to be removed. Textual's own events come only after the
+    removal."""
     if (App, "_prune") in OTHER_PARTS:
         return
     prune = app._prune

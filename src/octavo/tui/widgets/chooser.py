@@ -262,7 +262,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self.preview(selected.choice)
 
     def preview(self, choice: Choice[T]) -> None:
-        """Handle a cursor move to a choice."""
+        """Show the effect of the choice under the cursor. Does nothing unless a subclass overrides this method."""
 
     @on(RowList.Opened)
     def _choose_clicked(self, message: RowList.Opened) -> None:
@@ -270,7 +270,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.choose()
 
     def choose_after_typing(self) -> None:
-        """Choose after the letters typed before enter were processed: messages about them may still be queued."""
+        """Call `choose` after the letters typed before enter are processed, because their messages may still be
+        queued."""
         self.query_one(FilterInput).call_later(self.choose)
 
     def choose(self) -> None:
@@ -401,7 +402,7 @@ class Picker(Chooser[T | None, T]):
 
 
 class ThemePicker:
-    """Previews themes in the app, and then keeps one or restores the theme before."""
+    """Previews themes in the app, then keeps the chosen theme or restores the earlier theme."""
 
     def __init__(self, app: App[Any], save: Callable[[str], None] = lambda name: None) -> None:
         """`save` saves the name of a chosen theme."""

@@ -186,7 +186,7 @@ SYNONYMS = {
     "sites Publish": "go live make public",
     "sites Unpublish": "take down offline private",
 }
-"""Synonyms by command id, or by view, table heading, and an action in the table such as `new`."""
+"""Synonyms by command id, or by view with a table or an action, such as `sites conditions` or `sites Publish`."""
 
 
 _KEY_COLUMN_WIDTH = 13

@@ -491,7 +491,8 @@ def key_name(key: str) -> str:
 
 
 def context_of(node: type[DOMNode], id: str | None = None) -> str:
-    """Return the name of a class in the help. With `id`, the group of this command may have another name."""
+    """Return the name of a class in the help. With `id`, return the `context` of the group of this command, if the
+    group has one."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     own: str = getattr(node, "CONTEXT", "")
     context = (commands[id][0].context or own) if id in commands else own

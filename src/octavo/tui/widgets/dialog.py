@@ -91,7 +91,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         return BackgroundScreen(stack[below], self.styles.background) if below >= 0 else super().render()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Repaint this dialog and the dialogs below, of which Textual repaints only the top one."""
+        """Repaint this dialog, and the other dialogs below the top dialog. Textual repaints only the top dialog."""
         for screen in self.app.screen_stack[1:-1] if self.is_attached and repaint else ():
             if isinstance(screen, Dialog):
                 mark_for_repaint(screen, regions)

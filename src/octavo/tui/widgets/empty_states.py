@@ -55,7 +55,7 @@ class LoadingMessage:
 
 
 def empty_lines(sentence: str, hint: str) -> list[Content]:
-    """Return the lines of an empty list: why the list is empty, and the next key."""
+    """Return the lines of an empty list: why the list is empty, and the key to press next."""
     lines = [Content(""), Content("  ") + safe(sentence)]
     if hint:
         lines.append((Content("  ") + safe(hint)).stylize("$octavo-muted"))
@@ -93,7 +93,7 @@ def age_line(text: str) -> Content:
 
 
 def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
-    """Wrap long lines and keep their indentation. A width of 0 is unknown, and leaves the lines as they are."""
+    """Wrap long lines and keep their indentation. The lines stay as they are if `width` is 0, which means unknown."""
     out: list[Content] = []
     for line in lines:
         if not width or line.cell_length <= width:

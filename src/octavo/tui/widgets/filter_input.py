@@ -137,7 +137,7 @@ class FilterLine(Widget):
     @on(Input.Changed)
     def _apply_typed(self, message: Input.Changed) -> None:
         message.stop()
-        # The current text is used, because the message may be older: its text would be written back into the input.
+        # The message may be older than the current text. Its text would be written back into the input.
         self._apply(self._input.value)
 
     @on(FilterInput.Finished)

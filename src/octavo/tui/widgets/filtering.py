@@ -1,5 +1,5 @@
-"""Search in list items: the filter of a list, and fuzzy search with a few typed letters. A longer filter searches only the
-matches of the shorter one."""
+"""Search in list items: the filter of a list, and fuzzy search with a few typed letters. When the user adds to a
+filter, only the earlier matches are searched."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 _BATCH_SIZE = 200
 """Number of items prepared before the time is checked."""
 _STEP_SECONDS, _PAUSE_SECONDS = 0.008, 0.001
-"""Seconds of preparing at a time, and seconds of pause for key presses before the next."""
+"""Seconds in which texts are prepared before a pause, and seconds of the pause, in which key presses are handled."""
 
 
 def is_narrower(words: Sequence[str], old_words: Sequence[str]) -> bool:
@@ -28,7 +28,8 @@ def is_narrower(words: Sequence[str], old_words: Sequence[str]) -> bool:
 
 
 class SearchTexts(Generic[T]):
-    """Folded search texts of the items of a list. The text of each item is read once, while the item stays in the list."""
+    """Search texts of the items of a list, folded for comparison (`fold`). The text of each item is read once, while
+    the item stays in the list."""
 
     def __init__(self, text_of: Callable[[T], str]) -> None:
         self._text_of = text_of
@@ -149,7 +150,8 @@ def _match_letters(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Return the index of the next `letter`, and its distance: skipped letters, or 2 for each skipped word."""
+    """Return the index of the next `letter`, and its distance from `start`: the number of skipped characters. For a
+    letter that starts a word, the distance is 2 for each skipped word if this is less."""
     nearest_index = text.find(letter, start)
     if nearest_index < 0:
         return None

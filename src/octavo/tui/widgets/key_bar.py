@@ -101,8 +101,8 @@ class KeyBar(Widget):
         for start, end, command in self._spans:
             if start <= event.x < end:
                 event.stop()
-                # Runs in the app, as for a key press: a closing screen waits for the handlers of its widgets, and so
-                # for this one.
+                # The app runs the command, as for a key press. A closing screen waits for the handlers of its widgets,
+                # and so would wait for this command.
                 self.app.call_later(command.run)
 
 

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 _create_filter_line = lazy("octavo.tui.widgets.filter_input:FilterLine")
 
 _MAX_MESSAGE_LINES = 3
-"""Maximum lines of a failed refresh's message below a list, so that the items keep enough room."""
+"""Maximum number of lines of the error message below a list after a failed refresh, so that the items keep enough
+room."""
 _CACHE_SIZE = 2000
 _PARTLY_LOADED = "loaded, more on the server"
 
@@ -161,7 +162,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         hint: str = "",
         id: str | None = None,
     ) -> None:
-        """`empty` is the message of an empty list, `hint` names the next key."""
+        """`empty` is the message of an empty list, `hint` names the key to press next."""
         super().__init__(id=id)
         self.state = ListState(self, empty, hint)
         self.is_always_lit = False
@@ -466,7 +467,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         return max(1, self.size.height - self.header_height - len(self.footer))
 
     def watch_show_vertical_scrollbar(self) -> None:
-        self.lay_out_again()  # The lines become one cell narrower or wider, without a resize event.
+        self.lay_out_again()  # The scroll bar takes one cell from each line or gives it back, without a resize event.
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -501,7 +502,7 @@ class ListState:
     def __init__(self, widget: LineList, empty: str, hint: str) -> None:
         self._list = widget
         self.empty, self.hint = empty, hint
-        """Message of an empty list, and the next key."""
+        """Message of an empty list, and the key to press next."""
         self.custom_lines: Callable[[int], list[Content]] | None = None
         """Returns other lines for an empty list, for a width in cells. None: `empty` and `hint` are shown."""
         self._waiting: LoadingMessage | None = None
@@ -576,7 +577,7 @@ class ListState:
         return lines
 
     def _wrap(self, lines: list[Content]) -> list[Content]:
-        # Wraps even to a width of 0 beside a scroll bar: without wrapping the bar would disappear and appear again.
+        # Lines are wrapped even if the scroll bar leaves no width: else the bar would appear and disappear forever.
         width = self._list.scrollable_content_region.width
         return wrap_lines(lines, max(1, width) if self._list.outer_size.width else 0)
 
@@ -591,7 +592,8 @@ class Extent:
         self.total: int | None = None
         """Number of available items. None if unknown or if all are loaded."""
         self.partial_note = ""
-        """Description of the loaded part if more items exist but their number is unknown. Empty if none do."""
+        """Description of the loaded part if more items exist but their number is unknown. Empty if there are no more
+        items."""
 
     @property
     def is_partial(self) -> bool:
@@ -646,7 +648,7 @@ class ItemPainter:
         self._styles.clear()
 
     def style(self, name: str) -> Style:
-        """Return the style of a component class, without the styles of the widget below it."""
+        """Return the style of a component class, not combined with the style of the list."""
         style = self._styles.get(name)
         if style is None:
             style = self._styles[name] = self._list.get_visual_style(name, partial=True)
@@ -725,7 +727,8 @@ class ItemPainter:
 
 
 def _nearest_remaining(old_keys: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
-    """Return the new index of the first remaining item from the cursor on, else of the last one before it."""
+    """Return the new index of a remaining item: the first from the cursor on, else the last before the cursor. None if
+    no item remains."""
     new_indexes = {key: index for index, key in enumerate(keys)}
     from_cursor, before_cursor = old_keys[cursor:], reversed(old_keys[:cursor])
     return next((new_indexes[key] for key in (*from_cursor, *before_cursor) if key in new_indexes), None)

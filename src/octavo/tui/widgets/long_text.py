@@ -295,7 +295,8 @@ class WrappedRows:
 
 @lru_cache(16)
 def _line_pattern(width: int) -> re.Pattern[str]:
-    # The first two alternatives skip text without a word start, where searching for one would be slow.
+    # The first two alternatives skip long text without a word start, in which the search for a word start would be
+    # slow.
     return re.compile(rf"(?s:\S{{{width}}}|\s{{{width}}}|.{{1,{width}}}(?:(?<=\s)(?=\S)|\Z)|.{{1,{width}}})")
 
 

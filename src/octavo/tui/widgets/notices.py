@@ -68,7 +68,8 @@ class NoticeBoard:
         self.changed: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
-        """Show `text`, removing the oldest of two notices. An equal text restarts its time. Return its number."""
+        """Show a notice with `text`, and return the number of the notice. The older of two notices is removed. A notice
+        with the same text is replaced, so its time starts again."""
         self._notices = [notice for notice in self._notices if notice.text != text][1 - MAX_NOTICES :]
         number = next(self._numbers)
         duration = _SECONDS[tone] if seconds is None else seconds

@@ -101,7 +101,7 @@ class TextEditor(TextArea):
         self.virtual_size = Size(0, rows.height)
 
     def load_text(self, text: str) -> None:
-        """Replace the whole text. The edits before cannot be undone: Textual would replace the document, too."""
+        """Replace the whole text and clear the undo history. Textual's method would also replace the document."""
         self.replace(text, self.document.start, self.document.end, maintain_selection_offset=False)
         self.move_cursor((0, 0))
         self.history.clear()
@@ -239,7 +239,8 @@ _REFUSED = "With {name}, any API key that you type is logged. Restart Octavo wit
 
 
 def why_no_token(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
-    """Return why no token may be typed now: `TEXTUAL_LOG` and the developer tools log every key press. None if it may."""
+    """Return why no token may be typed now: `TEXTUAL_LOG` and the developer tools log every key press. None if a token
+    may be typed."""
     if environment.get("TEXTUAL_LOG"):
         return _REFUSED.format(name="TEXTUAL_LOG")
     requested_features = {each.strip().lower() for each in environment.get("TEXTUAL", "").split(",")}

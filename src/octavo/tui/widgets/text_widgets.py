@@ -85,8 +85,8 @@ class FactList(Widget):
 class ChangingText(Static):
     """A `Static` that ignores an update with equal content, and requests a layout only if its size changes."""
 
-    # A text without width would have no height: a scroll bar that takes its last cell would appear and disappear
-    # forever.
+    # A text without width has no height. Without this minimum, a scroll bar that takes the last cell of the text would
+    # appear and disappear forever.
     DEFAULT_CSS = "ChangingText { min-width: 1; }"
 
     def update(self, content: VisualType = "", *, layout: bool = True) -> None:

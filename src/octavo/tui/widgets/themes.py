@@ -301,7 +301,8 @@ def _luminance(colour: Color) -> float:
 
 
 def _first_with_contrast(colour: Callable[[float], Color], others: tuple[Color, ...], min_contrast: float) -> Color:
-    """Return the first color, in steps from 0 to 1, with `min_contrast` to all others. If none has, the last."""
+    """Return the first color, in steps from 0 to 1, with `min_contrast` to all others. If no color has this contrast,
+    return the last color."""
     steps = (colour(step / 20) for step in range(21))
     last = colour(1.0)
     return next((each for each in steps if min(contrast(each, other) for other in others) >= min_contrast), last)

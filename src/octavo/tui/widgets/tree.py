@@ -104,7 +104,7 @@ class FlatTree:
         return (visible + rows[next_index:], visible_keys + keys[next_index:]) if next_index else (rows, keys)
 
     def branches(self, key: Hashable) -> list[TreeNode]:
-        """Return the node `key` and its descendants, if they have children."""
+        """Return the nodes with children: the node `key` and its descendants. Empty if the node has no children."""
         index = self._keys.index(key)
         first = bisect_left(self._branches, index)
         if first == len(self._branches) or self._branches[first] != index:
@@ -123,7 +123,8 @@ class FlatTree:
         return tuple(reversed(path))
 
     def folded_labels(self) -> list[str]:
-        """Return the folded labels of all nodes. The first call is slow for a large tree."""
+        """Return the text that the filter searches, for each node: the folded label and the last part of the path. The
+        first call is slow for a large tree."""
         if self._labels is None:
             self._labels = [_folded_label(node) for _, node in self._rows]
         return self._labels
@@ -155,7 +156,8 @@ def contains_words(node: TreeNode, words: Sequence[str]) -> bool:
 
 
 def _folded_label(node: TreeNode) -> str:
-    """Return the folded label and the last part of the path. Empty for a section, which is not searched."""
+    """Return the text of a node that the filter searches: the label and the last part of the path, folded for
+    comparison. Empty for a section, which is not searched."""
     if node.kind == "section":
         return ""
     label = fold(node.label if isinstance(node.label, str) else node.label.plain)
@@ -284,7 +286,8 @@ class Tree(LineList):
         self.lay_out_nodes()
 
     def select_hidden(self, key: Hashable) -> bool:
-        """Expand the ancestors of a node, clear a filter that hides it, and select it. Return False if unknown."""
+        """Expand the ancestors of a node, clear a filter that hides it, and select it. Return False if there is no such
+        node."""
         path = self.path(key)
         if not path:
             return False

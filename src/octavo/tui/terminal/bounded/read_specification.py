@@ -14,8 +14,8 @@ from typing import Any
 from octavo.documents.openapi import SpecificationError, read_value
 
 DEEPEST = 3
-"""Maximum number of names in a path: `paths`, a URL and a method identify an operation. Octavo parses small values in
-steps."""
+"""Maximum number of names in a path. Three names identify an operation: `paths`, a URL and a method. The values are
+small then, and Octavo parses them in separate steps."""
 
 
 def main() -> None:
