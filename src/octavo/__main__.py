@@ -31,11 +31,11 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         code = 130
     if argv is None:
-        _leave_the_rest(code)
+        _exit_despite_daemon_threads(code)
     return code
 
 
-def _leave_the_rest(code: int) -> None:
+def _exit_despite_daemon_threads(code: int) -> None:
     """End the process immediately with `code` if daemon threads are running.
 
     At a normal exit, Python stops these threads at any point. A thread that is stopped inside pydantic crashes the

@@ -82,7 +82,7 @@ STEPS: dict[str, tuple[Callable[[OutboxEntry], OutboxEntry], dict[str, str]]] = 
         {"queued": "failed", "sending": "failed", "unknown": "failed"},
     ),
     "outcome_unknown": (lambda each: steps.lose_response(each, START, LATER, "?"), {"sending": "unknown"}),
-    "still_unknown": (lambda each: steps.look_again(each, LATER, "?"), {"unknown": "unknown"}),
+    "still_unknown": (lambda each: steps.schedule_lookup(each, LATER, "?"), {"unknown": "unknown"}),
     "not_found": (lambda each: steps.mark_not_found(each, START), {"unknown": "unknown"}),
     "retried": (
         lambda each: steps.retry(each, START),

@@ -15,7 +15,7 @@ from octavo.api.safety import safe_line
 from octavo.documents import front_matter
 from octavo.documents.folders.folder import Entry, Folder, why_unsafe
 from octavo.documents.folders.layout import FolderLayout
-from octavo.documents.folders.page_files import PageFile, as_in, normalize, write_page
+from octavo.documents.folders.page_files import PageFile, encode_like, normalize, write_page
 from octavo.documents.folders.table_of_contents import summary_entries, write_summary
 from octavo.documents.yaml_values import write_entry
 
@@ -79,7 +79,7 @@ def test_line_endings_and_byte_order_mark_of_a_file_stay() -> None:
     data = "\ufeff# A\r\n\r\nb\r\n".encode()
     text = normalize(data.decode())
     assert text == "# A\n\nb\n"
-    assert as_in(text, data) == data
+    assert encode_like(text, data) == data
 
 
 # Paths

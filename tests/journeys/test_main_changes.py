@@ -40,7 +40,6 @@ async def read_main(contest: Contest) -> str:
     return text
 
 
-@pytest.mark.before_release("1", "3")
 @pytest.mark.parametrize("seconds", [0, 1, 3, 8])
 async def test_merge_is_not_sent_if_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
@@ -62,7 +61,6 @@ async def test_merge_is_not_sent_if_main_changed_after_the_checks(stage: Stage, 
         assert not run.gate.sent(change_requests.Merge)
 
 
-@pytest.mark.before_release("0")
 @pytest.mark.parametrize("seconds", [0, 8])
 async def test_merge_with_accepted_conflicts_is_not_sent_with_new_conflicts(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
@@ -81,7 +79,6 @@ async def test_merge_with_accepted_conflicts_is_not_sent_with_new_conflicts(stag
         await run.hear(f"Merged #{contest.number} with conflicts. Readers now see both versions of each conflict.")
 
 
-@pytest.mark.before_release("8")
 @pytest.mark.parametrize("seconds", [0, 8])
 async def test_merge_is_not_sent_after_an_edit_of_the_change_request(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
@@ -125,7 +122,6 @@ async def test_merge_dialog_does_not_reopen_over_another_dialog(stage: Stage) ->
         assert not run.gate.sent(change_requests.Merge)
 
 
-@pytest.mark.before_release("0")
 @pytest.mark.parametrize("seconds", [0, 8])
 async def test_update_is_not_sent_if_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:

@@ -23,7 +23,7 @@ class _Shape(NamedTuple):
     name: int | str
 
 
-class _Wrong(NamedTuple):
+class _UnreadablePart(NamedTuple):
     """An unreadable part: its path, and the error type of pydantic."""
 
     path: tuple[int | str | _Shape, ...]
@@ -105,7 +105,7 @@ class _PartialValue:
             raise error
         self._remove_paths(paths)
 
-    def _locate_error(self, error: ErrorDetails) -> _Wrong:
+    def _locate_error(self, error: ErrorDetails) -> _UnreadablePart:
         """Return the path of an error. For a missing field, the path of its object."""
         path: list[int | str | _Shape] = []
         value: Any = self.value
@@ -116,7 +116,7 @@ class _PartialValue:
                 value = value[part]
             else:
                 path.append(_Shape(part))
-        return _Wrong(tuple(path), error["type"])
+        return _UnreadablePart(tuple(path), error["type"])
 
     def _remove_paths(self, paths: set[tuple[int | str, ...]]) -> None:
         lists: dict[int, list[Any]] = {}
@@ -141,7 +141,7 @@ class _PartialValue:
             each[:] = (item for item in each if item is not _REMOVED)
 
 
-def _likely_errors(found: Sequence[_Wrong]) -> list[_Wrong]:
+def _likely_errors(found: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
     """Return the errors without those for unlikely shapes. If a value can have several shapes, only the errors of the
     most similar shape count."""
     shapes: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
@@ -162,7 +162,7 @@ def _likely_errors(found: Sequence[_Wrong]) -> list[_Wrong]:
     ]
 
 
-def _plain_path(wrong: _Wrong) -> tuple[int | str, ...]:
+def _plain_path(wrong: _UnreadablePart) -> tuple[int | str, ...]:
     return tuple(step for step in wrong.path if not isinstance(step, _Shape))
 
 

@@ -101,7 +101,7 @@ class LazyClient:
         self._key_task: asyncio.Task[SecretStr] | None = None
         """The running attempt to read the key. All requests that start meanwhile share its result."""
         self._reading_started_at = 0.0
-        self._failed_reading: Activity | None = None
+        self._key_activity: Activity | None = None
         """Log entry of the last attempt to read the key, if it is slow or has failed."""
         self._open = asyncio.Event()
 
@@ -160,7 +160,7 @@ class LazyClient:
 
         def note(sentence: str) -> None:
             ms = (monotonic() - self._reading_started_at) * 1000
-            self._failed_reading = Activity(
+            self._key_activity = Activity(
                 datetime.now(UTC), KEY, "the API key of this account", None, ms, 1, "", sentence, 0
             )
 
@@ -177,7 +177,7 @@ class LazyClient:
     def activity(self) -> tuple[Activity, ...]:
         if self._client is not None:
             return tuple(self._client.activity)
-        return () if self._failed_reading is None else (self._failed_reading,)
+        return () if self._key_activity is None else (self._key_activity,)
 
     @property
     def low(self) -> float:

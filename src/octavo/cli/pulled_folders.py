@@ -75,7 +75,7 @@ def report_progress(sentence: str) -> None:
         sys.stderr.flush()
 
 
-def tell_all(sentences: list[str], most: int = 20) -> None:
+def tell_first(sentences: list[str], most: int = 20) -> None:
     """Write messages to standard error, and how many more there are."""
     tell(*sentences[:most])
     if len(sentences) > most:

@@ -101,7 +101,7 @@ class Client:
         self._building = asyncio.Lock()
         self._large = asyncio.Lock()
         self._turns = Turns(MAX_REQUESTS, MAX_BACKGROUND_REQUESTS)
-        self._reads_in_flight = RequestsInFlight(self._turns.start_waiting)
+        self._reads_in_flight = RequestsInFlight(self._turns.start_next_requests)
         self._last = responses.ParsedResponseCache()
         if key is not None:
             redaction.remember_token(key.get_secret_value())
@@ -304,11 +304,11 @@ class _SharedRead:
     def __init__(self, key: Hashable) -> None:
         self.key = key
         self.task: asyncio.Task[Any]
-        self.aboard: list[IsWaitedFor] = []
+        self.callers: list[IsWaitedFor] = []
 
     def is_waited_for(self) -> bool:
         """Return whether the user is waiting for this read."""
-        return any(each() for each in self.aboard)
+        return any(each() for each in self.callers)
 
 
 class RequestsInFlight:
@@ -334,16 +334,16 @@ class RequestsInFlight:
             )
             self._all.add(shared_read.task)
             shared_read.task.add_done_callback(partial(self._on_done, shared_read))
-            shared_read.aboard.append(is_waited_for)
+            shared_read.callers.append(is_waited_for)
         else:
-            shared_read.aboard.append(is_waited_for)
+            shared_read.callers.append(is_waited_for)
             self._on_joined()
         try:
             result: T = await asyncio.shield(shared_read.task)
             return result
         finally:
-            shared_read.aboard.remove(is_waited_for)
-            if not shared_read.aboard and not shared_read.task.done() and not shared_read.task.cancelling():
+            shared_read.callers.remove(is_waited_for)
+            if not shared_read.callers and not shared_read.task.done() and not shared_read.task.cancelling():
                 shared_read.task.cancel()
                 self._forget(shared_read)
 
@@ -391,16 +391,16 @@ class Turns:
         """Wait until the request may be sent. It counts as running until the end of the `with` block."""
         turn = _Turn(is_waited_for, asyncio.get_running_loop().create_future())
         self._line[turn] = None
-        self.start_waiting()
+        self.start_next_requests()
         try:
             await turn.comes
             yield
         finally:
             self._line.pop(turn, None)
             self._under_way.discard(turn)
-            self.start_waiting()
+            self.start_next_requests()
 
-    def start_waiting(self) -> None:
+    def start_next_requests(self) -> None:
         """Start waiting requests if the limits allow it. Called when a request has ended or has become more urgent."""
         while len(self._under_way) < self._max_requests and (turn := self._next()) is not None:
             del self._line[turn]

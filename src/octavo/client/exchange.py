@@ -185,8 +185,8 @@ class Exchange:
         )
         self._follow(decision)
         asked = policy.requested_wait(answer.headers, now)
-        retry_at = None if asked is None else now + timedelta(seconds=min(asked, policy.A_DAY))
-        again = policy.try_again(retry_at, now) if retry_at is not None else ""
+        retry_at = None if asked is None else now + timedelta(seconds=min(asked, policy.MAX_RETRY_SECONDS))
+        again = policy.retry_sentence(retry_at, now) if retry_at is not None else ""
         sentence = policy.refusal(self._context.host, answer.status, message, again, self.outgoing.method)
         raise rejected(sentence, Trace(status=answer.status, retry_at=retry_at))
 

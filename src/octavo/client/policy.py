@@ -35,7 +35,7 @@ LONGEST_PAUSE = 8.0
 MAX_REQUESTED_WAIT = 60.0
 """Longest time in seconds that Octavo waits if the server asks for it. If the server asks for more, the request fails,
 and the message says when to try again."""
-A_DAY = 86400.0
+MAX_RETRY_SECONDS = 86400.0
 """Longest retry time in seconds that is accepted from a server. A longer time is shortened to it."""
 MIN_RESERVED_REQUESTS, RESERVED_SHARE = 5, 0.25
 """Part of the rate limit that is reserved for requests of the user: a minimum number of requests, and a share."""
@@ -263,7 +263,7 @@ def refusal(host: str, status: int, message: str, again: str = "", method: str =
     return known.format(host=host, status=status)
 
 
-def try_again(moment: datetime, now: datetime) -> str:
+def retry_sentence(moment: datetime, now: datetime) -> str:
     """Return a phrase that says when to try again."""
     here, today = moment.astimezone(), now.astimezone().date()
     return f"Try again {'' if here.date() == today else 'tomorrow '}at {here:%H:%M:%S}."

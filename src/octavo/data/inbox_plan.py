@@ -66,7 +66,7 @@ MAX_RECHECKED_PAGES = 5
 TEAMS_MAX_AGE = timedelta(hours=1)
 """Age after which a round of kind `start` fetches the teams of the user again."""
 _MIN_INTERVAL = timedelta(hours=1)
-_LONGER_THAN_ANY_TIME = 1e11
+_PRIORITY_STEP = 1e11
 """A number larger than any timestamp, so that the priority always outweighs the time of the last update."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
@@ -366,7 +366,7 @@ def _want(
 ) -> Want:
     """Return a want. Of two wants with the same priority, the one that was updated last is fetched first."""
     op, url = _list_operation(kind, at, thread)
-    order = priority * _LONGER_THAN_ANY_TIME - (updated_at.timestamp() if updated_at is not None else 0.0)
+    order = priority * _PRIORITY_STEP - (updated_at.timestamp() if updated_at is not None else 0.0)
     return Want(op, url, OWNER, rank, stamp, order, _LABELS[kind], needs_value=True, min_items=MAX_ITEMS)
 
 

@@ -157,7 +157,7 @@ class Placeholders:
         self._source = source
         self._closed: frozenset[str] | None = None
 
-    def end_in_words(self, text: str, position: int) -> int | None:
+    def end_in_paragraph(self, text: str, position: int) -> int | None:
         """Return the end of the placeholder at `position` in a paragraph. None if there is none. In a paragraph, some
         HTML names count as placeholders too, as in `the <script> tag`."""
         if (match := _BARE_TAG.match(text, position)) is not None:

@@ -64,7 +64,7 @@ def placeholder_rule(state: StateInline, silent: bool) -> bool:
     """Read a placeholder such as `<token>` as text, if HTML has no such element and the source does not close it."""
     if not state.src.startswith("<", state.pos):
         return False
-    placeholder_end = state.env["placeholders"].end_in_words(state.src, state.pos)
+    placeholder_end = state.env["placeholders"].end_in_paragraph(state.src, state.pos)
     if placeholder_end is None:
         return _long_element(state, silent)
     if placeholder_end > state.posMax:

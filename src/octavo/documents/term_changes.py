@@ -129,7 +129,7 @@ def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool = False
         first = replacements[index - 1].end if index else 0
         last = replacements[index + 1].start if index + 1 < len(replacements) else len(text)
         whole = _with_unit(text, _whole_words(text, each, first, last), first, last)
-        wider = () if each.is_code else _wider(text, whole, first, last)
+        wider = () if each.is_code else _extended_terms(text, whole, first, last)
         if not all(_is_term(term, is_code=each.is_code) for term in (text[whole.start : whole.end], whole.new)):
             continue
         order = [*wider, whole] if wider and _has_digits(text, whole) else [whole, *wider]
@@ -217,7 +217,7 @@ def _has_digits(text: str, each: _Replacement) -> bool:
     return any(map(str.isdigit, text[each.start : each.end]))
 
 
-def _wider(text: str, each: _Replacement, first: int, last: int) -> list[_Replacement]:
+def _extended_terms(text: str, each: _Replacement, first: int, last: int) -> list[_Replacement]:
     """Return the term extended by the word before it, and the term extended by the word after it. Common words are not
     added. A number is extended by the word after it, such as `50 guests`, or by a name before it, such as `Limpet 3`. A
     number with a unit is not extended."""

@@ -16,12 +16,12 @@ from typing import Literal
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.folders.folder import Entry, Problem, walk_entries
 from octavo.documents.folders.layout import SUMMARY, FolderLayout
-from octavo.documents.folders.page_files import as_in, normalize
+from octavo.documents.folders.page_files import encode_like, normalize
 from octavo.documents.folders.table_of_contents import UNLISTED, read_folder, write_summary
 from octavo.documents.merging import page_merge
 from octavo.files import contents
 from octavo.files.contents import Entries, structure
-from octavo.files.local_changes import LocalFiles, base_entries, files_title
+from octavo.files.local_changes import LocalFiles, base_entries, page_file_title
 from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, text_digest, text_of
 from octavo.files.space_reader import SpaceReader
 
@@ -100,9 +100,9 @@ class FolderMerge:
                 self._merge_whole(wanted)
             else:
                 self._merge_text(wanted)
-        for file in self._gone:
+        for file in self._deleted_files:
             self._remove(file)
-        known = {file.id for file in (*self._tracked.values(), *self._gone)}
+        known = {file.id for file in (*self._tracked.values(), *self._deleted_files)}
         for file in self.folder.files.values():
             if file.id and file.id not in known:
                 self._tracked[file.path] = file  # This pull did not read the file.
@@ -113,7 +113,7 @@ class FolderMerge:
         return not self.folder.revision
 
     @cached_property
-    def _gone(self) -> list[TrackedFile]:
+    def _deleted_files(self) -> list[TrackedFile]:
         """Files of the last pull that the space does not have any more."""
         revision = self.layout.revision
         present = {*self.layout.pages, *(file.id for file in revision.files)}
@@ -153,7 +153,7 @@ class FolderMerge:
                 self._copies[SUMMARY] = (
                     data  # Keep a copy: Octavo writes only the entries, so all other lines are lost.
                 )
-            self._put(SUMMARY, as_in(new, data), self.result.merged if is_mine else self.result.edited)
+            self._put(SUMMARY, encode_like(new, data), self.result.merged if is_mine else self.result.edited)
 
     def _server_entries(self, base: Entries) -> Entries:
         """Return the table of contents of the space. An entry keeps its title in the last pull, if the title of its
@@ -163,7 +163,7 @@ class FolderMerge:
         for entry in walk_entries(self.layout.entries):
             before, file = known.get(entry.id), files.get(entry.id)
             if before is not None and file is not None:
-                title = files_title(self._base(file) or "") or before.title
+                title = page_file_title(self._base(file) or "") or before.title
                 entry.title = before.title if title == entry.title else entry.title
                 entry.link_title = entry.link_title or before.link_title
         return self.layout.entries
@@ -173,7 +173,7 @@ class FolderMerge:
         missing = {name for name, file in pages.items() if self.local.current_path(file) not in self.local.data}
         mine = contents.without(self.local.entries, missing)
         mine = contents.with_missing(mine, base, pages.keys() - missing)
-        edited = {file.id for file in self._gone if self.local.is_changed(file)}
+        edited = {file.id for file in self._deleted_files if self.local.is_changed(file)}
         for wanted in self.wanted:
             if wanted.id in missing and text_digest(wanted.text) != text_digest(self._base(wanted.before) or ""):
                 edited.add(wanted.id)
@@ -201,7 +201,7 @@ class FolderMerge:
         if text_digest(mine) == new or (base is not None and text_digest(base) == new):
             self._keep(wanted, data)
         elif base is not None and text_digest(base) == text_digest(mine):
-            self._put(path, as_in(wanted.text, data), self.result.edited)
+            self._put(path, encode_like(wanted.text, data), self.result.edited)
         elif base is None and self._is_first:
             self._keep(wanted, data)
             self.result.kept.append(path)
@@ -212,7 +212,7 @@ class FolderMerge:
         """Merge a text that both sides changed."""
         merged = page_merge.merge(normalize(base), text_of(data), normalize(wanted.text))
         text = merged.text(main=YOURS, request=MAIN)
-        self._put(wanted.path, as_in(text, data), self.result.merged)
+        self._put(wanted.path, encode_like(text, data), self.result.merged)
         if merged.conflicts:
             self._copies[wanted.path] = data
             count = len(find_markers(text))
@@ -346,7 +346,7 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
         if data is None:
             changes.append(ExportChange("A", path, new.encode()))
         elif text_digest(text_of(data)) != text_digest(new):
-            changes.append(ExportChange("M", path, as_in(new, data)))
+            changes.append(ExportChange("M", path, encode_like(new, data)))
     source = read_folder(folder.top)
     known = set(layout.paths.values())
     for entry in walk_entries(source.entries):
@@ -374,7 +374,11 @@ def _summary(folder: PulledFolder, layout: FolderLayout, now: list[Entry]) -> Ex
         entry.link_title = entry.link_title or short.get(entry.path, "")
     data = folder.data(SUMMARY)
     text = write_summary(wanted)
-    return ExportChange("A", SUMMARY, text.encode()) if data is None else ExportChange("M", SUMMARY, as_in(text, data))
+    return (
+        ExportChange("A", SUMMARY, text.encode())
+        if data is None
+        else ExportChange("M", SUMMARY, encode_like(text, data))
+    )
 
 
 def write_export(folder: PulledFolder, changes: list[ExportChange]) -> list[Problem]:

@@ -204,7 +204,9 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
         return
     places = _places(base_entries(folder))
     now = _places(files.entries)
-    titles = {path: files_title(folder.base_text(file.base_sha256)) for path, file in missing.items() if file.is_text}
+    titles = {
+        path: page_file_title(folder.base_text(file.base_sha256)) for path, file in missing.items() if file.is_text
+    }
 
     def same_text(old: TrackedFile, path: str) -> bool:
         if not old.is_text:
@@ -215,7 +217,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
         return old.path in places and path in now and places[old.path] == now[path]
 
     def same_title(old: TrackedFile, path: str) -> bool:
-        return bool(titles.get(old.path)) and titles[old.path] == files_title(files.text(path))
+        return bool(titles.get(old.path)) and titles[old.path] == page_file_title(files.text(path))
 
     for is_same in (same_text, same_place, same_title):
         for old in list(missing.values()):
@@ -226,7 +228,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
                 yield old.path, found[0]
 
 
-def files_title(text: str) -> str:
+def page_file_title(text: str) -> str:
     """Return the title in the text of a page file. Empty if there is none."""
     return PageFile(text).title
 

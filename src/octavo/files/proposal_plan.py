@@ -1,4 +1,4 @@
-"""What a proposal of a folder changes in its change request, worked out before anything is sent.
+"""Plans the changes of a proposal to its change request, before anything is sent.
 
 Start at `ProposalPlanner`. `page_change` compares a file with its page, and merges it with what the page has by now.
 """
@@ -25,7 +25,7 @@ from octavo.documents.merging.revision_merge import PageOrder, TreeVersion, merg
 from octavo.documents.page_trees import Json, Pages
 from octavo.files import contents
 from octavo.files.contents import NEW, Entries, TreeStep, deleted_pages, tree_steps
-from octavo.files.local_changes import LocalFiles, files_title
+from octavo.files.local_changes import LocalFiles, page_file_title
 from octavo.files.pulled_folder import PulledFolder, TrackedFile
 
 FIELDS = ("description", "icon", "emoji", "hidden", "no_index", "no_robots_index")
@@ -150,7 +150,7 @@ class ProposalPlanner:
         for name in new:
             path = name.removeprefix(NEW)
             text = self.local.text(path)
-            title = files_title(text) or entries[name].title or PurePosixPath(path).stem
+            title = page_file_title(text) or entries[name].title or PurePosixPath(path).stem
             plan.new_pages[name] = FileVersion(path, text, title)
         plan.steps = list(tree_steps(head, order, new))
         plan.deletions = deleted_pages(head, order, ())
@@ -166,7 +166,7 @@ class ProposalPlanner:
             if entry.kind != "document" and was is None:
                 plan.unsupported.append(f"{SUMMARY} new {entry.kind} “{entry.title}”")
                 left_out.add(name)
-            elif entry.kind != "document" and was is not None and _says_other(was, entry):
+            elif entry.kind != "document" and was is not None and _differs(was, entry):
                 plan.unsupported.append(f"{SUMMARY} {entry.kind} “{entry.title}”")
             elif was is not None and was.link_title != entry.link_title:
                 plan.unsupported.append(f"{SUMMARY} short title of “{entry.title}”")
@@ -296,7 +296,7 @@ class ProposalPlanner:
     def _versions(self, file: TrackedFile, path: str) -> tuple[FileVersion, FileVersion]:
         """Return the file of a page as it was in the baseline, and as it is now."""
         old, new = self.folder.base_text(file.base_sha256), self.local.text(path)
-        titles = [files_title(old), files_title(new)]
+        titles = [page_file_title(old), page_file_title(new)]
         entries = [
             next((each for each in walk_entries(tree) if each.id == file.id), None)
             for tree in (self.baseline.entries, self.local.entries)
@@ -318,7 +318,7 @@ def _without_ids(order: PageOrder, names: set[str]) -> PageOrder:
     )
 
 
-def _says_other(before: Entry, after: Entry) -> bool:
+def _differs(before: Entry, after: Entry) -> bool:
     return (before.title, before.address, before.slug) != (after.title, after.address, after.slug)
 
 

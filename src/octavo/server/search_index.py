@@ -29,7 +29,7 @@ def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
         pass
 
 
-def note_reindexing(world: World, space_id: str, old: Json | None) -> None:
+def mark_for_reindexing(world: World, space_id: str, old: Json | None) -> None:
     """Mark a space for `finish_reindexing`. `old` is the revision in the index. None if the space is not indexed."""
     path = f"/spaces/{space_id}/unindexed"
     if world.store.find(path) is None:

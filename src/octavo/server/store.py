@@ -71,7 +71,7 @@ class SearchHit(NamedTuple):
     anchor: str
     title: str
     snippet: str
-    unmarked: int
+    partial_match_section: int
     """ID of the section if no whole word of its text matches: only its title or parts of its words do. Otherwise 0."""
 
 

@@ -1,7 +1,7 @@
 """Expands the text of a page: fills includes with reusable content, and evaluates expressions and conditions.
 
-Start at `expand_includes` and `evaluate_text`. API callers have no visitor claims: conditions on a claim are false, and stay
-in the text if only constant parts are evaluated.
+Start at `expand_includes` and `evaluate_text`. API callers have no visitor claims, so conditions on a claim are false.
+If only constant parts are evaluated, these conditions stay in the text.
 """
 
 from __future__ import annotations

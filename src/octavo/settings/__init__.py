@@ -96,7 +96,7 @@ class Settings:
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
-    """Returns where a setting is set, for the start of a message: its environment variable, or its file, line and name.
+    """Return where a setting is set, for the start of a message: its environment variable, or its file, line and name.
     The arguments are the setting and the names below it."""
 
 
@@ -222,7 +222,7 @@ class _Values:
         return False
 
     def location(self, *names: str) -> str:
-        """Returns where a setting is set, for the start of a message: its environment variable, or its file, line and
+        """Return where a setting is set, for the start of a message: its environment variable, or its file, line and
         name. The arguments are the setting and the names below it."""
         head, *rest = names
         if not rest and (variable := self._variable_of(head)):

@@ -27,7 +27,8 @@ PLACES: tuple[CommandPlace, ...] = get_args(CommandPlace)
 CommandResult = Literal["none", "notification", "pager", "pending-comment"]
 RESULTS: tuple[CommandResult, ...] = get_args(CommandResult)
 COMMAND_PLACEHOLDERS = (*HOOK_PLACEHOLDERS, "{path}", "{block}")
-"""Arguments of a custom command that Octavo fills in, alone or after `=`."""
+"""Placeholders that Octavo replaces in a custom command. A placeholder must be a whole argument, or the part of an
+argument after `=`."""
 _COMMAND_FIELDS = ("key", "name", "in", "command", "show", "confirm", "writes")
 _MAX_COMMANDS = 50
 FORMATS = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")

@@ -21,7 +21,7 @@ from octavo.cli.review_export import ExportOptions, export_review, exported_text
 from octavo.cli.standard_streams import tell, write_out
 from octavo.documents.diff_text import source_diff
 from octavo.documents.revision_changes import ChangedPage
-from octavo.files.local_changes import FileChange, LocalFiles, files_title
+from octavo.files.local_changes import FileChange, LocalFiles, page_file_title
 from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _texts(local: LocalFiles, change: FileChange) -> PageTexts:
     file = folder.files.get(old_path)
     before = folder.base_text(file.base_sha256) if file is not None else ""
     after = local.text(change.path)
-    title = files_title(after or before)
+    title = page_file_title(after or before)
     page = PageReference(id="file", title=title, path=change.path)
     kind = Change(type=_CHANGES.get(change.status, "page_edited"))
     return PageTexts(ChangedPage(change.path, title, (kind,), page), before, after, change.before)

@@ -14,7 +14,7 @@ from octavo.cli.connection import run_connected
 from octavo.cli.failures import Failure
 from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.cli.platform_folders import folder_of_pages
-from octavo.cli.pulled_folders import file_failures, tell_all
+from octavo.cli.pulled_folders import file_failures, tell_first
 from octavo.cli.standard_streams import tell
 from octavo.documents.folders.folder import fingerprint
 from octavo.files.folder_merge import export_changes, folder_to_export, write_export
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         with Output(options, FIELDS, COLUMNS, empty="The folder has all merged changes.") as output:
             for each in changes:
                 output.add({"status": each.status, "path": each.path, "meaning": STATUS_WORDS[each.status]})
-        tell_all([f"{each.path}: {each.message}" for each in skipped])
+        tell_first([f"{each.path}: {each.message}" for each in skipped])
         if changes and not options.write:
             tell(f"Nothing was written. To write these files, run: octavo export {path} --write")
         return 0

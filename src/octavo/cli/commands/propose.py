@@ -9,7 +9,7 @@ from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.failures import BLOCKED, FAILED, UNKNOWN, USAGE, Failure
 from octavo.cli.output import Field, add_output_options, print_object
-from octavo.cli.pulled_folders import check_origin, file_failures, report_progress, tell_all, this_folder
+from octavo.cli.pulled_folders import check_origin, file_failures, report_progress, tell_first, this_folder
 from octavo.cli.refs import Ref, References
 from octavo.cli.standard_streams import tell
 from octavo.files.proposal import Proposal, ProposalFailed
@@ -100,11 +100,11 @@ async def _propose(session: Session, references: References, folder: PulledFolde
 def _check(options: argparse.Namespace, plan: ProposalPlan, change_request: ChangeRequest | None) -> None:
     """Raise Failure if a plan cannot be sent."""
     if plan.blocked:
-        tell_all([f"{each}." for each in plan.blocked])
+        tell_first([f"{each}." for each in plan.blocked])
         count = "1 conflict" if len(plan.blocked) == 1 else f"{len(plan.blocked)} conflicts"
         raise Failure(f"Could not propose: {count} with main. {MERGE_FIRST}.", BLOCKED)
     if plan.unsupported and not options.partial:
-        tell_all([f"Cannot be proposed: {each}" for each in plan.unsupported])
+        tell_first([f"Cannot be proposed: {each}" for each in plan.unsupported])
         raise Failure("Nothing was proposed. To propose the rest, run: octavo propose --partial", BLOCKED)
     if change_request is None and not options.subject.strip() and not plan.is_empty:
         raise Failure("Could not propose: it needs a subject. Write: octavo propose -m SUBJECT", USAGE)
@@ -132,9 +132,9 @@ def _print(
 
     print_object(options, FIELDS, row, text)
     if not verb:
-        tell_all([f"{each}." for each in plan.blocked])
-    tell_all([f"Cannot be proposed: {each}" for each in plan.unsupported])
-    tell_all(plan.notes)
+        tell_first([f"{each}." for each in plan.blocked])
+    tell_first([f"Cannot be proposed: {each}" for each in plan.unsupported])
+    tell_first(plan.notes)
 
 
 def _row(plan: ProposalPlan, change_request: ChangeRequest | None, space: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.failures import BLOCKED, USAGE, Failure
 from octavo.cli.output import Field, add_output_options, print_object
-from octavo.cli.pulled_folders import check_origin, file_failures, origin_of, report_progress, tell_all, this_folder
+from octavo.cli.pulled_folders import check_origin, file_failures, origin_of, report_progress, tell_first, this_folder
 from octavo.cli.refs import References, parse_ref, short_name
 from octavo.cli.standard_streams import tell
 from octavo.files.folder_merge import PullResult
@@ -110,8 +110,8 @@ def _print(options: argparse.Namespace, folder: PulledFolder, name: str, result:
         "renamed": [{"before": before, "path": path} for before, path in result.renamed],
     }
     print_object(options, FIELDS, row, lambda: _text(folder, name, result))
-    tell_all([f"{each.path}: {each.message}" for each in result.skipped])
-    tell_all([f"{each.path}: {each.message}." for each in result.conflicts])
+    tell_first([f"{each.path}: {each.message}" for each in result.skipped])
+    tell_first([f"{each.path}: {each.message}." for each in result.conflicts])
     if result.kept:
         tell(f"Kept {_files(len(result.kept))} that differ from the space. To see the differences, run: octavo diff")
     if result.conflicts:

@@ -140,7 +140,7 @@ class OutboxDelivery:
             return
         match check:
             case AlreadyDone():
-                self._connection.request_succeeded()
+                self._connection.record_success()
                 await self._confirm(entry, check.remote_id, already_done=True)
                 return
             case Changed():
@@ -161,7 +161,7 @@ class OutboxDelivery:
         except TimeoutError:
             await self.lose_response(entry)
         else:
-            self._connection.request_succeeded()
+            self._connection.record_success()
             await self._confirm(entry, response.id if entry.facts.creates else "")
 
     async def find_lost_write(self, entry: OutboxEntry) -> None:
@@ -177,12 +177,12 @@ class OutboxDelivery:
         except ApiError as error:
             await self._store_failed_lookup(entry, now, error)
             return
-        self._connection.request_succeeded()
+        self._connection.record_success()
         if found:
             await self._confirm(entry, found.remote_id)
         elif entry.may_arrive_until is not None and now < entry.may_arrive_until:
             due = min(entry.may_arrive_until, now + max(FIRST_LOOKUP, 2 * (now - (entry.started_at or now))))
-            await self._entries.step(entry.id, partial(machine.look_again, due_at=due, reason=LOST))
+            await self._entries.step(entry.id, partial(machine.schedule_lookup, due_at=due, reason=LOST))
         else:
             await self._entries.step(entry.id, partial(machine.mark_not_found, now=self._entries.now()))
 
@@ -212,8 +212,8 @@ class OutboxDelivery:
             await self._entries.step(entry.id, partial(machine.mark_not_found, now=now, cause=str(error)))
         else:
             due = self._connection.failed(error)
-            look_again = partial(machine.look_again, due_at=due, reason=reason, own_failure=is_own_failure)
-            await self._entries.step(entry.id, look_again)
+            schedule_lookup = partial(machine.schedule_lookup, due_at=due, reason=reason, own_failure=is_own_failure)
+            await self._entries.step(entry.id, schedule_lookup)
 
     async def _store_failure(self, entry: OutboxEntry, error: ApiError, *, was_sent: bool) -> None:
         match classify_failure(error, was_sent=was_sent):
@@ -375,14 +375,14 @@ class ConnectionState:
             return now
         return until
 
-    def request_succeeded(self) -> None:
+    def record_success(self) -> None:
         """Record that the server responded to a request of the outbox."""
         self._failures, self._is_rate_limited, self._is_token_refused = 0, False, False
 
     def end_pause(self) -> None:
         """End the pause, because the user retries or has signed in."""
         self.stop_reason, self.paused_until = "", None
-        self.request_succeeded()
+        self.record_success()
 
     def server_responded(self) -> bool:
         """Record that the server responded to a request that is not from the outbox. Return whether this ended a

@@ -284,7 +284,7 @@ def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: dateti
     return replace(entry, state="unknown", due_at=due_at, may_arrive_until=may_arrive_until, reason=reason)
 
 
-def look_again(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
+def schedule_lookup(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
     """Return an unknown entry with its next search at `due_at`.
 
     Pass `own_failure=True` if the last search failed although the server responds to other requests.

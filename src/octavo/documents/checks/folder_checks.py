@@ -39,7 +39,7 @@ class CheckedFolder:
     """The files of two pages that have the same path, for each such pair."""
     files: Collection[str] = ()
     """Paths of all files that are not pages."""
-    other_paths: Collection[str] = ()
+    paths_outside_root: Collection[str] = ()
     """Paths of the files and folders outside the root of the pages, such as `../LICENSE`."""
     configuration_path: str = ".gitbook.yaml"
     configuration: str = ""
@@ -56,7 +56,7 @@ class CheckedFolder:
         ids = ids_by_path((page.path, None, page.path) for page in self.pages)
         index = SpaceIndex(ids, frozenset(), {path: path for path in self.files})
         includes = {page.path: page for page in self.includes}
-        return ReferenceCheck(index, {page.path: page for page in self.pages}, includes, self.other_paths)
+        return ReferenceCheck(index, {page.path: page for page in self.pages}, includes, self.paths_outside_root)
 
     def findings(self) -> Iterator[Finding]:
         """Yield the findings of all rules but `external-link`, in no order."""

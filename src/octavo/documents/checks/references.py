@@ -49,7 +49,7 @@ class ReferenceCheck:
     """The pages whose anchors are known, by the id that the index has for them."""
     includes: Mapping[str, CheckedPage] | None = None
     """Reusable content by the path of its file. None if it is unknown; then no include counts as missing."""
-    other_paths: Collection[str] = frozenset()
+    paths_outside_root: Collection[str] = frozenset()
     """Paths of the files and folders outside the root of the pages, such as `../LICENSE`. A link that leads to a parent
     folder that is not among them is not checked."""
     _anchors: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
@@ -163,7 +163,7 @@ class ReferenceCheck:
         return self._with_suggestion("include", f"no reusable content at “{target}”", page, target, self.includes)
 
     def _missing_target_problem(self, page: CheckedPage, reference: PageReference, path: str) -> _Problem | None:
-        if path in self.other_paths or _parents_of(path) not in ("", *self.other_paths):
+        if path in self.paths_outside_root or _parents_of(path) not in ("", *self.paths_outside_root):
             return None
         rule: UrlUse = reference.use
         if rule == "link" and posixpath.splitext(path)[1] not in ("", ".md", ".markdown", ".html"):

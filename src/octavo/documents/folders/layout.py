@@ -107,7 +107,7 @@ class FolderLayout:
         """Return the file of a page with the text that the server has. `existing` is the file as it is now."""
         page = self.pages[page_id]
         cover = page.cover.get("ref") if isinstance(page.cover, dict) else None
-        address = self.address_of(cover, self.paths[page_id]) if isinstance(cover, dict) else ""
+        address = self.url_of(cover, self.paths[page_id]) if isinstance(cover, dict) else ""
         return write_page(page, self.text_in_folder(page_id, markdown), cover=address, existing=existing)
 
     def text_in_folder(self, page_id: str, markdown: str) -> str:
@@ -134,7 +134,7 @@ class FolderLayout:
         path = posixpath.relpath(self.paths[target], posixpath.dirname(start) or ".")
         return quote(path, safe="/.-_~!$&'*+,;=:@") + (f"#{quote(anchor, safe='-_.~')}" if anchor else "")
 
-    def address_of(self, reference: Mapping[str, Any], start: str = "") -> str:
+    def url_of(self, reference: Mapping[str, Any], start: str = "") -> str:
         """Return the URL that front matter and link pages use for a reference: a path relative to the folder of
         `start`, or a URL. Empty if the reference has no target."""
         names = {name: value for name, value in reference.items() if isinstance(value, str)}
@@ -163,7 +163,7 @@ class FolderLayout:
             elif page.type == "group":
                 yield Entry("group", title, children=children, slug=page.slug or "", id=page.id)
             elif page.type == "link":
-                address = self.address_of(page.target) if isinstance(page.target, dict) else ""
+                address = self.url_of(page.target) if isinstance(page.target, dict) else ""
                 path_or_url = link_path(*address.split("#", 1)) if ":" not in address else address
                 yield Entry("link", title, address=path_or_url or page.href or "", link_title=short, id=page.id)
             else:

@@ -106,7 +106,7 @@ def normalize(text: str) -> str:
     return f"{text}\n" if text else ""
 
 
-def as_in(text: str, data: bytes) -> bytes:
+def encode_like(text: str, data: bytes) -> bytes:
     """Return a normalized text as bytes, with the line ends and the byte order mark of `data`, the bytes of a file."""
     has_bom, crlf = data.startswith(_BOM.encode()), data.count(b"\r\n")
     if crlf and crlf == data.count(b"\n"):

@@ -103,7 +103,7 @@ class MergedBlock:
     """True if the items are numbered consecutively in all versions. If so, the merged items are renumbered."""
 
     @property
-    def may_hold_markers(self) -> bool:
+    def can_contain_markers(self) -> bool:
         """Return whether conflict markers may be inside the block. Lists, tables and code are put between markers as a
         whole."""
         return self.kind in ("page", "container") and not isinstance(self.head, Conflict)
@@ -254,7 +254,7 @@ class _Assembler:
 
     def _is_marked(self, content: str | Conflict | MergedBlock) -> bool:
         """Return whether a part is written between conflict markers. Markers are only around whole blocks."""
-        if self._labels is None or (isinstance(content, MergedBlock) and content.may_hold_markers):
+        if self._labels is None or (isinstance(content, MergedBlock) and content.can_contain_markers):
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
             return False  # both sides moved the text away from this place
@@ -356,7 +356,7 @@ def _parts_between_markers(block: MergedBlock) -> Iterator[_MarkedPart]:
         if isinstance(content, Conflict):
             yield _MarkedPart(content, gap, gap_after)
         elif isinstance(content, MergedBlock) and any(conflicts_in(content)):
-            if content.may_hold_markers:
+            if content.can_contain_markers:
                 yield from _parts_between_markers(content)
             else:
                 yield _MarkedPart(content, gap, gap_after)

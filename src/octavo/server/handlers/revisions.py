@@ -104,7 +104,7 @@ def set_current(world: World, space_id: str, revision: Json, *, index_later: boo
     before = world.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
     space = world.store.update(path, revision=revision["id"], updatedAt=world.timestamp())
     if index_later:
-        search_index.note_reindexing(world, space_id, before)
+        search_index.mark_for_reindexing(world, space_id, before)
     else:
         search_index.reindex(world, space_id, before, revision)
     return space

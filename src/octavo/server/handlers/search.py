@@ -98,7 +98,7 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
             at = f"#{section.anchor}" if section.anchor else ""
             body = (
                 _partial_match_snippet(world, section, query_text)
-                if section.unmarked
+                if section.partial_match_section
                 else from_index_text(section.snippet)
             )
             if next(mentioned_urls(body), None):
@@ -114,7 +114,7 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
 
 def _partial_match_snippet(world: World, section: SearchHit, query_text: str) -> str:
     """Return the text around the first matching part of a word. Used for sections in which no whole word matches."""
-    body, words = from_index_text(world.store.section_body(section.unmarked)), _query_words(query_text)
+    body, words = from_index_text(world.store.section_body(section.partial_match_section)), _query_words(query_text)
     sections = (at for at in word_part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
     start = max(0, next(sections, 0) - SNIPPET_LENGTH // 3)
     start = body.find(" ", start) + 1 if start else 0

@@ -83,17 +83,17 @@ class EventHooks:
         for event in events:
             self._notify(event)
             for hook in self._app.settings.hooks:
-                if hook.event in event.names and self._is_allowed(self._runs):
+                if hook.event in event.names and self._count_if_allowed(self._runs):
                     self._app.background(self._run(hook, event))
 
     def _notify(self, event: InboxEvent) -> None:
         if self._app.app_focus:
             return
         sequence = notification(event.text, self._app.settings.notify, os.environ)
-        if sequence and self._is_allowed(self._notified):
+        if sequence and self._count_if_allowed(self._notified):
             write_to_terminal(self._app, sequence)
 
-    def _is_allowed(self, times: deque[datetime]) -> bool:
+    def _count_if_allowed(self, times: deque[datetime]) -> bool:
         """Return True and count one more run. Return False if there were too many in the last hour."""
         now = self._app.session.state.now()
         if len(times) == times.maxlen and now - times[0] < _HOUR:

@@ -113,7 +113,7 @@ class CommentsScreen(ListView[Thread]):
         self.narrowing: ActiveFilters[ThreadFilter] = ActiveFilters(self, self.redraw_list)
         self._places: dict[str, RowHeading] = {}
         self.search_text = ThreadSearchText(self)
-        self.page_words = PageWords(self, self._show_words)
+        self.page_words = PageWords(self, self._redraw_threads)
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[Thread] = RowList(
@@ -348,7 +348,7 @@ class CommentsScreen(ListView[Thread]):
             self.thread.show(item.at, item.comment, title=f"{item.location} › {item.page}", outdated_note=note)
         self.refresh_bindings()
 
-    def _show_words(self) -> None:
+    def _redraw_threads(self) -> None:
         """Redraw the list and the thread, because the page of an outdated thread was loaded."""
         if is_whole(self):
             self.rows.redraw()

@@ -1,6 +1,7 @@
 """Loads the threads of an organization, from its spaces and its open change requests, and the pages of outdated threads.
 
-Start at `ThreadLoader`. `PageWords` finds what happened to the words of an outdated thread.
+Start at `ThreadLoader`. `PageWords` finds out whether the block of an outdated thread
+was edited or deleted.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def _list_operation(target: SpaceTarget, item: Space | Collection) -> Operation[
 
 
 DAY = timedelta(days=1)
-TRASH_DAYS = timedelta(days=7)
+TRASH_RETENTION = timedelta(days=7)
 """Time for which the server keeps deleted spaces."""
 MAX_REMEMBERED = 50
 """Maximum number of deleted spaces that are remembered."""
@@ -155,7 +155,7 @@ def delete(app: Shell, target: SpaceTarget) -> None:
             on_success=lambda _: _after_deletion(app, target, item),
         )
 
-    days = plural(TRASH_DAYS.days, "day")
+    days = plural(TRASH_RETENTION.days, "day")
     consequence = (
         f"You can restore the {kind_of(item)} within {days}. To restore it right after you delete it, press u. "
         "To restore it later, press a and choose Trash."
@@ -279,7 +279,7 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
     for space in deleted:
         if space is None or space.deleted_at is None:
             continue
-        time_left = space.deleted_at + TRASH_DAYS - short_texts.clock()
+        time_left = space.deleted_at + TRASH_RETENTION - short_texts.clock()
         disabled_reason = no_writes or (
             ""
             if time_left > timedelta()

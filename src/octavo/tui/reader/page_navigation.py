@@ -52,7 +52,7 @@ class PageNavigation:
         self.pane, self.contents, self.cursor, self.threads = pane, contents, pane.cursor, threads
         self.position_to_restore: tuple[str, ReadingPosition] | None = None
         """Key of the page to return to, and the position to restore. None if nothing is to be restored."""
-        self._position_when_asked = ReadingPosition()
+        self._position_when_requested = ReadingPosition()
         """Reading position when `restore_later` was called."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
         """The position to restore once the whole page is parsed, and the position until then."""
@@ -155,7 +155,7 @@ class PageNavigation:
         elif block is not None and not self.contents.is_fully_parsed:
             # The heading can scroll to the top only after more lines follow it.
             self.restore_later(self.contents.key, ReadingPosition(block.key, 1))
-            self._position_when_asked = here
+            self._position_when_requested = here
             self.restore_if_parsed()
             found = True
         else:
@@ -294,7 +294,7 @@ class PageNavigation:
     def restore_later(self, key: str, position: ReadingPosition | None) -> None:
         """Restore a position when the page `key` is shown, as soon as that part of the page is parsed."""
         self.position_to_restore = (key, position) if position is not None else None
-        self._position_when_asked = ReadingPosition()
+        self._position_when_requested = ReadingPosition()
 
     def restore_if_parsed(self) -> None:
         """Restore the position that `restore_later` stored, if that part of the page is parsed and the user has not
@@ -305,7 +305,7 @@ class PageNavigation:
         if page != self.contents.key:
             return
         self.position_to_restore = None
-        if self.position().has_moved(self._position_when_asked):
+        if self.position().has_moved(self._position_when_requested):
             return
         cursor = self.cursor.selected
         if not self.go_to_block(position.block, scroll_to=None):

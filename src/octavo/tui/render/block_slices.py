@@ -56,7 +56,7 @@ _LONGEST_WORD = 3000
 """Maximum number of characters between the limit and the space at which a slice ends. Without such a space, the slice
 ends inside a word."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
-_MOST_SIDE_BY_SIDE = 6
+_CELL_GROUP_SIZE = 6
 """Slices of cards or images contain a multiple of this number, because a row has 1, 2 or 3 of them."""
 _LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
 LONGEST_DIAGRAM = 6000
@@ -187,7 +187,7 @@ def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator
 
 def _split_cells(block: Block, limit: float) -> Iterator[Block]:
     """Yield slices of cards or images that keep full rows together. Overlong text follows as paragraphs."""
-    for piece in _split_children(block, limit, _MOST_SIDE_BY_SIDE):
+    for piece in _split_children(block, limit, _CELL_GROUP_SIZE):
         yield from _split_long_cells(piece, limit)
 
 
@@ -285,7 +285,7 @@ def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
     for run in runs:
         text, factor, at = run.text, 1 if run.text.isascii() else _NON_ASCII_FACTOR, 0
         while (len(text) - at) * factor > room and (
-            edge := _line_edge(text, at + room // factor, _LONGEST_WORD // factor)
+            edge := _part_end(text, at + room // factor, _LONGEST_WORD // factor)
         ) is not None:
             row.append(run._replace(text=text[at : edge[0]]))
             yield tuple(row)
@@ -303,7 +303,7 @@ def split_text(text: str) -> Iterator[str]:
         yield runs[0].text
 
 
-def _line_edge(text: str, available_width: int, word: int) -> tuple[int, int] | None:
+def _part_end(text: str, available_width: int, word: int) -> tuple[int, int] | None:
     """Return the index where a part of `text` ends, and the index where the next part begins. The part ends at the
     first space within `word` characters from the index `available_width` on, else at `available_width`. None if the
     text is too short to split."""
@@ -338,7 +338,7 @@ def _split_code(block: Block, limit: float) -> Iterator[Block]:
         elif len(text) - at <= 2 * room:
             part, following, rows = text[at:], len(text) + 1, 1
         else:
-            stop, following = _line_edge(text, at + room, _LONGEST_WORD // factor) or (at + room, at + room)
+            stop, following = _part_end(text, at + room, _LONGEST_WORD // factor) or (at + room, at + room)
             part, following = text[at:following], following
         lines = (first + row if row else block.lines[0], first + row + max(1, rows))
         cut = SliceBounds(block, row, is_partial_row=continues_row or not rows, continues_row=continues_row)

@@ -122,8 +122,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         cancel: str = "",
         check_again: Callable[[], None] | None = None,
     ) -> None:
-        """`intro` is shown above the facts, `after` below them, and `foot` in the lower border. `second_field` is a second
-        field.
+        """`intro` is shown above the facts, `after` below them, and `foot` in the lower border. `field` and
+        `second_field` are input fields.
 
         `cancel` is the label of the cancel button. Empty: “Close” if a field saves drafts, else “Cancel”. `word_reason`
         says why the user must type `word`: "With conflicts the y key is off: type 42 to merge anyway."
