@@ -64,13 +64,13 @@ class Settings:
     theme: str = ""
     """Name of the theme. Empty: the theme that was chosen last."""
     ascii: bool = False
-    """Whether to use ASCII symbols only. The default is true if the locale is not UTF-8."""
+    """True if all symbols are ASCII. The default is true if the locale is not UTF-8."""
     motion: bool = True
-    """Whether to animate."""
+    """True if scrolling and widgets are animated."""
     thumbnails: bool = False
-    """Whether pages show small pictures. Otherwise they show frames, and enter opens the picture."""
+    """True if pages show small pictures. If False, they show frames, and enter opens the picture."""
     reorders_right_to_left: bool = False
-    """Whether Octavo reorders right-to-left text. Otherwise the terminal does."""
+    """True if Octavo reorders right-to-left text. If False, the terminal does."""
     undo_seconds: float = table.UNDO_SECONDS
     """Seconds in which a comment can be undone before it is sent, 0 to 30."""
     editor: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class Settings:
     ca_file: Path | None = None
     """File with certificates to trust in addition to those of the system. None if none is set."""
     has_light_background: bool = False
-    """Whether the background of the terminal is light, as far as the terminal says so."""
+    """True if the terminal says that its background is light."""
     inbox_filters: tuple[InboxFilter, ...] = ()
     """Tabs of the inbox, in the order of the file."""
     keys: Mapping[str, str] = field(default_factory=dict)

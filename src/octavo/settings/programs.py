@@ -23,7 +23,7 @@ _HOOK_FIELDS = ("on", "command")
 _MAX_HOOKS = 20
 CommandPlace = Literal["block", "thread", "page", "change", "inbox", "space"]
 PLACES: tuple[CommandPlace, ...] = get_args(CommandPlace)
-"""What a custom command can act on, the smallest item first."""
+"""The kinds of items that a custom command can act on, the smallest first."""
 CommandResult = Literal["none", "notification", "pager", "pending-comment"]
 RESULTS: tuple[CommandResult, ...] = get_args(CommandResult)
 COMMAND_PLACEHOLDERS = (*HOOK_PLACEHOLDERS, "{path}", "{block}")
@@ -118,9 +118,9 @@ class CustomCommand:
     result: CommandResult = "none"
     """How the output of the program is shown."""
     is_confirmed: bool = False
-    """Whether Octavo asks before the program runs."""
+    """True if Octavo asks before the program runs."""
     writes: bool = False
-    """Whether the program changes something, which read-only mode does not allow."""
+    """True if the program changes something. Read-only mode does not run it."""
 
 
 def validate_commands(value: Any, ignore: Ignore) -> tuple[CustomCommand, ...]:
@@ -196,7 +196,7 @@ class Linter:
     spaces: tuple[str, ...] = ()
     """Titles or ids of the spaces whose pages are checked. Empty: all spaces."""
     is_automatic: bool = False
-    """Whether the linter runs when a change request is opened."""
+    """True if the linter runs when a change request is opened."""
     environment: tuple[str, ...] = ()
     """Names of the environment variables that the linter gets, in addition to a few common ones."""
 

@@ -80,7 +80,7 @@ class Setting(Generic[V]):
     default: str
     """The default, in words for the documentation."""
     about: str
-    """What the setting does, without full stop."""
+    """The effect of the setting, without full stop."""
     validate: Callable[[Any, Ignore], V]
     """Return the value to use. Raises InvalidValueError for an invalid value, and reports each invalid part of a section."""
     example: str

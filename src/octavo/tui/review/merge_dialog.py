@@ -35,7 +35,7 @@ from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.notices import Tone
-from octavo.tui.widgets.short_texts import Fact, Mark
+from octavo.tui.widgets.short_texts import Fact, Mark, as_clause
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -183,10 +183,10 @@ def why_not_in_bulk(checks: Checks) -> str:
     """Return the reason why a change request cannot be merged together with others, and the next step. Empty if it can
     be merged."""
     if reason := why_blocked(checks):
-        return _as_clause(reason)
+        return as_clause(reason)
     if reason := why_typed(checks):
         names = f": {list_first_names(checks.conflicts)}" if checks.conflicts else ""
-        return f"{_as_clause(reason)}{names} ({_BY_ITSELF})"
+        return f"{as_clause(reason)}{names} ({_BY_ITSELF})"
     if any(fact.label == MERGED_TEXT for fact in checks.facts):
         return (
             "main and this change request changed the same paragraph, so the two versions would be merged word by word "
@@ -199,11 +199,6 @@ def why_not_in_bulk(checks: Checks) -> str:
     return next((f"{fact.text} ({_BY_ITSELF})" for fact in bad), "")
 
 
-def _as_clause(sentence: str) -> str:
-    """Return a sentence as a part of another sentence: `The page is missing.` becomes `the page is missing`."""
-    return f"{sentence[:1].lower()}{sentence[1:]}".rstrip(".")
-
-
 async def check_queued(live: Live, queued: QueuedMerge, earlier: CheckedMerges = ()) -> MergeReadiness:
     """Return the result of the checks of `queued`, which include conflicts with the `earlier` merges."""
     try:
@@ -211,7 +206,7 @@ async def check_queued(live: Live, queued: QueuedMerge, earlier: CheckedMerges =
         reason = why_not_in_bulk(checks) or await _why_not_after(live, queued, checks, earlier)
     except ApiError as error:
         fact = queued.fact("bad", f"not checked: {error}")
-        reason = f"the checks could not be loaded ({_as_clause(str(error))})"
+        reason = f"the checks could not be loaded ({as_clause(str(error))})"
         return MergeReadiness(queued, fact, reason)
     if reason:
         return MergeReadiness(queued, queued.fact("bad", reason), reason, checks)
@@ -309,7 +304,7 @@ async def merge_in_order(
         if sent.kind == "done":
             merged.append(queued.name)
         if not is_clean:
-            return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {_as_clause(result[1])}")
+            return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {as_clause(result[1])}")
     return MergeTotals(tuple(merged))
 
 
