@@ -185,7 +185,7 @@ async def test_page_that_cannot_be_loaded_says_so_and_is_loaded_again(stage: Sta
     async with stage.play(start="changes") as run:
         at = await find_refused(run)
         await add_pages(run, at, 3)
-        run.platform.refuse_next(content.GetPage, 403, "No.", times=4)
+        run.platform.refuse_next(content.GetPage, 403, "No.", times=1000)
         screen = await open_refused(run)
         await run.press("v", "enter")
         await run.see("Could not load")
