@@ -164,7 +164,7 @@ async def test_polls_become_less_frequent_without_key_presses(poller_run: Poller
     assert await count_polls(timedelta(minutes=2)) == 4, "each half a minute"
     assert await count_polls(timedelta(minutes=30)) == 14, "each two minutes"
     assert await count_polls(timedelta(minutes=90)) == 6, "each ten minutes"
-    poller_run.poller.key_pressed()
+    poller_run.poller.on_key_pressed()
     assert poller_run.poller.interval == timedelta(seconds=30)
 
 
@@ -187,15 +187,15 @@ async def test_hidden_app_does_not_poll_and_polls_when_shown(poller_run: PollerR
 async def test_failing_polls_try_one_request_at_growing_intervals(
     poller_run: PollerRun, gate: RequestGate, clock: Clock, error: ApiError, expected: list[int]
 ) -> None:
-    poller_run.poller.key_pressed()
+    poller_run.poller.on_key_pressed()
     gate.requests.clear()
     waits = []
     for _ in range(6):
-        poller_run.poller.key_pressed()
+        poller_run.poller.on_key_pressed()
         began = clock()
         while not poller_run.poller.is_due:
             clock.forward(seconds=5)
-            poller_run.poller.key_pressed()
+            poller_run.poller.on_key_pressed()
         waits.append((clock() - began).total_seconds())
         gate.errors.append(error)
         await poller_run.poller.run()
@@ -204,7 +204,7 @@ async def test_failing_polls_try_one_request_at_growing_intervals(
     assert poller_run.screens[SPACES].now.error is None, "what is on show is as good as it was"
     clock.forward(minutes=10)
     await poller_run.poller.run()
-    poller_run.poller.key_pressed()
+    poller_run.poller.on_key_pressed()
     assert poller_run.poller.interval == timedelta(seconds=30)
 
 

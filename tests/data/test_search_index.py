@@ -333,8 +333,8 @@ class TestChanges:
         read_page(index, "slipway")
         read_threads(index, comment("k1", "slipway"), comment("k2", "slipway"))
         read_replies(index, "k1", "slipway")
-        index.remove(comments.Delete(at=HERE, comment_id="k1"))
-        index.remove(content.GetPage(at=HERE, page_id="p1"))
+        index.remove_target(comments.Delete(at=HERE, comment_id="k1"))
+        index.remove_target(content.GetPage(at=HERE, page_id="p1"))
         assert await find_ids(index, "slipway") == ["k2"]
 
     async def test_older_response_replaces_nothing(self, index: SearchIndex, clock: Clock) -> None:

@@ -66,7 +66,7 @@ def test_unsent_drafts_are_found_by_target() -> None:
     assert {key: len(words) for key, words in by_block(pages["p"]).items()} == {"": 1, "n": 1}
     assert set(index.by_page(AT, ())) == {"p", "q"}, "a verdict is on no page"
     assert [each.kind for each in index.of_change_request(AT)] == ["review"]
-    assert len(index.of_place(AT)) == 3
+    assert len(index.of_discussion(AT)) == 3
     assert [each.kind for each in index.of_draft("reply s k")] == ["reply"]
 
 

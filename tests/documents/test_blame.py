@@ -83,7 +83,7 @@ def test_block_from_another_page_has_its_origin_there() -> None:
     old, new = parse(f"# New\n\nWords.\n\n{FIRST}"), parse("# New\n\nWords.")
     blame: Blame[int] = Blame("new", old)
     assert blame.compare(3, {"new": new})
-    blame.compare_elsewhere({"old": (parse(f"# Old\n\n{FIRST}"), parse("# Old"))})
+    blame.trace_to_other_pages({"old": (parse(f"# Old\n\n{FIRST}"), parse("# Old"))})
     assert blame.pages == {"new", "old"}
     blame.compare(2, {"old": parse("# Old\n\nThe tide table.")})
     blame.finish(1)
@@ -95,6 +95,6 @@ def test_copied_block_has_the_version_that_copied_it() -> None:
     page = parse(f"# New\n\n{FIRST}")
     blame: Blame[int] = Blame("new", page)
     blame.compare(2, {"new": None})
-    blame.compare_elsewhere({"old": (parse(f"# Old\n\n{FIRST}"), parse(f"# Old\n\n{FIRST}"))})
+    blame.trace_to_other_pages({"old": (parse(f"# Old\n\n{FIRST}"), parse(f"# Old\n\n{FIRST}"))})
     assert _texts(blame, page) == {"New": 2, FIRST: 2}
     assert not blame.pages

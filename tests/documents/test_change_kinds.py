@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.documents.change_kinds import KINDS, ChangeKind, ChangeKinds, has_meaning, leading_kind, risk
+from octavo.documents.change_kinds import KINDS, ChangeKind, ChangeKinds, leading_kind, may_affect_meaning, risk
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import ContainerChange, Entry, MovedBlock, RemovedBlock, RestructuredBlocks
 from octavo.documents.source_reader import parse
@@ -62,7 +62,7 @@ def test_number_changed_in_long_reworded_sentence_is_number() -> None:
     [("Keep it for ten days.", "Keep it for ~~ten days~~."), ("Wait 102 days.", "Wait 10<sup>2</sup> days.")],
 )
 def test_struck_or_raised_words_are_more_than_formatting(before: str, after: str) -> None:
-    assert has_meaning(only_kinds(before, after))
+    assert may_affect_meaning(only_kinds(before, after))
 
 
 def test_moved_step_of_numbered_list_has_meaning() -> None:
@@ -145,7 +145,7 @@ def test_number_in_table_is_number_of_its_table() -> None:
 def test_moved_block_is_without_meaning() -> None:
     kinds = kinds_of(f"{FIRST}\n\n{SECOND}\n\n# Ships\n", f"{SECOND}\n\n{FIRST}\n\n# Ships\n")
     assert kinds == [{"move"}, {"move"}]
-    assert not any(map(has_meaning, kinds))
+    assert not any(map(may_affect_meaning, kinds))
 
 
 def test_moved_block_with_changed_number_has_meaning() -> None:
@@ -153,7 +153,10 @@ def test_moved_block_with_changed_number_has_meaning() -> None:
     changed = diff(parse(f"{text}\n\n{SECOND}\n\n# End\n"), parse(f"{SECOND}\n\n# End\n\n{text.replace('30', '80')}\n"))
     kinds = ChangeKinds(changed.entries)
     moves = [entry for entry in changed.entries if isinstance(entry, MovedBlock)]
-    assert [(entry.is_arrival, has_meaning(kinds.of(entry))) for entry in moves] == [(False, False), (True, True)]
+    assert [(entry.is_arrival, may_affect_meaning(kinds.of(entry))) for entry in moves] == [
+        (False, False),
+        (True, True),
+    ]
     assert kinds.counts == {"number": 1}
 
 

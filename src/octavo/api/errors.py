@@ -164,7 +164,8 @@ class BadResponse(ApiError):
 
 
 class PaginationError(ApiError):
-    """A list never ends or repeats itself. The items read before the error are valid."""
+    """The server sends the pages of a list without an end, or the same pages again. The items read before the error are
+    valid."""
 
     outcome = Outcome.REFUSED
 

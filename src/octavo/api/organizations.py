@@ -11,13 +11,13 @@ from octavo.api.text import (
     Domain,
     Id,
     KnownValues,
-    Label,
     Moment,
     Number,
     RawJson,
     SafeJson,
     SafeLine,
     SafeText,
+    SubdomainName,
     WebAddress,
 )
 from octavo.api.users import User
@@ -123,7 +123,7 @@ class Update(InOrganization, Operation[Organization], patch="", nullable=("defau
     title: Annotated[str, Field(min_length=2, max_length=255)] | None = None
     email_domains: tuple[Domain, ...] | None = Field(None, title="Email domains", examples=[["example.com"]])
     """Email domains of the organization."""
-    hostname: Label | None = Field(None, title="Subdomain")
+    hostname: SubdomainName | None = Field(None, title="Subdomain")
     """The organization's subdomain on the server's domain."""
     default_role: Role | None = None
     """The role of new members."""

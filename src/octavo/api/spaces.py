@@ -144,7 +144,7 @@ class Update(InSpace, Operation[Space], patch="", nullable=("default_level", "em
     edit_mode: Literal["live", "locked"] | None = None
     """Whether pages can be edited directly, or only through change requests."""
     default_level: DefaultLevel | None = Field(None, title="Default access")
-    """The highest role that members of the organization inherit here. It does not limit roles that are given here."""
+    """The highest role that members inherit from the organization here. Roles that are given here are not limited."""
     language: Language | None = None
     """The language that the space is written in."""
     merge_rules: RawJson | None = Field(None, examples=[MERGE_RULES_EXAMPLE])

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from octavo.api.operation import Model, Operation
-from octavo.api.text import IdOrObject, KnownValues, Label, SafeLine
+from octavo.api.text import IdOrObject, KnownValues, SafeLine, SubdomainName
 
 
 class Target(Model):
@@ -27,4 +27,4 @@ class Subdomain(Model):
 class Get(Operation[Subdomain], get="/subdomains/{subdomain}"):
     """Look up a subdomain."""
 
-    subdomain: Label
+    subdomain: SubdomainName

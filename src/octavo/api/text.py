@@ -116,7 +116,7 @@ COLOUR = r"^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"
 Colour = Annotated[str, string_form(COLOUR, "a color, for example #346ddb")]
 """A color as in CSS."""
 
-Label = Annotated[
+SubdomainName = Annotated[
     str,
     string_form(
         r"^[a-z0-9][a-z0-9-]*[a-z0-9]$",

@@ -272,7 +272,7 @@ def _file_sizes(folder: Path) -> Iterator[int]:
 
 
 def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
-    """Yield an error for each damaged database, or one check for all databases."""
+    """Yield an error for each damaged database. If none is damaged, yield one check that says so."""
     paths = {path: name for name in ("data", "state", "cache") for path in sorted(folders[name].rglob("*.db"))}
     damaged = [path for path in paths if is_damaged(path)]
     for path in damaged:

@@ -66,7 +66,8 @@ class PlatformFolder:
         private_folder(self.path)
         try:
             return lock_file(self._lock, shared=True) or (lambda: None)
-        except OSError:  # The disk has no locks: only a reset needs a lock, and reports the error.
+        except OSError:
+            # The disk does not support locks. Only a reset depends on a lock, and `lock_alone` then reports the error.
             return lambda: None
 
     def lock_alone(self) -> Callable[[], None] | None:

@@ -57,8 +57,8 @@ def run_app(
 def _open_session(
     settings: Settings, options: argparse.Namespace, choice: SessionChoice, left_out: list[str]
 ) -> Session | None:
-    """Return the first session. None for the sign-in screen. Raises ValueError with a message, or OSError. `left_out`
-    gets a sentence for each file of a folder that was not loaded completely, while the app runs."""
+    """Return the first session, or None for the sign-in screen. Raises ValueError with a message, or OSError. While the
+    app runs, `left_out` gets a sentence for each file of the opened folder that was not loaded completely."""
     read_only = why_read_only(options)
     if choice.is_demo:
         return sessions.demo(

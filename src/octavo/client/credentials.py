@@ -50,7 +50,8 @@ class StoreUnavailable(Exception):
 
 
 class StoreTimeout(StoreUnavailable):
-    """The token store did not respond in time. Octavo uses no other store instead, because this one may work later."""
+    """The token store did not respond in time. Octavo uses no other store instead, because this store may work
+    later."""
 
 
 class Keyring:
@@ -164,7 +165,7 @@ class Keyring:
         from keyring.backends import SecretService, fail  # lazy: as the library itself
 
         if isinstance(chosen, fail.Keyring) and sys.platform not in _WITHOUT_DBUS:
-            # keyring searches for a backend only once, and this service was started after that
+            # The Secret Service was started after keyring had searched for a backend, which it does only once.
             return SecretService.Keyring()  # type: ignore[no-untyped-call]  # the library has no types
         raise StoreUnavailable("This computer has no encrypted keyring to store API keys in.")
 

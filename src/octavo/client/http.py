@@ -56,7 +56,7 @@ class OriginAuth(httpx.Auth):
         self._key = key
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        if _triple(request.url) != self._origin:
+        if _origin_of(request.url) != self._origin:
             raise Unsendable("Octavo blocked an API request because your API key is for a different server.")
         request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
         yield request
@@ -201,7 +201,7 @@ class HttpCarrier:
         """Return the full URL of `target`. Raises Unsendable if it would not be a URL of the origin."""
         if target.startswith("/") and not target.startswith("//"):
             url = httpx.URL(self._origin + target)
-            if _triple(url) == triple(self._origin) and url.raw_path.decode("ascii") == target:
+            if _origin_of(url) == triple(self._origin) and url.raw_path.decode("ascii") == target:
                 return url
         raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
 
@@ -236,7 +236,7 @@ async def _hide_location(response: httpx.Response) -> None:
     response.extensions[_LOCATION] = {} if location is None else {"location": location}
 
 
-def _triple(url: httpx.URL) -> tuple[str, str, int | None]:
+def _origin_of(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.raw_host.decode("ascii"), url.port or PORTS.get(url.scheme)
 
 

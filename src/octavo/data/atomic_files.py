@@ -85,7 +85,7 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
                     buffer.clear()
             await _run_to_completion(partial(_write_all, handle, bytes(buffer)))
             await _run_to_completion(partial(os.fsync, handle))
-            await _run_to_completion(partial(_publish, temporary, path, replace))
+            await _run_to_completion(partial(_move_into_place, temporary, path, replace))
         finally:
             for handle, temporary in temporary_files:
                 os.close(handle)
@@ -162,7 +162,7 @@ def _write_all(handle: int, content: bytes) -> None:
         rest = rest[os.write(handle, rest) :]
 
 
-def _publish(temporary: str, path: Path, replace: bool) -> None:
+def _move_into_place(temporary: str, path: Path, replace: bool) -> None:
     """Rename the written file to `path`. Without `replace`, never overwrite a file that another program has created."""
     if replace:
         os.replace(temporary, path)

@@ -120,9 +120,8 @@ class Availability:
         parent_route, _, last = route_of(op).rpartition("/")
         if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
             return False
-        await asyncio.to_thread(
-            load
-        )  # `decode` needs all operations. They are loaded only here, because 404 for a list is rare.
+        # `decode` needs all operations. They are loaded only here, because 404 for a list is rare.
+        await asyncio.to_thread(load)
         parent_path = url_path(op).rpartition("/")[0]
         while not parent_route.endswith("}"):
             parent_route, parent_path = parent_route.rpartition("/")[0], parent_path.rpartition("/")[0]

@@ -62,7 +62,8 @@ class InboxResponses:
         return new
 
     def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
-        """Return the reduced items of each response. Can be called in any thread, but not in two at the same time."""
+        """Return the items of each response with only what the inbox needs. Equal parts are shared. Can be called in
+        any thread, but not in two at the same time."""
         if len(self._shared) > MOST_SHARED:
             self._shared.clear()
         return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}

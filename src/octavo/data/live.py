@@ -353,7 +353,7 @@ class Live:
         """Remove the target of `op` from the search index. Other responses may contain parts of the target, so each
         response is indexed again when it next arrives."""
         if self._index is not None:
-            self._index.remove(op)
+            self._index.remove_target(op)
             for response in self._responses.values():
                 response.indexed_value = None
 

@@ -32,14 +32,14 @@ async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tup
         value = snapshot.value or value
     if value.next is None:
         return tuple(value.items)
-    # `Live` keeps a limited number of pages, which are few items if the server sends short pages.
+    # `Live` keeps a limited number of pages. If the server sends short pages, they do not have all items.
     further = [item async for page in read_pages(live.send, op, after=value) for item in page.items]
     return (*value.items, *further)
 
 
 def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
     """Return the operation that loads a page for reading. The server inserts reusable content if it supports that.
-    Links are not rewritten, because users copy them and see them in the source."""
+    Links stay as written, because users copy them and see them in the source."""
     return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 

@@ -109,12 +109,11 @@ class OfflinePlanner:
                 and want.url not in self._cache.versions
                 and self._cache.read_body(want.op)
             ):
-                self._cache.put_version(
-                    want.url, want.stamp
-                )  # a view has stored this response. It never changes, so it need not be fetched
+                # A view has stored this response, which never changes. It need not be fetched.
+                self._cache.put_version(want.url, want.stamp)
             if isinstance(want.op, comments.ListReplies) and want.stamp.partition(" ")[0] == "0":
                 empty: ListPage[Any] = ListPage(items=())
-                self._cache.put(want.op, empty)  # the thread has no replies, so no request is needed
+                self._cache.put(want.op, empty)  # The thread has no replies, so no request is needed.
                 self._cache.put_version(want.url, want.stamp)
             yield replace(want, needs_value=True)
 

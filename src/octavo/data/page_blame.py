@@ -185,7 +185,7 @@ class PageBlame:
             new = await self._document(at, page_id) if change.type != "page_deleted" else None
             found[page_id] = (old or _EMPTY, new)
             self.titles[page_id] = change.page.title if change.page is not None else ""
-        await asyncio.to_thread(blame.compare_elsewhere, found)
+        await asyncio.to_thread(blame.trace_to_other_pages, found)
 
     async def _document(self, at: ContentRef, page_id: str) -> Document | None:
         """Load and parse a page. None if the page does not exist there."""
@@ -235,7 +235,7 @@ class RevisionSummary(NamedTuple):
 
     @property
     def parent(self) -> str:
-        """The id of the revision before this one on main. Empty for the first revision of a space."""
+        """ID of the previous revision on main. Empty for the first revision of a space."""
         return self.revision.parents[0] if self.revision.parents else ""
 
     def changes_of(self, page_id: str) -> list[Change]:

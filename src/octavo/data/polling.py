@@ -65,7 +65,7 @@ class Poller:
         self._retry_at = _LONG_AGO
         self._places = ListedPlaces()
 
-    def key_pressed(self) -> None:
+    def on_key_pressed(self) -> None:
         """Record a key press: rounds are more frequent while the user is active."""
         self._last_key_at = self._live.now()
 
@@ -76,7 +76,7 @@ class Poller:
     def on_terminal_shown(self) -> None:
         """Allow rounds again, because the terminal is visible."""
         self._hidden = False
-        self.key_pressed()
+        self.on_key_pressed()
 
     @property
     def interval(self) -> timedelta:
@@ -316,10 +316,10 @@ class RemoteChangeDetector:
         """The change requests that are no longer in any list, because they were merged, archived or deleted."""
         return [each for name, each in self._before.items() if name not in self._after]
 
-    def changes(self, unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
-        """Return the counted changes. `unlisted` has the current versions of the change requests in the property of
-        that name."""
-        merged = tuple(each for each in unlisted if each.status == "merged")
+    def changes(self, current_unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
+        """Return the counted changes. `current_unlisted` has the current versions of the change requests in the
+        property `unlisted`."""
+        merged = tuple(each for each in current_unlisted if each.status == "merged")
         created = [each for name, each in self._after.items() if name not in self._before]
         return RemoteChanges(
             threads=len(self._threads),

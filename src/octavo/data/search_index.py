@@ -229,7 +229,7 @@ class SearchIndex:
         if value is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
             self._schedule(partial(_index_update, op, value), self._now())
 
-    def remove(self, op: Operation[Any]) -> None:
+    def remove_target(self, op: Operation[Any]) -> None:
         """Remove the target of `op`, which was deleted, from the index in the background."""
         if SPECS[type(op)].name in _REMOVING_OPERATIONS:
             self._schedule(partial(_removal_update, op), self._now())

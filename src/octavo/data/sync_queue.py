@@ -310,7 +310,8 @@ class SyncQueue:
     def is_idle(self, owner: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
         """Return whether no request for `owner` of rank `lowest` or more urgent is running or will start.
 
-        Then all such wants are satisfied or have failed, or background requests are paused.
+        If True, all such wants are satisfied or have failed, or they wait because background requests are paused or not
+        allowed.
         """
         urls = self.waiting_urls(owner)
         is_running = any(url in urls and self._rank(url) <= lowest for url in self.flights)

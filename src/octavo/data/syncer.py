@@ -129,12 +129,13 @@ class Syncer(Generic[R]):
         now: Callable[[], datetime],
         rate_limit_wait: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`read` fetches a response. Its second argument is the minimum number of items of a list. `accept` stores a
-        response and returns its value. Its last argument is True if the response will be fetched again because of a
-        write.
+        """`read(op, count)` fetches a response. For a list, `count` is the minimum number of items.
 
-        `fail` handles an error. `rate_limit_wait` returns the seconds that background requests must wait because the
-        rate limit is nearly reached.
+        `accept(op, response, is_outdated)` stores a response and returns its value. `is_outdated` is True if the
+        response will be fetched again because of a write.
+
+        `fail(op, error)` handles an error. `rate_limit_wait()` returns the seconds that background requests must wait
+        because the rate limit is nearly reached.
         """
         self.queue = SyncQueue(lambda url: cache.versions.get(url))
         self.changed: Observers[[str]] = Observers()

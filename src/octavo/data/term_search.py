@@ -1,4 +1,4 @@
-"""Searches the pages of a revision for the old term of a change. Only pages that can have the term are read."""
+"""Searches the pages of a revision for a term that is to be replaced. Only pages that can have the term are read."""
 
 from __future__ import annotations
 

@@ -112,20 +112,20 @@ class UnsentIndex:
         return bool(self._all)
 
     def of_draft(self, draft_key: str) -> tuple[UnsentText, ...]:
-        """Return the unsent text of the draft with this key. Empty if there is no such draft."""
+        """Return the unsent text of the draft with this key, as a tuple of one. Empty if there is no such draft."""
         return tuple(each for each in self._all if each.draft_key == draft_key)
 
     def of_thread(self, at: Discussion, thread: str) -> tuple[UnsentText, ...]:
         """Return the unsent texts of a thread, including a pending comment that starts the thread."""
         return tuple(self._threads.get((at, thread), ()))
 
-    def of_place(self, at: Discussion) -> tuple[UnsentText, ...]:
+    def of_discussion(self, at: Discussion) -> tuple[UnsentText, ...]:
         """Return the unsent texts of a change request, or of the main content of a space."""
         return tuple(self._places.get(at, ()))
 
     def of_change_request(self, at: ChangeRequestRef) -> tuple[UnsentText, ...]:
         """Return the unsent texts of a change request itself, and its pending comments."""
-        return tuple(each for each in self.of_place(at) if each.kind in CHANGE_REQUEST_KINDS or each.entry_id)
+        return tuple(each for each in self.of_discussion(at) if each.kind in CHANGE_REQUEST_KINDS or each.entry_id)
 
     def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
         """Return the unsent texts of a space or change request by page id. Texts that belong to no page have the key
@@ -134,7 +134,7 @@ class UnsentIndex:
         `threads` are the threads of `at`. They are needed to find the page of a reply. For a space, unsent page texts
         are included whichever change request they are for.
         """
-        texts = list(self.of_place(at))
+        texts = list(self.of_discussion(at))
         if isinstance(at, SpaceRef):
             texts += [
                 each

@@ -65,14 +65,14 @@ class Blame(Generic[V]):
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
         """Find the blocks that `version` wrote. `older` maps the id of each page that `version` changed to the page
         before the change. None stands for a page that `version` created. Return whether some blocks may have come from
-        other pages: see `compare_elsewhere`."""
+        other pages: see `trace_to_other_pages`."""
         self._arrived = {}
         for page, document in older.items():
             if page in self.pages:
                 self._compare_page(version, page, document if document is not None else _EMPTY)
         return bool(self._arrived)
 
-    def compare_elsewhere(self, others: Mapping[str, tuple[Document, Document | None]]) -> None:
+    def trace_to_other_pages(self, others: Mapping[str, tuple[Document, Document | None]]) -> None:
         """Find the blocks that the last compared version moved here from other pages. `others` has these pages before and
         after that version. None stands for a deleted page."""
         for page, (before, after) in others.items():

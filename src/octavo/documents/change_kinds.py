@@ -83,7 +83,7 @@ def leading_kind(kinds: Collection[ChangeKind]) -> ChangeKind:
     return min(kinds, key=_RANKS.__getitem__)
 
 
-def has_meaning(kinds: Collection[ChangeKind]) -> bool:
+def may_affect_meaning(kinds: Collection[ChangeKind]) -> bool:
     """Return whether a change may affect what the page says."""
     return not WITHOUT_MEANING.issuperset(kinds)
 
@@ -125,7 +125,7 @@ class ChangeKinds:
         reflowed = _reflowed_changes(entries)
         for entry in entries:
             kinds = _REFLOW if id(entry) in reflowed else frozenset(_kinds(entry))
-            if in_warning and has_meaning(kinds):
+            if in_warning and may_affect_meaning(kinds):
                 kinds |= _IN_WARNING
             if are_steps and isinstance(entry, MovedBlock):
                 kinds |= _STEP_NUMBER
@@ -334,7 +334,8 @@ def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
 
 
 def _changed_code(side: Iterable[TextPart]) -> Iterator[ChangeKind]:
-    """Yield `command` or `code` for each inline code of one version that has other words in the other version."""
+    """Yield a kind for each inline code of one version whose words the other version does not have: `command` if the
+    code looks like a command, else `code`."""
     for is_code, group in groupby(side, key=lambda part: _is_code(part.run)):
         parts = list(group)
         if is_code and any(part.op in ("insert", "delete") for part in parts):

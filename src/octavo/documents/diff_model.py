@@ -192,9 +192,11 @@ class MovedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RestructuredBlocks:
-    """Blocks that are shown together, because they were rearranged or because a section was replaced. `note` says
-    which. The entries compare the contents of the containers, or list the removed and added blocks. If there are no
-    blocks, the note is about the next entry. If there is no note, the entries have notes."""
+    """Blocks that are shown together, because they were rearranged or because a section was replaced.
+
+    `note` says what happened. If it is empty, the entries have notes. `entries` compare the contents of the containers,
+    or list the removed and added blocks. If `old` and `new` are empty, the note is about the next entry.
+    """
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]

@@ -196,7 +196,7 @@ class DiffStep:
     rows: list[DiffStep] = field(default_factory=list)
 
     def descendants(self) -> Iterator[DiffStep]:
-        """Yield all steps below this one."""
+        """Yield all steps below this step."""
         for step in (*(self.inside or ()), *self.rows):
             yield step
             yield from step.descendants()
@@ -379,8 +379,8 @@ def changed_values(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple
     for name in names:
         old, new = before.get(name), after.get(name)
         if old != new:
-            # A missing boolean counts as False, unless the other value is False: then the change is from missing to
-            # “no”.
+            # Compared with “yes”, a missing boolean is shown as “no”. Compared with “no” it stays missing, because both
+            # sides would otherwise look the same.
             if isinstance(old or new, bool) and bool(old) is not bool(new):
                 old, new = old or False, new or False
             texts = [_value_text(side) for side in (old, new)]

@@ -69,15 +69,15 @@ def _entry_size(entry: Entry) -> tuple[int, int]:
         case ChangedBlock(parts=parts, old=old, new=new):
             added, removed = _parts_size(parts)
             if isinstance(parts, ContainerChange) and parts.title is None:
-                # Two texts are in no entry, so they are counted here: a heading whose text became a title, and the
-                # fallback text of an operation.
+                # Two kinds of text have no entry, so they are counted here: a heading whose text became a title, and
+                # the fallback text of an operation.
                 removed += 0 if old.children else _count_own(old) - (old.kind in _COUNTED_BLOCKS)
                 added += 0 if new.children else _count_own(new) - (new.kind in _COUNTED_BLOCKS)
             if old.kind == new.kind:
                 return added, removed
             return added + (new.kind in _COUNTED_BLOCKS), removed + (old.kind in _COUNTED_BLOCKS)
         case RestructuredBlocks(old=before, new=after, entries=inner_entries):
-            # No entry covers the own text of removed containers.
+            # No entry covers the own text of containers that were removed or added.
             added, removed = _entries_size(inner_entries)
             old_words, new_words = _count_sides(inner_entries)
             # Text that is an attribute on one side and words on the other counts as added or removed.

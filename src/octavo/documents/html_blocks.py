@@ -40,7 +40,7 @@ class HtmlReader:
                 self._advance(piece.start)
                 if piece.element is None:
                     self._text(piece)
-                elif (after := self._element(piece, piece.element)) is not None:
+                elif (after := self._read_tag(piece, piece.element)) is not None:
                     resume = after
                     break
             else:
@@ -80,7 +80,7 @@ class HtmlReader:
         draft.last = draft.last or self._line + 1
         return self._tree.add(draft)
 
-    def _element(self, piece: HtmlToken, element: Element) -> int | None:
+    def _read_tag(self, piece: HtmlToken, element: Element) -> int | None:
         """Read a tag. If the whole element was read, return the position after it. Otherwise None."""
         name = element.name
         if name in ("table", "pre", "figure") and not element.is_closing:

@@ -52,16 +52,16 @@ class _Node:
         self._nodes: Any = raw.get("nodes")
         self._fragments = {as_text(node.get("fragment")): node.get("nodes") for node in nodes_in(raw.get("fragments"))}
 
-    def nodes(self) -> list[dict[str, Any]]:
+    def take_nodes(self) -> list[dict[str, Any]]:
         """Return the raw children of the node. A second call returns an empty list."""
         nodes, self._nodes = self._nodes, None
         return nodes_in(nodes)
 
-    def fragment(self, name: str) -> list[dict[str, Any]]:
+    def take_fragment(self, name: str) -> list[dict[str, Any]]:
         """Return the content of a named fragment. A second call returns an empty list."""
         return nodes_in(self._fragments.pop(name, None))
 
-    def fragments(self) -> dict[str, Any]:
+    def take_fragments(self) -> dict[str, Any]:
         """Return all fragments by name. A second call returns an empty dict."""
         fragments, self._fragments = self._fragments, {}
         return fragments
@@ -77,12 +77,12 @@ class _Node:
         """Return all parts that were not read yet, as blocks."""
         found = self.reader.blocks(self.spare, self.depth + 1) + self.blocks()
         for name in list(self._fragments):
-            found += self.reader.blocks(self.fragment(name), self.depth + 1)
+            found += self.reader.blocks(self.take_fragment(name), self.depth + 1)
         return found
 
     def child_nodes(self) -> list[_Node]:
         """Return the children of the node, each as a `_Node`."""
-        return [_Node(raw, self.depth + 1, self.reader) for raw in self.nodes()]
+        return [_Node(raw, self.depth + 1, self.reader) for raw in self.take_nodes()]
 
     def with_key(self, draft: DraftBlock) -> DraftBlock:
         """Return the draft with the key of this node."""
@@ -91,7 +91,7 @@ class _Node:
 
     def blocks(self) -> list[DraftBlock]:
         """Return the children of the node, converted to draft blocks."""
-        return self.reader.blocks(self.nodes(), self.depth + 1)
+        return self.reader.blocks(self.take_nodes(), self.depth + 1)
 
     def text(self, name: str) -> str:
         return as_text(self.data.get(name))
@@ -165,7 +165,7 @@ class _JsonReader:
 
 def _text_block_reader(kind: str) -> Callable[[_Node], DraftBlock]:
     def read(node: _Node) -> DraftBlock:
-        draft = node.inline(node.nodes())
+        draft = node.inline(node.take_nodes())
         align = _ALIGNMENTS.get(node.text("align"), "left")
         draft.kind, draft.attrs = kind, {"align": align} if align != "left" else {}
         if kind == "paragraph":
@@ -216,7 +216,7 @@ def _code(node: _Node) -> DraftBlock:
     highlighted: list[int] = []
     notes: list[tuple[int, str]] = []
     for line in node.child_nodes():
-        runs = node.reader.inline.untrimmed_runs(line.nodes() if line.kind == "code-line" else [line.raw])
+        runs = node.reader.inline.untrimmed_runs(line.take_nodes() if line.kind == "code-line" else [line.raw])
         if line.data.get("highlighted") is True:
             highlighted.append(len(lines))
         notes += [(len(lines), run.attrs["label"]) for run in runs if run.kind == "footnote"]
@@ -250,7 +250,7 @@ def _image(node: _Node) -> DraftBlock:
     attrs: dict[str, Any] = {"src": node.address(), "dark": node.address("refDark"), "link": node.address("link")}
     attrs |= node.text_attributes(alt="alt", width="width", height="height", title="title", size="size")
     attrs |= node.flags(drawing="drawing")
-    caption = node.inline(node.fragment("caption"))
+    caption = node.inline(node.take_fragment("caption"))
     return DraftBlock(
         "image", {name: value for name, value in attrs.items() if value or name == "src"}, runs=caption.runs
     )
@@ -263,7 +263,7 @@ def _drawing(node: _Node) -> DraftBlock:
 
 
 def _add_caption(draft: DraftBlock, node: _Node) -> DraftBlock:
-    draft.runs = node.inline(node.fragment("caption")).runs
+    draft.runs = node.inline(node.take_fragment("caption")).runs
     return draft
 
 
@@ -276,8 +276,8 @@ def _embed(node: _Node) -> DraftBlock:
 
 
 def _expandable(node: _Node) -> DraftBlock:
-    title = node.inline(node.fragment("expandable-title"))
-    body = node.reader.blocks(node.fragment("expandable-body"), node.depth + 1)
+    title = node.inline(node.take_fragment("expandable-title"))
+    body = node.reader.blocks(node.take_fragment("expandable-body"), node.depth + 1)
     return DraftBlock("expandable", {"open": node.data.get("open") is True}, body, title.runs)
 
 
@@ -395,7 +395,7 @@ def _condition(node: _Node) -> DraftBlock:
 
 
 def _table(node: _Node) -> DraftBlock:
-    return JsonTable(node.data, node.fragments(), node.reader.inline).draft()
+    return JsonTable(node.data, node.take_fragments(), node.reader.inline).draft()
 
 
 _READERS: dict[str, Callable[[_Node], DraftBlock]] = {

@@ -102,8 +102,8 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
 
 
 def _text(node: dict[str, Any], *, is_code: bool) -> list[Any]:
-    """Return the text as pairs of words and marks. White space at either end gets no marks, because they are
-    invisible."""
+    """Return the text as pairs of words and marks. White space at either end gets no marks, because marks are invisible
+    there."""
     found: list[Any] = []
     for leaf in nodes_in(node.get("leaves")):
         text = str(leaf.get("text", ""))

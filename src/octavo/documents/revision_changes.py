@@ -212,7 +212,7 @@ _NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search 
 @dataclass(frozen=True)
 class ChangedPage:
     """Changes to a page, a file, reusable content or variables. `changes` is empty for an unchanged page and for the
-    entry with the key WHOLE."""
+    entry with the key WHOLE, which has the comments on the change request as a whole."""
 
     key: str
     title: str

@@ -127,13 +127,13 @@ class SourceBlock:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """The versions of a moved block: in the base, and on the side that did not move it."""
+    """The versions of a block that one side moved: in the base, and on the other side."""
 
     base: SourceBlock
     other: tuple[SourceBlock, ...]
     """The blocks of the other side in place of `base`. Empty if the other side deleted `base`."""
     is_moved_by_both: bool = False
-    """True if the other side moved the block to a different place."""
+    """True if the other side moved the block too, to a different place."""
 
 
 class Versions(NamedTuple, Generic[T_co]):

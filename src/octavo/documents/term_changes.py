@@ -143,7 +143,8 @@ def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool = False
 
 
 def _is_term(text: str, *, is_code: bool) -> bool:
-    """Return True if a text can be a term: it is short, and it has more than common words. Code is one name."""
+    """Return whether a text can be a term: it is short, and at least one of its words is not a common word. Code must
+    be a single name."""
     if not 0 < len(text) <= MAX_TERM or len(text.split()) > MAX_WORDS or not any(map(str.isalnum, text)):
         return False
     if is_code:
@@ -177,40 +178,46 @@ def _replacements(words: Iterable[TextPart], *, is_code: bool) -> tuple[str, lis
     return text, found
 
 
-def _whole_words(text: str, each: _Replacement, first: int, last: int) -> _Replacement:
+def _whole_words(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
     """Return a replacement extended to whole words, within the unchanged text from `first` to `last`."""
-    start, end = each.start, each.end
-    for word in (_CODE_WORD if each.is_code else _WORD).finditer(text, first, last):
-        if word.start() < each.start < word.end():
+    start, end = replacement.start, replacement.end
+    for word in (_CODE_WORD if replacement.is_code else _WORD).finditer(text, first, last):
+        if word.start() < replacement.start < word.end():
             start = word.start()
-        if word.start() < each.end < word.end():
+        if word.start() < replacement.end < word.end():
             end = word.end()
-    return _extended(text, each, start, end)
+    return _extended(text, replacement, start, end)
 
 
-def _extended(text: str, each: _Replacement, start: int, end: int) -> _Replacement:
+def _extended(text: str, replacement: _Replacement, start: int, end: int) -> _Replacement:
     """Return a replacement with unchanged text before and after it."""
-    return each._replace(start=start, end=end, new=text[start : each.start] + each.new + text[each.end : end])
+    return replacement._replace(
+        start=start, end=end, new=text[start : replacement.start] + replacement.new + text[replacement.end : end]
+    )
 
 
-def _with_unit(text: str, each: _Replacement, first: int, last: int) -> _Replacement:
+def _with_unit(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
     """Return a replaced number extended by the unit or sign beside it, or a replaced unit extended by its number. Other
     terms are unchanged."""
-    if each.start > first and text[each.start - 1] in _SIGNS:
-        return _extended(text, each, each.start - 1, each.end)
-    gap = _GAP.match(text, each.end, last)
-    after = gap.end() if gap is not None else each.end
-    if text[each.end - 1].isdigit() and after < last:
+    if replacement.start > first and text[replacement.start - 1] in _SIGNS:
+        return _extended(text, replacement, replacement.start - 1, replacement.end)
+    gap = _GAP.match(text, replacement.end, last)
+    after = gap.end() if gap is not None else replacement.end
+    if text[replacement.end - 1].isdigit() and after < last:
         token = _WORD.match(text, after, last)
         if text[after] in _SIGNS:
-            return _extended(text, each, each.start, after + 1)
+            return _extended(text, replacement, replacement.start, after + 1)
         if token is not None and short_unit(token[0], after_number=True) is not None:
-            return _extended(text, each, each.start, token.end())
-    if short_unit(text[each.start : each.end], after_number=True) is not None:
-        numbers = list(_NUMBER.finditer(text, first, each.start))
-        if numbers and not text[numbers[-1].end() : each.start].strip() and each.start - numbers[-1].end() < 3:
-            return _extended(text, each, numbers[-1].start(), each.end)
-    return each
+            return _extended(text, replacement, replacement.start, token.end())
+    if short_unit(text[replacement.start : replacement.end], after_number=True) is not None:
+        numbers = list(_NUMBER.finditer(text, first, replacement.start))
+        if (
+            numbers
+            and not text[numbers[-1].end() : replacement.start].strip()
+            and replacement.start - numbers[-1].end() < 3
+        ):
+            return _extended(text, replacement, numbers[-1].start(), replacement.end)
+    return replacement
 
 
 def _has_digits(text: str, each: _Replacement) -> bool:

@@ -32,7 +32,7 @@ class ThreadAnchors:
         self._likely_keys: dict[str, str] = {}
 
     def for_document(self, document: Document, *, whole: bool) -> ThreadAnchors:
-        """Return the index of `document`: this one if the document is the same."""
+        """Return the index for `document` and `whole`: this index if both are the same, else a new index."""
         is_same = document is self.document and whole == self.whole
         return self if is_same else ThreadAnchors(document, whole=whole)
 

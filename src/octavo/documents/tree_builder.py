@@ -65,11 +65,11 @@ class Builder:
             attrs = {"ordered": ordered, "start": int(token.attrs.get("start", 1) or 0) if ordered else 1}
             attrs["tight"] = _is_tight(self._tokens, self._index)
         elif kind == "footnote":
-            self._lines = self._lines_below()
+            self._lines = self._lines_of_first_block()
             attrs = {"label": str(token.meta.get("label") or token.meta.get("id", 0) + 1)}
         self.tree.open(f"markdown:{kind}", self._draft(kind, attrs))
 
-    def _lines_below(self) -> tuple[int, int]:
+    def _lines_of_first_block(self) -> tuple[int, int]:
         """Return the line range of the first block inside the current token. It is used for footnotes, whose tokens
         have no lines."""
         lines = next(

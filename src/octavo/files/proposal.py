@@ -320,7 +320,7 @@ class _Sender:
     async def _insert(self, step: TreeStep) -> None:
         version = self.plan.new_pages[step.id]
         page = PageFile(version.text)
-        text = self._text(step.id, version.path, page.body, None, "")
+        text = self._prepare_text(step.id, version.path, page.body, None, "")
         heading = page_trees.leading_heading(text)
         if heading is not None and heading != version.title:
             text = f"---\ntitle: {_quote_yaml(version.title)}\n---\n\n{text}"
@@ -344,14 +344,14 @@ class _Sender:
         if change is not None and change.text is not None:
             path = self.plan.targets.layout.paths.get(name, "")
             page = self.plan.targets.layout.pages.get(name)
-            text = self._text(name, path, change.text, page, change.text)
+            text = self._prepare_text(name, path, change.text, page, change.text)
             fields["document"] = DocumentBody(markdown=text)
             size += len(text)
         if step is not None:
             fields |= {"into": self.ids.get(step.parent, step.parent) if step.parent else None, "at": step.at}
         await self._add(UpdatePage(page=name, **fields), size)
 
-    def _text(self, name: str, path: str, markdown: str, page: Page | None, server: str) -> str:
+    def _prepare_text(self, name: str, path: str, markdown: str, page: Page | None, server: str) -> str:
         targets = self.plan.targets
         targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
         targets.pending = set()

@@ -249,7 +249,7 @@ def _read_archive(data: bytes) -> ImportedFiles:
     for path, content in _without_top_folder(files).items():
         imported.total += _is_page(path)
         try:
-            _add_archived(imported, path, content)
+            _add_archived_file(imported, path, content)
         except ConversionFailure:
             continue
     if not imported.pages:
@@ -257,7 +257,7 @@ def _read_archive(data: bytes) -> ImportedFiles:
     return imported
 
 
-def _add_archived(imported: ImportedFiles, path: str, content: bytes) -> None:
+def _add_archived_file(imported: ImportedFiles, path: str, content: bytes) -> None:
     stem = posixpath.splitext(path)[0]
     if _HTML.search(path):
         text = FetchedFile(path, "text/html", None, content).text
@@ -274,8 +274,8 @@ def _add_archived(imported: ImportedFiles, path: str, content: bytes) -> None:
 
 
 def _markdown_link(address: str) -> str:
-    """Return a relative link to an HTML file with the suffix `.md`, because the HTML file becomes a Markdown file.
-    Other links stay unchanged."""
+    """Return a link with `.md` in place of the HTML suffix if it is a relative link to an HTML file, because that file
+    becomes a Markdown file. Other links stay unchanged."""
     parts = urlsplit(address)
     if parts.scheme or parts.netloc or not _HTML.search(parts.path):
         return address

@@ -89,7 +89,8 @@ def load(
     space = _find_space(world, folder_read, space_id)
     record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
     before = record or {**EMPTY_REVISION, "keys": {}}
-    # Without a transaction, other threads can write while the folder is read. A second load itself writes little.
+    # The first load stores many files, so it stores them in one transaction. A later load stores few files, so it needs
+    # no transaction here, and other threads can write while the folder is read.
     with world.store.transaction() if record is None else nullcontext():
         after = _FolderReader(world, folder_read, before, on_progress).content()
     with world.store.transaction():

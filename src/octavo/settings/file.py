@@ -62,17 +62,17 @@ class SettingsFile:
 
         ends = [0, *(end for _, end, _ in self._lines)]
 
-        def is_read(count: int) -> bool:
-            """Return whether the first `count` statements can be read together."""
+        def can_read(count: int) -> bool:
+            """Return whether the first `count` statements are valid TOML together. -1 stands for all statements."""
             try:
                 parse_toml("\n".join(lines[: ends[count]]))
             except ValueError:
                 return False
             return True
 
-        while not is_read(-1):
+        while not can_read(-1):
             # Each statement is valid alone, so the first statement that makes the file invalid repeats an earlier name.
-            index = bisect_left(range(1, len(self._lines) + 1), True, key=lambda count: not is_read(count))
+            index = bisect_left(range(1, len(self._lines) + 1), True, key=lambda count: not can_read(count))
             first = self._lines[index][0]
             refused.append((first, "its name occurs twice in the file"))
             _remove_statement(lines, first, self._lines)
@@ -130,7 +130,8 @@ def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> s
 
 
 def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
-    """Return the first line of a setting outside all tables, and the line after the last. None if there is none."""
+    """Return the index of the first line of a setting outside all tables, and the index after its last line. None if
+    the setting is missing."""
     return next(
         ((first, end) for first, end, path in _statements(lines) if path == (name,) and not _is_header(lines[first])),
         None,

@@ -40,8 +40,8 @@ after `=`."""
 _MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
-"""Formats of linters that read prose. For these formats, tags are replaced by spaces by default. Linters of Markdown
-would report these spaces."""
+"""Formats of linters for prose. Their default for `mask` is to replace tags by spaces. Not for Markdown linters,
+because they would report the spaces."""
 _LINTER_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env")
 _SECRETS = re.compile(r"OCTAVO_", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")

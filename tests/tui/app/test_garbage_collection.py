@@ -50,7 +50,7 @@ class AppWithTeardown(TextualApp[None]):
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, InputEvent):
-            self.teardown.garbage.key_pressed()
+            self.teardown.garbage.on_key_pressed()
         await super().on_event(event)
 
 
@@ -158,7 +158,7 @@ def test_tuple_that_another_thread_builds_meanwhile_is_intact(monkeypatch: pytes
     making.start()
     for _ in range(200):
         gc.collect(1)  # This collects the objects that survived earlier collections.
-        garbage.key_pressed()
+        garbage.on_key_pressed()
     is_over.set()
     making.join()
     sys.setswitchinterval(interval)

@@ -210,7 +210,7 @@ async def test_failed_load_clears_diff_of_other_page() -> None:
         await pilot.pause()
         app.pane.state.fail("Retries did not load", "The server is away.", "p")
         assert "two" in screen(app.pane), "a page that is loaded again must stay visible when the load fails"
-        app.pane.state.wait_for("Webhooks", "q")
+        app.pane.state.show_loading("Webhooks", "q")
         assert "two" in screen(app.pane), "the previous page must stay visible for a moment"
         app.pane.state.fail("Webhooks did not load", "The server is away.", "q")
         await pilot.pause()
@@ -222,7 +222,7 @@ async def test_slow_load_clears_diff_of_other_page() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compare("one\n", "two\n"), key="p")
-        app.pane.state.wait_for("Webhooks", "q")
+        app.pane.state.show_loading("Webhooks", "q")
         await pilot.pause(0.6)
         assert "two" not in screen(app.pane)
         app.pane.show(compare("three\n", "four\n"), key="q")

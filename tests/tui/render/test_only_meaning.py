@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.blocks import Document
-from octavo.documents.change_kinds import ChangeKinds, has_meaning
+from octavo.documents.change_kinds import ChangeKinds, may_affect_meaning
 from octavo.documents.diff import diff
 from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.render.diff_sequence import build_diff
@@ -79,7 +79,7 @@ def test_no_change_with_meaning_is_hidden(pair: tuple[Document, Document], split
     everything, some = (units_of(compared, only_meaning=each, split=split) for each in (False, True))
     assert all(unit.kinds for unit in everything.units if unit.change_number >= 0)
     shown, rest = (
-        [(unit.kind, unit.entry) for unit in units.units if unit.change_number >= 0 and has_meaning(unit.kinds)]
+        [(unit.kind, unit.entry) for unit in units.units if unit.change_number >= 0 and may_affect_meaning(unit.kinds)]
         for units in (everything, some)
     )
     assert shown == rest

@@ -83,7 +83,7 @@ def test_work_waits_for_the_frame_after_a_key(monkeypatch: pytest.MonkeyPatch) -
     thread, done = PoliteThread(), list[str]()
     steps = StepwiseWork("a", done)
     steps.allowed.release(3)
-    polite_thread.expect_frame()
+    polite_thread.pause_until_frame()
     thread.begin(iter(steps), steps.errors.append)
     assert not steps.started.acquire(timeout=0.05)
     polite_thread.frame_written()
@@ -95,7 +95,7 @@ def test_key_without_a_frame_delays_work_only_once(monkeypatch: pytest.MonkeyPat
     thread, done = PoliteThread(), list[str]()
     steps = StepwiseWork("a", done, count=100_000)
     steps.allowed.release(100_000)
-    polite_thread.expect_frame()
+    polite_thread.pause_until_frame()
     thread.begin(iter(steps), steps.errors.append)
     assert steps.ended.wait(30)
     assert len(done) == 100_000

@@ -37,8 +37,8 @@ _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "p
 
 def folder_texts(argument: str | None) -> list[PageTexts] | None:
     """Return the changed text files in the pulled folder that contains the working directory. With `argument`, return
-    only the file that it names. None if `argument` names no file of the folder, because it is then a REF. Raises
-    Failure."""
+    only the file that it names. None if `argument` names no file of the folder: the caller then reads it as a REF.
+    Raises Failure."""
     if not has_pulled_folder():
         if argument is None:
             raise Failure("Not a pulled folder. Write a REF, or run: octavo pull SPACE DIR", USAGE)

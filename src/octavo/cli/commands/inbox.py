@@ -1,4 +1,4 @@
-"""`octavo inbox`: list what needs you, or print each change of it."""
+"""`octavo inbox`: list what needs you, or watch the inbox and print each new or changed row."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class InboxList:
             try:
                 await asyncio.wait_for(changed.wait(), CHECK_SECONDS)
             except TimeoutError:
-                poller.key_pressed()  # you watch, as if you had the app open
+                poller.on_key_pressed()  # The user watches the inbox, as with the app open.
                 if poller.is_due:
                     await poller.run()
 

@@ -41,7 +41,8 @@ def declare(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    given_text(argparse.Namespace(message=options.message, file=None))  # refuses -m -
+    # Raises Failure for `-m -` before a session is opened.
+    given_text(argparse.Namespace(message=options.message, file=None))
 
     async def work(session: Session) -> int:
         await prepare(session)

@@ -239,8 +239,9 @@ async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check
 
 
 async def _find_request(send: Send, attempt: Attempt[reviews.Request]) -> AlreadyDone | None:
-    """Return the requested reviewers if the request was done. None if a reviewer is missing, or if the review to
-    withdraw is still current."""
+    """Return AlreadyDone if the server already has the effect of the request. None otherwise. A request for reviews has
+    its effect if all its reviewers are requested. A request that withdraws a review has its effect if that review is
+    outdated."""
     at = attempt.op.at
     if attempt.basis.review is not None:
         given = (await send(reviews_of(at))).items

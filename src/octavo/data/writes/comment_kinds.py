@@ -99,7 +99,7 @@ async def _check_delete(send: Send, attempt: Attempt[comments.Delete] | Attempt[
     return changed if _differs(now, attempt.basis) else Ready()
 
 
-async def _find_delete(
+async def _find_deletion(
     send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]
 ) -> AlreadyDone | None:
     try:
@@ -292,7 +292,7 @@ COMMENT_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
     CreateReply: WriteKind(_find_reply, _check_reply, _facts, _no_undo_of_comment, is_durable=True),
     Update: WriteKind(_find_edit, _check_edit, _facts, _undo_edit, is_durable=True),
     UpdateReply: WriteKind(_find_edit, _check_edit, _facts, _undo_edit, is_durable=True),
-    comments.Delete: WriteKind(_find_delete, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
-    comments.DeleteReply: WriteKind(_find_delete, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
+    comments.Delete: WriteKind(_find_deletion, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
+    comments.DeleteReply: WriteKind(_find_deletion, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
 }
 """The kind of each write of a comment or reply, by operation."""

@@ -210,8 +210,8 @@ async def _merge_overwritten(
         kept = {page: text for page, text in texts.items() if page not in repairs}
         others = {page: conflicts[page] if page in conflicts else texts[page].before for page in repairs}
         return SavedTexts(sent.revision, kept, others, restored=False)
-    # Someone may have saved after `sent` and before the repair. Then the repair overwrote their text, which already
-    # contains the text of `sent`.
+    # Someone may have saved after `sent` and before the repair. Then the repair overwrote their text, so it is merged
+    # too. Their text already contains the text of `sent`.
     again = await _merge_overwritten(live, at, repaired, repairs)
     for page, text in again.texts.items():
         if page in texts and text != repairs[page]:

@@ -159,7 +159,7 @@ class OutboxDelivery:
         except ApiError as error:
             await self._store_failure(entry, error, was_sent=True)
         except TimeoutError:
-            await self.lose_response(entry)
+            await self.record_lost_response(entry)
         else:
             self._connection.record_success()
             await self._confirm(entry, response.id if entry.facts.creates else "")
@@ -186,7 +186,9 @@ class OutboxDelivery:
         else:
             await self._entries.step(entry.id, partial(machine.mark_not_found, now=self._entries.now()))
 
-    async def lose_response(self, entry: OutboxEntry, reason: str = LOST, delay: timedelta = FIRST_LOOKUP) -> None:
+    async def record_lost_response(
+        self, entry: OutboxEntry, reason: str = LOST, delay: timedelta = FIRST_LOOKUP
+    ) -> None:
         """Store that the response to a sent entry was lost. Octavo searches for the write after `delay`."""
         now = self._entries.now()
         # Counted from now and not from `started_at`, because the computer may have been asleep.
@@ -220,7 +222,7 @@ class OutboxDelivery:
             case "refused":
                 await self._refuse(entry, str(error))
             case "unknown":
-                await self.lose_response(entry)
+                await self.record_lost_response(entry)
             case "waiting":
                 due, reason = self._connection.failed(error), f"Not sent yet. {error}"
                 is_own_failure = concerns_one_request(error)

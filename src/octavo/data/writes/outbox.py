@@ -176,7 +176,7 @@ class Outbox:
     async def undo_entries(self, entry_ids: Sequence[str]) -> None:
         """Undo these writes, also if they are not the newest: cancel them, or add the opposite writes. Raises NotSaved."""
         self._history = [group for group in self._history if not set(entry_ids).issuperset(group.ids)]
-        self._entries.refresh()
+        self._entries.reload_if_changed()
         await undo_writes(WriteGroup(tuple(entry_ids)), self._entries, self._restore_draft, self._add)
 
     async def add_pending_comment(self, write: NewWrite) -> OutboxEntry:
@@ -258,7 +258,7 @@ class Outbox:
         NotSaved."""
         others = {entry.id for entry in self.entries_of_other_accounts}
         self._history = [group for group in self._history if not others.intersection(group.ids)]
-        self._entries.refresh()
+        self._entries.reload_if_changed()
         while self._history:
             group = self._history[-1]
             result, late = await undo_writes(group, self._entries, self._restore_draft, self._add)

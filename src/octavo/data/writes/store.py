@@ -198,7 +198,7 @@ class OutboxEntries:
         """Return the entry with an id. None if there is no such entry."""
         return next((entry for entry in self.all if entry.id == entry_id), None)
 
-    def refresh(self) -> None:
+    def reload_if_changed(self) -> None:
         """Read the entries again if any instance has changed the file."""
         if self.state.check_changed():
             self.reload()

@@ -310,7 +310,8 @@ async def _replace_in_one_edit(
 
 
 async def _replaced_texts(live: Live, head: RevisionRef, changes: Mapping[str, Change]) -> TermOutcome:
-    """Return the new texts of the pages in a revision, and the pages that are not to be changed. Raises ApiError."""
+    """Apply `changes` to the pages of a revision. Return the texts that change, and the pages that cannot be changed,
+    each with the reason. Raises ApiError."""
     written: dict[str, WrittenText] = {}
     refused: dict[str, str] = {}
     ids = list(changes)

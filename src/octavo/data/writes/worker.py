@@ -124,9 +124,9 @@ class OutboxWorker:
     async def _next_due_entry(self) -> tuple[OutboxEntry | None, float]:
         """Return the entry whose step is due and 0, or None and the seconds until a step is due. Raises NotSaved."""
         if self._unlock is None and not await self._take_over():
-            self._entries.refresh()
+            self._entries.reload_if_changed()
             return None, POLL_SECONDS
-        self._entries.refresh()
+        self._entries.reload_if_changed()
         now = self._entries.now()
         await self._remove_old_failures(now)
         sendable = tuple(filter(self._account.may_send, self._entries.all))
@@ -193,7 +193,7 @@ class OutboxWorker:
         has_crashed = bool(state.rows(query, state.namespace, _RUNNING))
         for entry in self._entries.all:
             if entry.state == "sending":
-                await self._delivery.lose_response(entry, CLOSED, timedelta())
+                await self._delivery.record_lost_response(entry, CLOSED, timedelta())
             elif has_crashed and entry.state == "held" and entry.held_until is not None and entry.held_until < now:
                 # The undo delay ended while no instance was running. So restart it, to give the user time to undo.
                 await self._entries.step(entry.id, partial(machine.restart_undo_delay, now=now))

@@ -244,8 +244,8 @@ class _PageCheck:
             value = parse_yaml(yaml)
         except YamlError as error:
             reason = error.sentence.removeprefix("This is not valid YAML: ").removesuffix(".")
-            # The YAML begins on the second line of the page. So its line 1, counted from 1, is line 1 of the page,
-            # counted from 0.
+            # The first line of the page is `---`. So line n of the YAML, counted from 1, is line n of the page, counted
+            # from 0.
             start, line_end = self._places.line_range(error.line)
             at = min(start if not error.column else self._places.offset(error.line, error.column), line_end)
             message = f"the front matter is not valid YAML: {reason}"

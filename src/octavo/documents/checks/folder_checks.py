@@ -115,7 +115,7 @@ class CheckedFolder:
             if _ASSETS in path:
                 assets.setdefault(path.rpartition(_ASSETS)[2], []).append(path)
         urls = (url for page in self.all_pages for url in _ASSET_URL.findall(page.text))
-        used = {name for url in urls for name in _names_in(url, assets)}
+        used = {name for url in urls for name in _names_at_start(url, assets)}
         for path in (path for name, paths in assets.items() if name not in used for path in paths):
             yield finding("unused-file", "no page uses this file", path)
 
@@ -144,7 +144,7 @@ class CheckedFolder:
             yield finding("link", f"no page at “{target}”", self.configuration_path, place, words=source)
 
 
-def _names_in(url: str, names: Collection[str]) -> Iterator[str]:
+def _names_at_start(url: str, names: Collection[str]) -> Iterator[str]:
     """Yield the names in `names` with which `url` begins. `url` is the text after `.gitbook/assets/`. The end of the
     file name in the text is unknown, because names can have spaces."""
     for text in {url, unquote(url), url.replace("\\", ""), unquote(url).replace("\\", "")}:

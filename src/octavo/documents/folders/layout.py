@@ -111,7 +111,7 @@ class FolderLayout:
         return write_page(page, self.text_in_folder(page_id, markdown), cover=address, existing=existing)
 
     def text_in_folder(self, page_id: str, markdown: str) -> str:
-        """Return the text of a page with its links as the folder has them."""
+        """Return the text of a page with its links changed to those that files in the folder use."""
         page = self.pages[page_id]
         return change_outside_code(
             markdown, lambda part: rewrite_links(part, lambda url: self.url_in_folder(url, page))

@@ -35,7 +35,7 @@ UNLISTED = "Not in SUMMARY"
 _PAGE_SUFFIXES = {".md", ".markdown", ".mdx"}
 _INDEX_STEMS = ("readme", "index")
 _LIST_ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")
-_STRETCH_LINES = 2_000
+_PIECE_LINES = 2_000
 """Number of lines parsed at a time. The parser does not return all items of very long lists."""
 _GROUP_SLUG = re.compile(r"""^##+ (.{1,1000}?)[ \t]*<a href="#[^"\n]{0,200}" id="([^"\n]{1,200})">""", re.MULTILINE)
 _LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s()<>]{1,1000})[ \t]+"((?:[^"\\\n]|\\.){1,300})"\)""")
@@ -209,7 +209,7 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
     reader = _SummaryReader(folder, summary, text)
     root: list[Entry] = []
     current_entries = root
-    documents = [parse(stretch) for stretch in _stretches(text)]
+    documents = [parse(piece) for piece in _pieces_of_lines(text)]
     slugs = {_plain_text(_inline(found[1])): found[2] for found in _GROUP_SLUG.finditer(text)}
     if any(block.attrs.get("source") for document in documents for block in document.walk()):
         folder.report(summary, "has too many nested levels to be read completely. The other pages are listed last.")
@@ -227,12 +227,12 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
     return [entry for entry in root if entry.kind != "group" or entry.children]
 
 
-def _stretches(text: str) -> Iterator[str]:
+def _pieces_of_lines(text: str) -> Iterator[str]:
     """Yield a text in pieces of whole lines. Each piece except the first starts with an item of the outermost list."""
     lines = text.splitlines(keepends=True)
     start = 0
     for number, line in enumerate(lines):
-        if number - start >= _STRETCH_LINES and _LIST_ITEM.match(line):
+        if number - start >= _PIECE_LINES and _LIST_ITEM.match(line):
             yield "".join(lines[start:number])
             start = number
     yield "".join(lines[start:])

@@ -81,7 +81,7 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
         for n, each in enumerate(revisions)
     )
     outcome = revision_merge.merge_revisions(base, main, request, "", _LiteralTexts())
-    names = {name: title for each in revisions for name, title in _names(each)}
+    names = {name: title for each in revisions for name, title in _ids_and_names(each)}
     conflicts = [PredictedConflict(each.kind, each.id, names.get(each.id) or each.id) for each in outcome.conflicts]
     suggestions = [
         PredictedConflict("words", each.page, names.get(each.page) or "", each.text) for each in outcome.suggestions
@@ -122,7 +122,7 @@ class _LiteralTexts:
         return body
 
 
-def _names(revision: Revision) -> Iterator[tuple[str, str]]:
+def _ids_and_names(revision: Revision) -> Iterator[tuple[str, str]]:
     yield from ((page.id, page.title or "Untitled") for page in revision.walk())
     yield from ((file.id, file.name) for file in revision.files)
     yield from ((item.id, item.title) for item in revision.reusable_contents)

@@ -434,7 +434,8 @@ class _PageMerge:
         return [MergedChild(MovedPlace(pieces, piece.content), piece.gap)]
 
     def _moved_base_blocks(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
-        """Return the base blocks moved to or from a region, without those that the other side deleted."""
+        """Return the base blocks that were moved out of a region or into it. A block moved into it does not count if
+        the other side deleted it."""
         left = {each for blocks in self._moved for block in region.base for each in block.walk() if each in blocks}
         moves = [each.move for blocks in region[1:] for block in blocks for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}
@@ -563,8 +564,8 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
     conflicts = list(conflicts_in(root))
     for group in groups:
         joined = [each for each in conflicts if each.moved_blocks & group.blocks]
-        # One choice holds for all conflicts that share moved blocks: the choice for the conflict at the position in
-        # main, because a text that the user writes is inserted there.
+        # Conflicts that share moved blocks have one choice. It belongs to the conflict at the position in main, because
+        # a text that the user writes is inserted there.
         deciding = next((each for each in joined if each.main is not None), joined[0] if joined else None)
         for conflict in joined:
             conflict.deciding_conflict = deciding if conflict is not deciding else None

@@ -84,7 +84,7 @@ def pages_in_folder(world: World, at: ContentRef, folder: str) -> Iterator[Json]
 
 
 def position_after(world: World, at: ContentRef, file: str) -> int:
-    """Return the position after a page among its siblings."""
+    """Return the position, among its siblings, after the page that was loaded from `file`."""
     tree = revisions.get_at(world, at)["pages"]
     return page_trees.position_of(tree, find_page(world, at, file)["id"])[1] + 1
 

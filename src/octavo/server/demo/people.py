@@ -117,7 +117,7 @@ _TRANSLITERATION = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-
 class DemoTeam:
     """Team with its owner, its members, and its role in a collection.
 
-    No role gives a member more than the organization already does.
+    In the demo, no team gives a member more access than the member has in the organization.
     """
 
     id: str

@@ -157,8 +157,8 @@ def present_link(world: World, link: Json) -> Json:
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Return whether an invite link is redundant: its target is deleted, or another link to the target gives the same
-    or a higher role."""
+    """Return whether an invite link is redundant: its target is deleted, another link to the target gives a higher
+    role, or an older link gives the same role."""
     if _place_kind(link) and _shared_place(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
@@ -178,7 +178,8 @@ def _place_kind(link: Json) -> str | None:
 
 
 def _shared_place(world: World, link: Json) -> Json | None:
-    """Return the space or collection that a link grants access to. None if it is deleted, or for the organization."""
+    """Return the space or collection that a link grants access to. None if it is deleted, or if the link is for the
+    organization."""
     kind = _place_kind(link)
     place = world.store.find(f"/{kind}s/{link[kind]}") if kind else None
     return None if place is None or place.get("deletedAt") else place

@@ -65,13 +65,13 @@ def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
         return f"{reasons[0]} Press X to discard the change and keep its text as a draft."
     if view.offline_space is not None and not view.selected:
         return "Offline spaces are updated automatically. Press X to remove this offline copy."
-    if view.file is not None and not view.selected:
+    if view.unsent_file is not None and not view.selected:
         return "This draft was not sent. Press enter to open the draft in your editor, then send it."
     return _why_not_changed(app, view)
 
 
 def _why_not_discarded(app: Shell, view: ActivityScreen) -> str | None:
-    return None if (view.file or view.offline_space) and not view.selected else _why_not_changed(app, view)
+    return None if (view.unsent_file or view.offline_space) and not view.selected else _why_not_changed(app, view)
 
 
 def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
@@ -88,7 +88,7 @@ def _can_retry(app: Shell, view: ActivityScreen) -> bool:
 
 
 def _can_discard(app: Shell, view: ActivityScreen) -> bool:
-    return bool(view.selected or view.file or view.offline_space)
+    return bool(view.selected or view.unsent_file or view.offline_space)
 
 
 def _can_undo(app: Shell, view: ActivityScreen) -> bool:
@@ -253,7 +253,7 @@ class ActivityScreen(Dialog[None]):
         return selected or ([item] if isinstance(item, OutboxEntry) else [])
 
     @property
-    def file(self) -> UnsentFile | None:
+    def unsent_file(self) -> UnsentFile | None:
         """The editor draft in the current row. None if the row is something else."""
         item = self.rows.item[1] if self.rows.item else None
         return item if isinstance(item, UnsentFile) else None
@@ -266,7 +266,7 @@ class ActivityScreen(Dialog[None]):
 
     @on(LineList.Opened)
     def _on_row_opened(self) -> None:
-        if (file := self.file) is not None:
+        if (file := self.unsent_file) is not None:
             self.dismiss(None)
             self.app.call_later(editor_files.open_in_editor, self.shell, file)
         elif self.rows.item is not None:
@@ -308,7 +308,7 @@ class ActivityScreen(Dialog[None]):
         """Discard the selected changes, the editor draft, or the offline copy in the current row, after a confirmation."""
         if chosen := self.selected:
             self._ask_to_discard(chosen)
-        elif (file := self.file) is not None:
+        elif (file := self.unsent_file) is not None:
             editor_files.confirm_and_delete(self.shell, file)
         elif (space := self.offline_space) is not None:
             offline_copies.confirm_remove(self.shell, space)

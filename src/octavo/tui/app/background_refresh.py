@@ -112,10 +112,10 @@ class BackgroundRefresh:
         """Stop, because the session ends."""
         self._session = self.poller = None
 
-    def key_pressed(self) -> None:
+    def on_key_pressed(self) -> None:
         """Count a key as activity of the user, and mark the news in the frame as seen."""
         if self.poller is not None:
-            self.poller.key_pressed()
+            self.poller.on_key_pressed()
             self._app.workspace.news.dismiss()
 
     def on_terminal_hidden(self) -> None:

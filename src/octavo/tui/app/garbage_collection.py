@@ -37,11 +37,13 @@ NEW_BLOCKS = 35_000
 """New memory blocks since the last full collection after which no pause is needed: about 3 MB or 15 000 objects. Python
 counts blocks quickly; to count objects, it would list them all."""
 _NEW, _YOUNG, _ALL = 500, 20, 1000
-"""Thresholds of `gc`: new objects per collection of the youngest generation, collections of the youngest generation per
-collection of the middle one, and collections of the middle generation per full collection. The first two are small
-enough that each collection is short, and large enough that a closed dialog is collected while it is young. The third is
-so large that reading a page of 1 MB, with 214 collections of the middle generation, starts no full collection, which
-takes 200 ms. It limits memory if no key is pressed for days."""
+"""Thresholds of `gc`: 500 new objects per collection of the youngest generation, 20 of these per collection of the
+middle generation, and 1000 of those per full collection.
+
+The first two are small enough that each collection is short, and large enough that a closed dialog is collected while
+it is young. The third is so large that reading a page of 1 MB, with 214 collections of the middle generation, starts no
+full collection, which takes 200 ms. It limits memory if no key is pressed for days.
+"""
 
 
 class Garbage:
@@ -86,7 +88,7 @@ class Garbage:
         gc.set_threshold(_NEW, _YOUNG, _ALL)
         gc.enable()
 
-    def key_pressed(self) -> None:
+    def on_key_pressed(self) -> None:
         """Postpone the next collection, unless memory has grown much."""
         self._last_key = time.monotonic()
         if self._is_started and not self._is_urgent and (collections := gc.get_count()[2]) != self._young_collections:
@@ -181,7 +183,8 @@ def _functions(module: ModuleType) -> Iterator[Any]:
 
 
 class _Workers(WorkerManager):
-    """The workers of an app. Widgets that are being removed start none: they may have lost their children already."""
+    """The workers of an app. Widgets that are being removed start no workers, because they may have lost their children
+    already."""
 
     def __init__(self, app: App[Any]) -> None:
         super().__init__(app)
@@ -225,7 +228,7 @@ class Teardown:
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 """Parameters of mallopt(3)."""
 _LARGE = 128 * 1024
-"""Smallest large block, in bytes."""
+"""Minimum size of a large block, in bytes."""
 
 
 def use_one_arena() -> None:

@@ -88,4 +88,4 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     HelpScreen,
     SignInScreen,
 )
-"""Classes with commands, without the app, in the order of the help topic."""
+"""Classes that have commands, in the order of the help topic. The app itself is not included."""

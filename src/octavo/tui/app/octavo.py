@@ -277,8 +277,8 @@ class Octavo(Shell):
             return
         if isinstance(event, InputEvent):
             self._preloading.begin()
-            self.teardown.garbage.key_pressed()
-            self.background_refresh.key_pressed()
+            self.teardown.garbage.on_key_pressed()
+            self.background_refresh.on_key_pressed()
         await self._type_ahead.handle(event)
 
     def on_app_blur(self) -> None:
@@ -288,8 +288,8 @@ class Octavo(Shell):
         self.background_refresh.on_terminal_shown()
 
     def on_load(self) -> None:
-        # Subscribe before the first screen is built, so that the first paint shows cached responses.
         self.delay_paint()
+        # Subscribe before the first screen is built, so that the first paint shows cached responses.
         if self._session is not None:
             self.workspace.follow(self._session)
 

@@ -209,7 +209,7 @@ class TypeAhead:
         pumps: list[MessagePump] = [
             each for each in (last.ancestors_with_self if last else ()) if each is not self._app
         ]
-        pumps *= 2  # A clicked widget may send itself a message first.
+        pumps *= 2  # Each is asked twice, because a clicked widget may first send itself a message.
         try:
             while not (is_ending(self._app) or (ready.is_set() and screen is self._screen)):
                 if screen is not self._screen:

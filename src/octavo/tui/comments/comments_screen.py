@@ -51,7 +51,7 @@ def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     threads_of_section.sort(key=thread_filters.ORDERS[view.list_order][1])
     available = thread_filters.available_filters(threads_of_section, view.narrowing.filters, short_texts.clock(), me)
     more = [(each, plural(remaining, "thread")) for each, remaining in available]
-    view.narrowing.choose("Filter threads", more)
+    view.narrowing.open_picker("Filter threads", more)
 
 
 THREADS: Commands[CommentsScreen] = Commands(
@@ -193,7 +193,7 @@ class CommentsScreen(ListView[Thread]):
 
     def _load(self, organization: Organization) -> None:
         self._is_complete, self.narrowing.filters, self._initial_row = False, (), self.rows.key
-        self.rows.state.wait_for("threads")
+        self.rows.state.show_loading("threads")
         self.threads.load(organization)
 
     def _follow_sources(self) -> None:

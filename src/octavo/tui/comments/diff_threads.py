@@ -91,7 +91,8 @@ class SuggestionDiffs:
         diffs, block = self.diffs(at, thread, message), _block_id(thread)
         if not diffs or block is None:
             return None
-        # The result is above the diff: the end of a long suggestion is not visible.
+        # The notes “applied” and “outdated” are above the diff, because the end of a long suggestion may be out of
+        # view.
         notes = [
             _result_note(self._result(block, suggestion.text), styles)
             for suggestion in find_suggestions(message.body.text)

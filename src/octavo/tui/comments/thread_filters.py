@@ -195,7 +195,8 @@ class ThreadSearchText:
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:
-        """Load the replies of the search index when the user starts to filter, and filter again."""
+        """If the list is filtered, load the replies from the search index once in the background, then filter again.
+        Without a filter, let the next filter load them again."""
         if not rows.query_text:
             self._is_current = False
         elif not (self._is_current or self._is_loading):

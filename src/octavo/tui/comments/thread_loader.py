@@ -155,8 +155,8 @@ class ThreadLoader:
 
     @property
     def _is_worth_showing(self) -> bool:
-        """Return whether to rebuild the list. A list of thousands of threads is rebuilt only after many new threads and
-        at the end."""
+        """Return whether to show the threads that have arrived, which rebuilds the list. A list of thousands of threads
+        is rebuilt only after many new threads and at the end."""
         snapshots = self._threads.values()
         loaded_count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
         has_many_new = loaded_count < LONG_LIST or abs(loaded_count - self._shown_count) * 8 >= self._shown_count

@@ -131,7 +131,7 @@ class SpaceList:
         if self._screen.show_no_organization(open_space.nav.spaces, "spaces"):
             return
         if snapshot.value is None:
-            open_space.nav.spaces.state.wait_for("spaces")
+            open_space.nav.spaces.state.show_loading("spaces")
             if snapshot.error is not None:
                 open_space.nav.spaces.state.fail("Could not load the spaces", str(snapshot.error))
             return
@@ -304,7 +304,8 @@ class ContentScreen(View, CopiesWhenReady):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """Ids of the first commands in the key bar: the way back, while only the page is shown."""
+        """Ids of the first commands in the key bar. While only the page is shown, that is the command that shows all
+        panes again. Otherwise empty."""
         return ("content.zoom",) if self.has_class("-zoomed") else ()
 
     # Location

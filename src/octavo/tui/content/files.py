@@ -108,7 +108,7 @@ class FilesScreen(ListView[File]):
         yield from self.list_with_preview(files, detail)
 
     def on_mount(self) -> None:
-        self.rows.state.wait_for(f"the files in {self.space.title}")
+        self.rows.state.show_loading(f"the files in {self.space.title}")
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.subscriptions.follow_whole("files", content.ListFiles(at=self.space.ref, limit=200), self._show_files)
         self.subscriptions.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._show_links)
@@ -205,7 +205,7 @@ class FilesScreen(ListView[File]):
         if self._timer is not None:
             self._timer.stop()
         if self.rows.item is not None:
-            self.uses.state.wait_for("the pages that use this file")
+            self.uses.state.show_loading("the pages that use this file")
             self._timer = self.set_timer(SELECTION_DELAY, self._load_uses)
 
     def _load_uses(self) -> None:

@@ -266,7 +266,7 @@ class OpenSpace(SpacePanes):
             self.show_tree_of("pages")
             if self.shell.session.kind == "folder":
                 self.pages_tree.state.empty, self.pages_tree.state.hint = _EMPTY_FOLDER
-            self.pages_tree.state.wait_for(f"the pages in {space.title}")
+            self.pages_tree.state.show_loading(f"the pages in {space.title}")
             self._screen.follow("tree", content.ListPages(at=space.ref), self._show_tree)
             threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
             self._screen.subscriptions.follow_whole("threads", threads, self._show_threads)
@@ -404,7 +404,7 @@ class OpenSpace(SpacePanes):
             self.page_view.navigation.restore_later(
                 self.key, None if is_positioned else self.history.positions.get(self.key)
             )
-            self.page_view.state.wait_for(page.title)
+            self.page_view.state.show_loading(page.title)
             self._screen.follow("page", op, self._show_page)
             if not self.shows_open_page:
                 self._screen.set_timer(PREVIOUS_PAGE_SECONDS, self._clear_previous_page)
@@ -415,7 +415,7 @@ class OpenSpace(SpacePanes):
         if self.page is not None and self.page_view.document is not None and not self.shows_open_page:
             self.page_view.clear()
             self.side_panel.clear()
-            self.page_view.state.wait_for(self.page.title)
+            self.page_view.state.show_loading(self.page.title)
             self.show_status()
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:

@@ -1,4 +1,5 @@
-"""Version history of a page: the revisions that changed the page, each to read or to compare with the current page."""
+"""Version history of a page: the revisions that changed the page. Each can be read, or compared with the current
+page."""
 
 from __future__ import annotations
 
@@ -187,10 +188,10 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
     "history",
     (
         Command("now", "B", "Compare", "Compare with the current page, or stop comparing",
-                run=lambda _, view: view.compare_with("now"), why_not=_why_no_revision,
+                run=lambda _, view: view.toggle_comparison("now"), why_not=_why_no_revision,
                 applies=lambda _, view: not view.is_at_current),
         Command("before", "V", "Changes", "Show or hide what this revision changed",
-                run=lambda _, view: view.compare_with("before"), why_not=_why_no_revision),
+                run=lambda _, view: view.toggle_comparison("before"), why_not=_why_no_revision),
         Command("more", "m", "Load older", "Load older revisions",
                 run=lambda _, view: view.load_older(), why_not=lambda _, view: view.why_no_older(),
                 applies=lambda _, view: view.has_older),
@@ -279,7 +280,7 @@ class PageHistoryScreen(View):
     async def _load_batch(self, finder: PageRevisionFinder) -> None:
         """Load some revisions and show each revision that changed the page."""
         self._is_loading = True
-        self.rows.state.wait_for(f"the version history of {self.current_title}")
+        self.rows.state.show_loading(f"the version history of {self.current_title}")
         self._show_status()
         try:
             async for _ in finder.versions():
@@ -340,7 +341,7 @@ class PageHistoryScreen(View):
             return
         self._draw_banner()
         self.set_class(bool(self._compared_with), "-comparing")
-        self.view.state.wait_for(self.current_title)
+        self.view.state.show_loading(self.current_title)
         work = self._compare(version, self._compared_with) if self._compared_with else self._read(version)
         self.run_worker(work, exclusive=True, group="version")
 
@@ -456,7 +457,7 @@ class PageHistoryScreen(View):
 
     # Actions
 
-    def compare_with(self, compared_with: ComparedWith) -> None:
+    def toggle_comparison(self, compared_with: ComparedWith) -> None:
         """Compare the selected revision with the current page or with the previous revision, or stop comparing."""
         had_focus = self.view.has_focus
         self._compared_with = "" if self._compared_with == compared_with else compared_with

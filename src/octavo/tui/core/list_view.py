@@ -44,7 +44,9 @@ class ActiveFilters(Generic[N]):
         self.filters = filters
         self._on_change()
 
-    def choose(self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None) -> None:
+    def open_picker(
+        self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None
+    ) -> None:
         """Open a dialog that adds or removes a filter. `available` contains the filters to add, each with the number of
         items that match. `save` saves the current filters as a tab."""
         current = self.filters
@@ -144,7 +146,7 @@ class ListView(View, Generic[T]):
         loading message, `items_name` its name in the error message."""
         if snapshot.value is None:
             self.rows.show(())
-            self.rows.state.wait_for(waits_for)
+            self.rows.state.show_loading(waits_for)
         if snapshot.error is not None:
             self.rows.state.fail(f"Could not load {as_clause(items_name)}", str(snapshot.error))
 

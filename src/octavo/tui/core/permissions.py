@@ -70,13 +70,13 @@ def why_not_in_change_request(
     """Return the reason why an action on a change request is disabled, or None. The action needs `permission` and a
     change request in one of `states`. Without `states`, the status does not matter."""
     if space is None:
-        return why_no_space(change_request)
+        return unknown_space_sentence(change_request)
     if states and change_request.status not in states:
         return f"#{change_request.number} is {change_request.status}. You can do this only with {' or '.join(states)} change requests."
     return why_not_in_space(app, space.space_id, permission)
 
 
-def why_no_space(change_request: ChangeRequest) -> str:
+def unknown_space_sentence(change_request: ChangeRequest) -> str:
     """Return a sentence that says that a change request cannot be opened because its space is unknown."""
     return f"Could not open #{change_request.number}: the server does not say which space it belongs to. Open the change request from its space."
 

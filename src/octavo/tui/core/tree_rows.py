@@ -30,7 +30,7 @@ def space_nodes(
     folders: defaultdict[str | None, list[Collection]] = defaultdict(list)
     spaces_of: defaultdict[str | None, list[Space]] = defaultdict(list)
     for collection in {each.id: each for each in collections}.values():
-        is_nested = collection.parent in parents and _levels(collection.id, parents) <= MAX_DEPTH
+        is_nested = collection.parent in parents and _depth_of(collection.id, parents) <= MAX_DEPTH
         folders[collection.parent if is_nested else None].append(collection)
     for space in {each.id: each for each in spaces}.values():
         spaces_of[space.parent if space.parent in parents else None].append(space)
@@ -54,7 +54,7 @@ def space_nodes(
     return children_of(None)
 
 
-def _levels(name: str, parents: Mapping[str, str | None]) -> int:
+def _depth_of(name: str, parents: Mapping[str, str | None]) -> int:
     """Return the nesting depth of a collection, at most `MAX_DEPTH` + 1."""
     levels, parent = 0, parents[name]
     while parent is not None and parent in parents and levels <= MAX_DEPTH:

@@ -47,7 +47,7 @@ def report_missing_parts(rows: RowList[Any], items_name: str, snapshots: Sequenc
         suffix = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
         rows.state.fail(f"Could not load some {items_name}", f"{failed[0]}{suffix}")
     elif any(each.value is None for each in snapshots):
-        rows.state.wait_for(items_name)
+        rows.state.show_loading(items_name)
     else:
         rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
 
@@ -187,7 +187,7 @@ class View(HasCommands, Screen[None]):
         if (reason := self.shell.workspace.no_organization_reason) is not None:
             rows.state.fail(*reason)
         else:
-            rows.state.wait_for(items_name)
+            rows.state.show_loading(items_name)
         return True
 
     def refresh_data(self) -> None:

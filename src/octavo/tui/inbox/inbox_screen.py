@@ -97,7 +97,7 @@ def _choose_filter(_: Shell, view: InboxScreen) -> None:
     available = tabs.available_filters(rows, view.narrowing.filters, view.marked_rows.unread, view.space_title)
     choices = [(each, plural(count, "item")) for each, count in available]
     save = partial(_save_filter, view) if _is_filtered(view) else None
-    view.narrowing.choose("Filter by…", choices, save)
+    view.narrowing.open_picker("Filter by…", choices, save)
 
 
 def _is_filtered(view: InboxScreen) -> bool:
@@ -212,7 +212,7 @@ class InboxScreen(ListView[InboxRow]):
             lambda row: self._row_renderer.render(row, self.rows.scrollable_content_region.width),
             key=lambda row: row.key,
             search=lambda row: f"{row.title} {row.context} {row.reason_text}",
-            groups=lambda row: self._row_renderer.groups(row),
+            groups=lambda row: self._row_renderer.headings_of(row),
             two_lines=True,
             selectable=True,
             empty=_EMPTY_MESSAGE,
@@ -299,7 +299,7 @@ class InboxScreen(ListView[InboxRow]):
         elif snapshot.failed:
             self.rows.state.show_age(offline_since(self.feed.as_of))
         elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):
-            self.rows.state.wait_for("the inbox")
+            self.rows.state.show_loading("the inbox")
         self._update_status()
         self.row_preview.show(self.rows.item)
         self.shell.note_page_shown(self)

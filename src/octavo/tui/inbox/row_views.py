@@ -49,8 +49,8 @@ class RowRenderer:
         self.snooze_labels: Mapping[str, str] = {}
         """End of the snooze, by the key of the row."""
 
-    def groups(self, row: InboxRow) -> Sequence[RowHeading]:
-        """Return the heading of a row."""
+    def headings_of(self, row: InboxRow) -> Sequence[RowHeading]:
+        """Return a list with the heading of a row. Empty if the row has none."""
         heading = self.headings.get(row.space_id if self.order == "space" else row.reason)
         return [heading] if heading is not None else []
 

@@ -48,7 +48,7 @@ class BlockCursor(PanePart):
         """Strips without and with the bar by the identity of their line."""
         self._bar_key: tuple[int, bool] = (0, False)
 
-    def lines_changed(self) -> None:
+    def forget_lines(self) -> None:
         self._spans, self._cached_lines = {}, 0
         self._strips_with_bar = {}
 
@@ -68,7 +68,7 @@ class BlockCursor(PanePart):
     def with_bar(self, strip: Strip, unit_index: int, line: Line) -> Strip:
         """Return the strip of a line, with the cursor bar if the line belongs to the selected block."""
         viewport = self.viewport
-        at = viewport.contents.bar_column(line, self._selected_ids) if self._bar_block is not None else None
+        at = viewport.contents.cursor_bar_column(line, self._selected_ids) if self._bar_block is not None else None
         if at is None:
             return strip
         cached = self._strips_with_bar.get(id(line))

@@ -58,7 +58,7 @@ class Contents:
         """Return the layout of units in a pane of `width` cells."""
         raise NotImplementedError
 
-    def empty_lines(self) -> list[Content]:
+    def empty_page_lines(self) -> list[Content]:
         """Return the message for an empty page."""
         return []
 
@@ -78,7 +78,7 @@ class Contents:
         """Return the number of blank cells at the left of a unit."""
         return self.margin
 
-    def lines_changed(self) -> None:
+    def forget_lines(self) -> None:
         """Clear caches that depend on the lines."""
 
     # Selectable blocks
@@ -88,14 +88,15 @@ class Contents:
         return block_ranges(lines)
 
     def has_spans(self, unit_index: int) -> bool:
-        """Return False if a unit cannot have selectable blocks. The cursor skips such units without laying them out."""
+        """Return whether a unit may have selectable blocks. The cursor skips the other units without laying them
+        out."""
         return True
 
     def block_at(self, line: Line, cell: int) -> Block | None:
         """Return the block at a cell of a line."""
         return line.block
 
-    def bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
+    def cursor_bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
         """Return the column of the cursor bar, relative to the first cell of a line. None if the block of the line is
         not in `block_ids`."""
         return -2 if id(line.block) in block_ids else None

@@ -82,7 +82,7 @@ class DiffContents(Contents):
     def has_content(self) -> bool:
         return self.compared is not None
 
-    def empty_lines(self) -> list[Content]:
+    def empty_page_lines(self) -> list[Content]:
         if self.is_building:
             return []
         if self.is_merge_preview:
@@ -121,7 +121,7 @@ class DiffContents(Contents):
         is_rewritten = self.compared is not None and self.compared.diff.is_rewritten
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
 
-    def next_layout(self) -> None:
+    def choose_next_layout(self) -> None:
         """Choose the next layout."""
         layouts = self.layouts
         self.layout = layouts[(layouts.index(self.current_layout) + 1) % len(layouts)]
@@ -164,8 +164,8 @@ class DiffContents(Contents):
         return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
 
     def units_to_build(self) -> tuple[DiffUnits, int]:
-        """Return the diff to show, and the number of characters of the page. Some units of the diff may not be built
-        yet."""
+        """Return the units of the diff to show, some of which may not be built yet, and the number of characters of the
+        page."""
         layout = self.built_layout = self.current_layout
         if self.compared is None:
             return DiffUnits(), 0
@@ -213,7 +213,7 @@ class DiffContents(Contents):
 
     @property
     def page_diff(self) -> DiffUnits:
-        """Units of the page under the cursor."""
+        """Units of the diff of the page under the cursor."""
         return self.shown_diff
 
     def why_one_page_only(self, action: str) -> str | None:
@@ -228,7 +228,7 @@ class DiffContents(Contents):
     def block_at(self, line: Line, cell: int) -> Block | None:
         return diff_block_at(line, cell)
 
-    def bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
+    def cursor_bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
         return diff_cursor_bar(line, block_ids)
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
@@ -286,8 +286,8 @@ class DiffBuilder:
     def __init__(
         self, pane: Reader, contents: DiffContents, show_units: Callable[[DiffUnits, LaidUnits | None], None]
     ) -> None:
-        """`show_units` is called with complete units. Its second argument has the units that the background
-        thread laid out."""
+        """`show_units` is called with the units once all are built, and with those that the background thread laid out.
+        For a short diff, these are None."""
         self.pane, self.contents, self._show_units = pane, contents, show_units
         self._build: _Build | None = None
         self._work: polite_thread.Work | None = None

@@ -381,7 +381,7 @@ class DiffNavigation:
 
     def next_layout(self) -> None:
         """Switch to the next layout."""
-        self.contents.next_layout()
+        self.contents.choose_next_layout()
         self.builder.build()
 
     def show_source(self, *, toggle: bool = False) -> None:

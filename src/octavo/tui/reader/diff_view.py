@@ -115,16 +115,16 @@ class DiffLoadingState(LoadingState):
         self.pane = pane
         self._clear_timer: Timer | None = None
 
-    def wait_for(self, subject: str, key: str = "") -> None:
+    def show_loading(self, subject: str, key: str = "") -> None:
         """Show that `subject` is loading. `key` is the key of its page."""
-        super().wait_for(subject)
+        super().show_loading(subject)
         shown = self.pane.contents
         if shown.compared is not None and key != shown.key and self._clear_timer is None:
             self._clear_timer = self.pane.set_timer(CLEAR_AFTER, partial(self._clear_and_wait, subject))
 
     def _clear_and_wait(self, subject: str) -> None:
         self.pane.clear()
-        super().wait_for(subject)
+        super().show_loading(subject)
 
     def fail(self, subject: str, cause: str, key: str = "") -> None:
         """Show an error and its cause, unless the page `key` is shown."""
@@ -240,7 +240,7 @@ class DiffView(Reader):
         threads: Mapping[str, Sequence[ThreadSummary]] | None = None,
     ) -> None:
         """Show a comparison. If `key` is unchanged, the position and expanded lines are kept. Other pages open at their
-        last position. `threads` are those of `set_threads`. Without them, the same page keeps its threads."""
+        last position. `threads` is as in `set_threads`. If it is None and `key` is unchanged, the threads stay."""
         contents = self.contents
         before = contents.compared if key == contents.key else None
         same = before is not None

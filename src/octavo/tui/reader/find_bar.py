@@ -142,7 +142,7 @@ class FindBar(PanePart):
         return self._search is not None
 
     def work(self, seconds: float) -> None:
-        """Search for a number of seconds, and show the result."""
+        """Continue the search for about `seconds`, and show the matches found so far."""
         self._continue_search(seconds)
         if self._search is None and self._match is not None and self._match not in self.matches:
             self._match = None
@@ -199,7 +199,7 @@ class FindBar(PanePart):
             if self._search is None and self._match not in self.matches:
                 self._match = None
 
-    def lines_changed(self) -> None:
+    def forget_lines(self) -> None:
         self._spans = {}
 
     def _find_bar_changed(self) -> None:

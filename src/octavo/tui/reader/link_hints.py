@@ -80,7 +80,7 @@ class Hints:
         faded, link = base_style + styles.faded + _PLAIN, base_style + styles.text + _PLAIN + Style(dim=False)
         here = [each for each in self.clickables if each.line == row and id(each.clickable) in known]
         strip = restyle(strip, [(0, strip.cell_length, faded), *((each.start, each.end, link) for each in here)])
-        free = [True] * margin + list(_free(line, styles.glyphs.bullets)) if here else []
+        free = [True] * margin + list(_free_cells(line, styles.glyphs.bullets)) if here else []
         for label, clickable in self.by_label.items():
             if clickable.line == row and label.startswith(self.typed):
                 at, chip = label_position(free, clickable.start, clickable.end, label)
@@ -90,7 +90,7 @@ class Hints:
         return strip
 
 
-def _free(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
+def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
     """Yield True for each cell that a label may cover: a blank or the bullet of a list item."""
     for text, _, clickable_style, is_decoration in line.pieces:
         if is_decoration and clickable_style is None and text.strip() in bullets:
@@ -139,7 +139,7 @@ class Clickables(PanePart):
         if is_other and self.viewport.widget.is_running:
             self.viewport.widget.refresh_bindings()
 
-    def lines_changed(self) -> None:
+    def forget_lines(self) -> None:
         self.hints = None
 
     def top_changed(self, *, down: bool) -> None:

@@ -185,8 +185,8 @@ def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache
 FILE_BYTES, SECONDS, MEMORY = 4 << 20, 20.0, 512 << 20
 """Maximum size of an OpenAPI file in bytes, and the seconds and bytes of memory that its parser may use."""
 _MOST_READ = 32 << 20
-"""Maximum number of bytes that the child process may write. References are resolved, so a specification can be larger
-than its file."""
+"""Maximum number of bytes that are read from the child process. References are resolved, so a specification can be
+larger than its file."""
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:

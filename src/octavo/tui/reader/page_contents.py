@@ -263,10 +263,10 @@ class PageContents(Contents):
             margin = self._margins[unit_index] = min(self.margin, room) if wide else self.margin
         return margin
 
-    def lines_changed(self) -> None:
+    def forget_lines(self) -> None:
         self._margins = {}
 
-    def empty_lines(self) -> list[Content]:
+    def empty_page_lines(self) -> list[Content]:
         if not self.is_fully_parsed or self.viewport.is_outdated:
             return []
         title = [Content(f"  {self.head[0]}").stylize("bold")] if self.head[0] else []
@@ -280,7 +280,7 @@ class PageContents(Contents):
     def block_at(self, line: Line, cell: int) -> Block | None:
         return block_at_cell(line, cell)
 
-    def bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
+    def cursor_bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
         return cursor_bar(line, block_ids)
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
@@ -327,7 +327,8 @@ class PageContents(Contents):
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
     """Return the blocks of a page, with a block for its title and description at the top. A first heading that repeats
-    the title is left out. With `is_complete`, no more blocks follow: a page with only a title has no blocks."""
+    the title is left out. `is_complete`: `blocks` are all blocks of the page. Then a page with only a title has no
+    blocks, so that it counts as empty."""
     title, description = head
     if not blocks or not title:
         return list(blocks)

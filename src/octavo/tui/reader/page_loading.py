@@ -287,7 +287,7 @@ class PageLoader:
             if contents.shows_source:
                 self.navigation.show_whole_source()
             elif known and page.laid is not None:
-                pane.viewport.background.take(page.laid, page.units[known:])
+                pane.viewport.background.use_laid_units(page.laid, page.units[known:])
             else:
                 pane.reset_lines(laid=page.laid)
             pane.viewport.update_scroll_bar()

@@ -49,7 +49,7 @@ class LoadingState:
         self._failure: tuple[str, str] | None = None
         self._reason: tuple[str, str] | None = None
 
-    def wait_for(self, subject: str) -> None:
+    def show_loading(self, subject: str) -> None:
         """Show that `subject` is loading, unless a page is shown."""
         self._failure = self._reason = None
         if not self.viewport.contents.has_content and self._waiting is None:
@@ -98,7 +98,7 @@ class LoadingState:
             return self._waiting.lines()
         if self._reason is not None and not self.viewport.contents.has_content:
             return [Content(""), *empty_lines(*self._reason)]
-        return self.viewport.contents.empty_lines() if self.viewport.contents.has_content else []
+        return self.viewport.contents.empty_page_lines() if self.viewport.contents.has_content else []
 
 
 class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
@@ -241,7 +241,8 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        # Textual asks for offsets of one row only, under the mouse. Offsets for all rows take as long as painting.
+        # Offsets are added only here, because Textual asks for them only for the row under the mouse. Offsets for all
+        # rows take as long as painting.
         return self.painter.paint()[y].apply_offsets(0, self.viewport.lines_above + y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:

@@ -80,7 +80,7 @@ class SelectionCollector:
 
 
 class TextCopied(Message):
-    """Text was copied to the clipboard. `content_kind` names it, for example “code” or “paragraph”."""
+    """Text was copied to the clipboard. `content_kind` says what was copied, for example “code” or “paragraph”."""
 
     def __init__(self, text: str, content_kind: str) -> None:
         super().__init__()

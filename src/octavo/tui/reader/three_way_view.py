@@ -171,7 +171,7 @@ class ConflictContents(Contents):
             line.block = unit.block
         return lines
 
-    def empty_lines(self) -> list[Content]:
+    def empty_page_lines(self) -> list[Content]:
         return empty_lines("No conflicts on this page.", "Press J for the next page")
 
     def has_spans(self, unit_index: int) -> bool:
@@ -306,9 +306,8 @@ class ThreeWayView(Reader):
         self.reset_lines()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the first conflict, from the selected conflict on, that has neither a choice nor a suggestion. The
-        search continues at the top. Return False if there is no such conflict. In that case, a page that was just
-        opened goes to its first conflict."""
+        """Go to the first conflict that has neither a choice nor a suggestion: from the selected conflict on, then from
+        the top. Return False if there is none. If no block is selected yet, select the first conflict even then."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]

@@ -73,7 +73,7 @@ class PanePart:
         """True if `work` must be called between keys."""
         return False
 
-    def lines_changed(self) -> None:
+    def forget_lines(self) -> None:
         """Clear caches that depend on the lines."""
 
     def layout_changed(self) -> None:
@@ -175,7 +175,7 @@ class Viewport:
         position = anchor or reading_position_of(self.virtual_lines, self.top, self.layout_width)
         self.layout_width = self.pane_width
         self.virtual_lines = self.background.new_lines(laid)
-        self.lines_changed()
+        self.forget_lines()
         self.paint_version += 1
         if self.was_painted:
             self.background.lay_out_short()
@@ -196,11 +196,11 @@ class Viewport:
         self.layout_changed()
         self.repaint()
 
-    def lines_changed(self) -> None:
+    def forget_lines(self) -> None:
         """Clear caches that depend on the lines."""
         for part in self.parts:
-            part.lines_changed()
-        self.contents.lines_changed()
+            part.forget_lines()
+        self.contents.forget_lines()
 
     def layout_changed(self) -> None:
         """Update the scroll bar and all parts after units were laid out."""
@@ -217,7 +217,7 @@ class Viewport:
         for each in self.contents.slices_of_block(unit_index):
             self.virtual_lines.forget(each)
         self.virtual_lines.lines(unit_index)
-        self.lines_changed()
+        self.forget_lines()
         self.paint_version += 1
         self.layout_changed()
         self.widget.refresh()
@@ -414,10 +414,10 @@ class BackgroundLayout:
             return
         self.stop()
         if virtual_lines is self.viewport.virtual_lines:
-            self.take(laid)
+            self.use_laid_units(laid)
             self.viewport.continue_work()
 
-    def take(self, laid: LaidUnits, more: Sequence[Any] = ()) -> None:
+    def use_laid_units(self, laid: LaidUnits, more: Sequence[Any] = ()) -> None:
         """Use the units that the background thread laid out, and append the units `more`."""
         if self._layout is not None and laid.layout.key == self._layout.key:
             self._missing |= {unit: missing for unit, missing in laid.missing.items() if unit not in self._missing}
@@ -474,7 +474,7 @@ class BackgroundLayout:
             for index in {row[0] for row in viewport.visible_rows if row[0] < len(virtual_lines)}:
                 virtual_lines.lines(index)
             if virtual_lines.total != total:
-                viewport.lines_changed()
+                viewport.forget_lines()
                 viewport.layout_changed()
             viewport.repaint()
             viewport.continue_work()

@@ -45,8 +45,8 @@ _COLUMN_LIMITS = (
 A limit with `_ANY_LENGTH` and 2 is only tried if a word is longer than `_LONG_LABEL`.
 """
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
-"""Pattern for blanks and for characters of scripts without spaces, where a line may break. Not compiled here, because
-that takes a millisecond: the first table compiles it."""
+"""Pattern for the places where a line may break: blanks, and characters of scripts without spaces. Not compiled here,
+because that takes a millisecond: the first table compiles it."""
 _WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
 _HALVINGS = 24
 
@@ -85,8 +85,8 @@ def fit_columns(
 ) -> TableGrid:
     """Return a grid with column widths that fit `available_width` cells, if possible.
 
-    Columns that are wider than their hint shrink first. A hint of 0 is none. The remaining width is shared by the
-    amount of text, and words stay whole if there is room.
+    Columns that are wider than their hint shrink first. A hint of 0 means no hint. The remaining width is divided in
+    proportion to the amount of text. Words are not broken if there is room.
     """
     every = head + body
     texts = [[cell_text(row[at]) for row in every] for at in range(len(aligns))]
@@ -199,8 +199,8 @@ def _longest_words(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
 def _share_widths(
     natural: Sequence[int], least: Sequence[int], text_sizes: Sequence[int], available_width: int
 ) -> list[int]:
-    """Return widths between `least` and `natural` that fit, in proportion to the text. Returns `least` if even that
-    does not fit."""
+    """Return a width for each column, from its `least` to its `natural` width, that fits and is in proportion to the
+    amount of text. Return `least` if even these widths do not fit."""
     if _excess(natural, available_width) <= 0 or _excess(least, available_width) >= 0:
         return list(natural if _excess(natural, available_width) <= 0 else least)
 

@@ -110,7 +110,7 @@ def prepare_conflicts(
             parse_safely(base_text) if base_text is not None else None,
             compare(main_text if base_text is None else base_text, main_text),
             compare(request_text if base_text is None else base_text, request_text),
-            {choice.kind: _outcome(conflict, choice) for choice in offered},
+            {choice.kind: _compare_result(conflict, choice) for choice in offered},
             next((heading for line_of, heading in reversed(headings) if line_of <= line), ""),
             _moved_place(conflict) if len(parts) > 1 else None,
             conflict.is_suggested,
@@ -145,7 +145,7 @@ def _main_text(page: MergedPage) -> tuple[str, list[int]]:
     return text, [line_of[conflict] for _, conflict in page.conflict_places]
 
 
-def _outcome(conflict: Conflict, choice: MergeChoice) -> PageComparison:
+def _compare_result(conflict: Conflict, choice: MergeChoice) -> PageComparison:
     return compare(_text_alone(conflict, conflict.main), _text_alone(conflict, conflict.text(choice)))
 
 

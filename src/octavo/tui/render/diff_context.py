@@ -182,12 +182,12 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
             out.append(0)
         else:
             out.append(_CLIPPED_LINES if since <= around else -_CLIPPED_LINES)
-    return _keep_short_ranges(placed, out) if around else out
+    return _show_single_blocks(placed, out) if around else out
 
 
 def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
-    """Return the distance in blocks of each unit from the last change before it, 0 for a change itself. A very large
-    number before the first change."""
+    """Return for each unit the distance in blocks from the last change before the unit: 0 for a change, and a very
+    large number before the first change."""
     out: list[int] = []
     since = 1 << 30
     for each in placed:
@@ -201,7 +201,7 @@ def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
     return out
 
 
-def _keep_short_ranges(placed: Sequence[PlacedUnit | CollapsedBlocks], kept: list[int | None]) -> list[int | None]:
+def _show_single_blocks(placed: Sequence[PlacedUnit | CollapsedBlocks], kept: list[int | None]) -> list[int | None]:
     """Return the limits, but make a collapsed block of prose visible if both neighbors are visible: a line for one
     collapsed block takes as much space."""
     out = list(kept)

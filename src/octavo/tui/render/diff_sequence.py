@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from octavo.documents.blocks import Block, Document, kinds_with, plain_text
-from octavo.documents.change_kinds import NONE, ChangeKind, ChangeKinds, count_text, has_meaning, leading_kind
+from octavo.documents.change_kinds import NONE, ChangeKind, ChangeKinds, count_text, leading_kind, may_affect_meaning
 from octavo.documents.diff_model import (
     AddedBlock,
     ChangedBlock,
@@ -251,7 +251,7 @@ class _UnitMaker:
         return self._kinds.of(entry)
 
     def _is_hidden(self, kinds: frozenset[ChangeKind]) -> bool:
-        return self._only_meaning and bool(kinds) and not has_meaning(kinds)
+        return self._only_meaning and bool(kinds) and not may_affect_meaning(kinds)
 
     def _add_hidden(self, hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
         """Add a line for hidden changes, and the threads on their blocks. Empties the list."""

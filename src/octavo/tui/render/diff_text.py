@@ -379,10 +379,12 @@ def _row_settings(
         # The `value` of a checkbox or rating is already visible in its cell, unless both sides look the same.
         if is_same or each.name != "value":
             yield replace(each, name=name + each.name)
-    text = {(each.old, each.new) for each in entry.settings}  # A cell may repeat the target of its card.
+    # These changes are yielded above. A cell may repeat them, because it may link to the target of its card.
+    row_changes = {(each.old, each.new) for each in entry.settings}
     for cell in cells:
         if cell.words is not None:
-            yield from (each for each in changed_run_attributes(cell.words.words) if (each.old, each.new) not in text)
+            changes = changed_run_attributes(cell.words.words)
+            yield from (each for each in changes if (each.old, each.new) not in row_changes)
             if is_same and "words" in cell.words.kinds:
                 yield invisible_change(cell.words.words)
 

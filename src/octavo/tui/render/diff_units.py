@@ -1,5 +1,5 @@
-"""The units of a diff, which are rendered one by one, the amount of unchanged context among them, and groups of changes that a
-diff shows as one."""
+"""The units of a diff, which are rendered one by one. Also the amount of unchanged context between them, and groups of
+changes that are shown as one change."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class DiffUnits:
             yield unit
 
     def append(self, rows: Sequence[DiffUnit], changes: DiffUnits) -> None:
-        """Append `rows`, which show no lines of a page, and the units that `changes` has made."""
+        """Append `rows`, which belong to no line of the Markdown, then the units that `changes` has built so far."""
         none = array("l", bytes(array("l").itemsize * len(rows)))
         self.units += [*rows, *changes.units]
         self._first_lines += none + changes._first_lines

@@ -97,7 +97,7 @@ def render_each_run(
                 spot = _clickable_of_link(run.link)
         else:
             spot = None
-        shown = targets.link_text(run, alone=first and last) if targets is not None and run.link else None
+        shown = targets.replacement_text(run, alone=first and last) if targets is not None and run.link else None
         if shown is not None:
             run = run._replace(text=shown, kind="text")
         out.append(_render_run(run, styles, background, spot, (first, last), targets))

@@ -94,7 +94,8 @@ class LinkContext:
     page_ref: ContentRef
     origins: tuple[str, ...] = ()
     is_folder: bool = False
-    """True if the tree is a local folder. Targets outside it are then not available instead of broken."""
+    """True if the tree is a local folder. Links to targets outside it are then shown as not available, not as
+    broken."""
 
     @cached_property
     def pages(self) -> dict[str, Page]:
@@ -110,7 +111,8 @@ class LinkContext:
         return links.SpaceIndex(pages, frozenset(self.pages), None, self.page_ref.space_id, self.origins)
 
     def page_path(self, page_id: str) -> str:
-        """Return the path of a page for resolving its relative links."""
+        """Return the path from which the relative links of a page are resolved. Empty if the page is not in the
+        tree."""
         page = self.pages.get(page_id)
         if page is None:
             return ""
@@ -181,9 +183,9 @@ class LinkTargets:
 
     def text_of(self, runs: tuple[Run, ...]) -> str:
         """Return the visible text of runs."""
-        return "".join([run.text if run.link is None else self.link_text(run) or run.text for run in runs])
+        return "".join([run.text if run.link is None else self.replacement_text(run) or run.text for run in runs])
 
-    def link_text(self, run: Run, *, alone: bool = True) -> str | None:
+    def replacement_text(self, run: Run, *, alone: bool = True) -> str | None:
         """Return the title to show instead of a link text that only repeats the URL. None to keep the text. `alone`:
         the link has no other text."""
         address = run.link or ""

@@ -38,8 +38,13 @@ def _replace_modifier(regex_match: re.Match[str]) -> str:
 class Clickable:
     """Target of a click. All pieces of a link share one `Clickable`, also on several lines.
 
-    Kinds: `link`, `image` and `file` (target: URL), `fold` (target: key of the block), `tab` (target: key of the tabs,
-    index: number of the tab), `note` (target: label), and the actions of buttons."""
+    Kinds:
+    - `link`, `image`, `file`: the target is the URL.
+    - `fold`: the target is the key of the block.
+    - `tab`: the target is the key of the tabs, and the index is the number of the tab.
+    - `note`: the target is the label.
+    - The actions of buttons.
+    """
 
     kind: str
     target: str

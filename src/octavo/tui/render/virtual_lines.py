@@ -63,9 +63,9 @@ class VirtualLines(Generic[U]):
         self.units += units
         self._exact += bytes(len(units))
         if laid is not None:
-            self.take(laid)
+            self.use_laid_units(laid)
 
-    def take(self, laid: LaidUnits) -> None:
+    def use_laid_units(self, laid: LaidUnits) -> None:
         """Use the heights and lines of units that the background thread laid out, except units that were rendered or
         changed meanwhile."""
         for index, height in laid.heights.items():
@@ -78,12 +78,12 @@ class VirtualLines(Generic[U]):
                 self._lines[index] = lines
                 self._count += height
 
-    def lay_out_some(self, lines: int) -> None:
-        """Render units with estimated heights from the top down, until they have `lines` lines."""
+    def lay_out_some(self, line_count: int) -> None:
+        """Render units with estimated heights from the top down, until they have `line_count` lines."""
         for index in self.estimated_units():
-            if lines <= 0:
+            if line_count <= 0:
                 break
-            lines -= len(self.lines(index))
+            line_count -= len(self.lines(index))
 
     @property
     def total(self) -> int:

@@ -78,7 +78,7 @@ class ResourceColumn(Generic[M]):
 
     @property
     def name(self) -> str:
-        """The title in running text, for example `last seen`."""
+        """The title as it is written inside a sentence, for example `last seen`."""
         return heading_label(self.title)
 
     def value_of(self, item: M) -> Any:

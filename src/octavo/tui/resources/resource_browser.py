@@ -78,7 +78,7 @@ class BrowserLevel:
         return BrowserLevel(resource.title(item), resource.children, arguments, parent, resource.status(item))
 
 
-def _step_table(step: int) -> Callable[[Shell, BrowserScreen], None]:
+def _move_to_table(step: int) -> Callable[[Shell, BrowserScreen], None]:
     return lambda _, view: view.table_list.move(step) if view.levels else view.pending.move(step)
 
 
@@ -143,9 +143,9 @@ TABLE_COMMANDS: Commands[BrowserScreen] = Commands(
     "resources",
     (
         Command("previous_kind", "left_square_bracket", "Previous", "Show the previous table", key_display="[", shown=False,
-                run=_step_table(-1), why_not=_why_single_table),
+                run=_move_to_table(-1), why_not=_why_single_table),
         Command("next_kind", "right_square_bracket", "Next", "Show the next table", key_display="]",
-                run=_step_table(1), why_not=_why_single_table),
+                run=_move_to_table(1), why_not=_why_single_table),
         Command("sort", "S", "Sort", "Sort by a column, or reverse the order",
                 run=lambda _, view: resource_commands.choose_sort_column(view.shell, view.table, view.redraw_list), why_not=_why_not_sorted),
         Command("columns", "F", "Columns", "Show or hide columns",
@@ -347,7 +347,7 @@ class BrowserScreen(ListView[Any]):
         ):
             self.redraw_list()
             return
-        self.rows.state.wait_for(resource.plural)
+        self.rows.state.show_loading(resource.plural)
         self._show_details()
         self._update_status()
         if delay:

@@ -221,16 +221,16 @@ def set_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
     """Return the structure after a part became the default. A site has only one default section."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
-    def with_default(parts: Sequence[Part]) -> tuple[Part, ...]:
+    def with_new_default(parts: Sequence[Part]) -> tuple[Part, ...]:
         siblings: list[Part] = []
         for each in parts:
-            updated = _with_children(each, with_default(children_of(each)))
+            updated = _with_children(each, with_new_default(children_of(each)))
             if _is_sibling(updated, is_space, parent):
                 updated = updated.model_copy(update={"default": updated.id == part.id})
             siblings.append(updated)
         return tuple(siblings)
 
-    return structure.model_copy(update={"structure": with_default(structure.structure)})
+    return structure.model_copy(update={"structure": with_new_default(structure.structure)})
 
 
 def sibling_default(structure: SiteStructure, part: MovablePart) -> MovablePart | None:
@@ -259,7 +259,7 @@ class StructureTarget:
     """The structure in the table. None if the table shows something else."""
     part: MovablePart | None
 
-    def why_not_moved(self) -> str | None:
+    def why_not_movable(self) -> str | None:
         """Return why the part cannot be moved. None if it can be moved."""
         if self.part is None:
             return "Select a section, section group, or space first."
@@ -268,7 +268,7 @@ class StructureTarget:
     def why_no_step(self, step: Literal[-1, 1]) -> str | None:
         """Return why the part cannot swap places with the next or previous part. None if it can swap
         places."""
-        if (why := self.why_not_moved()) is not None or self.part is None or self.structure is None:
+        if (why := self.why_not_movable()) is not None or self.part is None or self.structure is None:
             return why
         if step_position(self.structure, self.part, step) is None:
             return f"{title_of(self.part)} is already the {_END_NAMES[step]} item at this level. To move it to another section or group, press M."
@@ -459,7 +459,7 @@ STRUCTURE_COMMANDS: Commands[StructureTarget] = Commands(
     "structure",
     (
         Command("move", "M", "Move", "Move the item to another section or group", writes=True, is_available=_has_structure,
-                run=_choose_parent, why_not=lambda _, target: target.why_not_moved()),
+                run=_choose_parent, why_not=lambda _, target: target.why_not_movable()),
         Command("move_up", "alt+up", "Move up", "Move the section, group, or space up", writes=True, shown=False, is_available=_has_structure,
                 run=_move_step(-1), why_not=lambda _, target: target.why_no_step(-1)),
         Command("move_down", "alt+down", "Move down", "Move the section, group, or space down", writes=True, shown=False, is_available=_has_structure,

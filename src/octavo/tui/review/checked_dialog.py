@@ -147,11 +147,11 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
             return
         if _seconds_since(self._checked_at) > MAX_AGE:
             # The checks are old: load them again, and continue only if they are unchanged.
-            self.run_worker(self._confirm_fresh(), exclusive=True, group="checks")
+            self.run_worker(self._check_again_and_confirm(), exclusive=True, group="checks")
         else:
             self._confirm_with(self._checks)
 
-    async def _confirm_fresh(self) -> None:
+    async def _check_again_and_confirm(self) -> None:
         before, content = self._checks, self.content
         await self._load_checks()
         after = self._checks

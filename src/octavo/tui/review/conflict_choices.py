@@ -411,7 +411,7 @@ class MergedPreviewScreen(View):
 
     def on_mount(self) -> None:
         self.view.focus()
-        self.view.state.wait_for(self._preview.title)
+        self.view.state.show_loading(self._preview.title)
         self._show_position()
         self.run_worker(self._compare(), exclusive=True)
 

@@ -145,7 +145,7 @@ class ConflictsScreen(View):
 
     def on_mount(self) -> None:
         self._choices = Choices(self.shell, self.source.key)
-        self.rows.state.wait_for("conflicts")
+        self.rows.state.show_loading("conflicts")
         self.rows.focus()
         self._draw_head()
         self.refresh_data()
@@ -189,7 +189,7 @@ class ConflictsScreen(View):
         if item is None:
             self.view.clear()
         elif force_update or self.view.key != _key_of(item):
-            self.view.state.wait_for(item.title)
+            self.view.state.show_loading(item.title)
             self.run_worker(self._prepare(item), exclusive=True, group="page")
         self.refresh_bindings()
         self._show_position()

@@ -126,7 +126,8 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
-    """Return a message, and the new change request if the revert is complete. Raises ApiError."""
+    """Create or continue a draft that reverts a merged change request, then open it for review. Return a message, and
+    the change request, or None if the revert is incomplete. Raises ApiError."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:

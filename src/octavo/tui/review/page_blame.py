@@ -149,7 +149,7 @@ class BlameScreen(ListView[BlamedBlock]):
 
     async def _load(self, blame: PageBlame) -> None:
         self.is_loading = True
-        self.rows.state.wait_for(f"the blame of {self.target.title}")
+        self.rows.state.show_loading(f"the blame of {self.target.title}")
         self._show_status()
         try:
             async for _ in blame.load():
@@ -169,12 +169,13 @@ class BlameScreen(ListView[BlamedBlock]):
         self.rows.show([BlamedBlock(block, blame.origin(block.key)) for block in blame.blocks])
         if not self._is_selected and blame.blocks:
             self._is_selected = True
-            self._select_first()
+            self._select_target_block()
         self._show_status()
         self._draw_details()
 
-    def _select_first(self) -> None:
-        """Select the block that was selected in the page, or its first part."""
+    def _select_target_block(self) -> None:
+        """Select the block from which this view was opened. If the list has only blocks inside it, select the first of
+        them."""
         if (block := self.target.block) is not None:
             keys = {each.key for each in self.blame.blocks}
             self.rows.go_to(next((each.key for each in block.walk() if each.key in keys), None))

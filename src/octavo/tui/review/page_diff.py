@@ -164,7 +164,7 @@ class PageDiff:
         elif (cached := self._comparison.diffs.cached(change)) is not None:
             self._show_compared(change, cached)
         else:
-            self.pane.state.wait_for(change.title)
+            self.pane.state.show_loading(change.title)
             self._comparison.replace_worker("diff", partial(self._compare, change, self._shown))
         self._show_position()
         self._view.refresh_bindings()
@@ -272,7 +272,7 @@ class PageDiff:
             self.pane.contents.threads_elsewhere = has_open
             self._view.refresh_bindings()
 
-    def go_to_thread_beyond(self, step: int) -> None:
+    def go_to_page_with_thread(self, step: int) -> None:
         """Go to the next page with an open thread, or to the previous page if `step` is -1."""
         change, threads = self._pages.selected, self._threads.comments
         key = next_with_threads(self._pages.keys, change.key if change else "", step, threads)
@@ -361,7 +361,7 @@ class PageDiff:
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
         """Unsent drafts for the selected thread or block. If a draft is selected, only that draft."""
-        drafts, span = self._unsent_of_page(), self._selected_span
+        drafts, span = self._unsent_of_entry(), self._selected_span
         if span is None:
             return ()
         block = span.block
@@ -370,8 +370,8 @@ class PageDiff:
         keys, threads = {each.key for each in block.walk()}, {each.id for each in self.threads_on(block)}
         return [each for each in drafts if (each.kind == "comment" and each.block in keys) or each.thread in threads]
 
-    def _unsent_of_page(self) -> Sequence[UnsentText]:
-        """Return the unsent drafts for the selected entry."""
+    def _unsent_of_entry(self) -> Sequence[UnsentText]:
+        """Return the unsent drafts for the selected page or file, or for the change request as a whole."""
         change = self._pages.selected
         return self._pages.unsent_of(change.key) if change is not None else ()
 

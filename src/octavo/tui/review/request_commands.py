@@ -13,13 +13,13 @@ from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
 from octavo.tui.core import dialog_draft
 from octavo.tui.core.dialog_draft import DialogDraft
-from octavo.tui.core.permissions import UNDECIDED, why_no_space, why_not_in_space
+from octavo.tui.core.permissions import UNDECIDED, unknown_space_sentence, why_not_in_space
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.editing.target_request import remember_target
 from octavo.tui.review import merge_revert, review_requests, review_submission, status_changes
 from octavo.tui.review.merge_dialog import MergeSeveralDialog, QueuedMerge, merge_dialog
 from octavo.tui.review.request_target import RequestTarget, for_one_request, has_status, requires
-from octavo.tui.review.several_requests import acts_on_several, approve_several, archive_several, for_selection
+from octavo.tui.review.several_requests import acts_on_several, approve_several, archive_several, for_one_or_several
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 
@@ -73,7 +73,7 @@ def _why_no_merge(app: Shell, target: RequestTarget) -> str | None:
         return _why_no_single_merge(app, target)
     for each in target.selected:
         if each.space is None:
-            return why_no_space(each)
+            return unknown_space_sentence(each)
         name = f"#{each.number} in {_space_title(app, each)}"
         if each.status not in UNDECIDED:
             state = "already merged" if each.status == "merged" else f"{each.status} and cannot be merged"
@@ -174,7 +174,7 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
                 why_not=lambda app, target: status_changes.why_not_toggle_drafts(app, target.change_requests), title_now=_ready_label),
         Command("approve", "a", "Approve", "Approve this revision, with an optional comment",
                 writes=True, applies=review_submission.is_review_offered,
-                run=_approve, why_not=for_selection(review_submission.why_no_review)),
+                run=_approve, why_not=for_one_or_several(review_submission.why_no_review)),
         Command("ask", "A", "Request changes", "Request changes, with a comment", shown=False,
                 writes=True, run=lambda app, target: review_submission.open_review_dialog(app, target, "changes-requested"),
                 why_not=for_one_request(review_submission.why_no_review)),
@@ -189,7 +189,7 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
         Command("merge", "m", "Merge", "Run the checks, then merge into main",
                 writes=True, applies=has_status(*UNDECIDED), run=_merge, why_not=_why_no_merge),
         Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,
-                writes=True, run=_archive, why_not=for_selection(requires("edit", *UNDECIDED, "archived"))),
+                writes=True, run=_archive, why_not=for_one_or_several(requires("edit", *UNDECIDED, "archived"))),
         Command("subject", "E", "Edit details", "Edit the subject and description", shown=False,
                 writes=True, run=_edit_details, why_not=requires("edit")),
         Command("comment", "C", "General comment", "Comment on the change request as a whole", shown=False,

@@ -27,7 +27,7 @@ class RequestFilter(ListFilter):
     """Fact that the filter needs. None if the listed change requests have all the data."""
 
     def is_decided(self, status: RequestStatus) -> bool:
-        """Return True if the needed fact is loaded."""
+        """Return whether the filter needs no fact, or the fact is loaded."""
         return self.needs is None or self.needs in status.known
 
 

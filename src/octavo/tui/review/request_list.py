@@ -22,7 +22,7 @@ from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.core.link_commands import LINK_COMMANDS
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
-from octavo.tui.core.permissions import CANNOT_DELETE, why_no_space
+from octavo.tui.core.permissions import CANNOT_DELETE, unknown_space_sentence
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.unsent_texts import with_unsent_mark
@@ -88,7 +88,7 @@ def _choose_filter(_: Shell, view: ChangesScreen) -> None:
     items = list(snapshot.value.items) if snapshot.value is not None else []
     offered = offered_filters(items, view.filters.filters, view.space_title, view.statuses.status_of)
     choices = [(each, f"{matches} so far" if unknown else str(matches)) for each, matches, unknown in offered]
-    view.filters.choose("Filter change requests", choices)
+    view.filters.open_picker("Filter change requests", choices)
 
 
 def _toggle_mine(_: Shell, view: ChangesScreen) -> None:
@@ -277,7 +277,7 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     def _unsent_of(self, each: ChangeRequest) -> Sequence[UnsentText]:
         space = _space_of(each)
-        return self.shell.workspace.unsent.index.of_place(each.ref(space)) if space is not None else ()
+        return self.shell.workspace.unsent.index.of_discussion(each.ref(space)) if space is not None else ()
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
@@ -381,7 +381,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         if item is not None and space is not None:
             self.shell.go(ToChangeRequest(item.ref(space), item))
         elif item is not None:
-            self.shell.explain(why_no_space(item))
+            self.shell.explain(unknown_space_sentence(item))
 
     def refresh_data(self) -> None:
         self.statuses.refresh()

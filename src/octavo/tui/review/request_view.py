@@ -260,7 +260,7 @@ class ChangeRequestScreen(View):
         return self.diff_view
 
     def on_mount(self) -> None:
-        self.changed_tree.widget.state.wait_for("the changes")
+        self.changed_tree.widget.state.show_loading("the changes")
         self.follow("change request", change_requests.Get(at=self.at), self._show_change_request)
         threads = comments.List(at=self.at, status="all", format="markdown", limit=200)
         self.subscriptions.follow_whole("threads", threads, self._show_threads)
@@ -404,7 +404,7 @@ class ChangeRequestScreen(View):
 
     @on(OtherThreadRequested)
     def _on_other_thread_requested(self, message: OtherThreadRequested) -> None:
-        self.page_diff.go_to_thread_beyond(message.step)
+        self.page_diff.go_to_page_with_thread(message.step)
 
     @on(DiffView.RepliesRequested)
     def _on_replies_requested(self, message: DiffView.RepliesRequested) -> None:

@@ -21,10 +21,10 @@ from octavo.data.live import Live
 from octavo.data.queries import requested_of
 from octavo.data.writes.change_request_writes import request_reviews
 from octavo.data.writes.direct import send_unchecked
-from octavo.tui.core.permissions import UNDECIDED, why_no_space
+from octavo.tui.core.permissions import UNDECIDED, unknown_space_sentence
 from octavo.tui.review import status_changes
 from octavo.tui.review.request_target import RequestTarget, requires
-from octavo.tui.review.several_requests import acts_on_several, for_selection, request_several
+from octavo.tui.review.several_requests import acts_on_several, for_one_or_several, request_several
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
 from octavo.tui.widgets.commands import Command, Commands
@@ -95,7 +95,7 @@ def why_no_reviewers(app: Shell, target: RequestTarget) -> str | None:
     """Return the reason why you cannot request reviews. None if you can."""
     if acts_on_several(target) and len({each.space for each in target.selected}) > 1:
         return "The selected change requests are in several spaces. Select change requests of one space."
-    return for_selection(_why_no_single)(app, target)
+    return for_one_or_several(_why_no_single)(app, target)
 
 
 def choose_reviewers(app: Shell, target: RequestTarget) -> None:
@@ -139,7 +139,7 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
 async def _choose_for_several(app: Shell, target: RequestTarget) -> None:
     first = target.selected[0]
     if first.space is None:
-        app.explain(why_no_space(first))
+        app.explain(unknown_space_sentence(first))
         return
     at = first.ref(SpaceRef(space_id=first.space))
     try:

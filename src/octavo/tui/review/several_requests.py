@@ -18,7 +18,7 @@ from octavo.data.queries import requested_of, reviews_of
 from octavo.data.writes import change_request_writes
 from octavo.data.writes.direct import SendResult, send_unchecked
 from octavo.tui.core.list_view import ListView
-from octavo.tui.core.permissions import UNDECIDED, why_no_space, why_not_in_change_request
+from octavo.tui.core.permissions import UNDECIDED, unknown_space_sentence, why_not_in_change_request
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.review.request_target import RequestTarget, WhyNot
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
@@ -71,10 +71,10 @@ def acts_on_several(target: RequestTarget) -> bool:
     return len(selected) > 1 or (len(selected) == 1 and selected[0].id != target.change_request.id)
 
 
-def for_selection(why_not: WhyNot) -> WhyNot:
-    """Return a function that tells why a command is disabled. Without a selection, the reason is that of `why_not`.
-    With a selection, only the number of change requests is limited: the confirmation says which of them cannot change,
-    and why."""
+def for_one_or_several(why_not: WhyNot) -> WhyNot:
+    """Return a function that tells why a command for one or several change requests is disabled. Without a selection,
+    the reason is that of `why_not`. With a selection, only the number of change requests is limited: the confirmation
+    says which of them cannot change, and why."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
         if not acts_on_several(target):
@@ -198,7 +198,7 @@ async def _plan(app: Shell, request: ChangeRequest, action: BulkAction) -> Plann
     name = _name(app, request)
     space = SpaceRef(space_id=request.space) if request.space is not None else None
     if space is None:
-        return PlannedWrite(request, name, as_clause(why_no_space(request)))
+        return PlannedWrite(request, name, as_clause(unknown_space_sentence(request)))
     if request.status not in action.states:
         return PlannedWrite(request, name, f"is {request.status}")
     if why := why_not_in_change_request(app, request, space, action.permission, *action.states):

@@ -123,7 +123,7 @@ class StatusLoader:
     # Following the rows on the screen
 
     def _follow(self, change_request: ChangeRequest) -> None:
-        at, view, name = _at(change_request), self._view, change_request.id
+        at, view, name = _ref_of(change_request), self._view, change_request.id
         self._followed[name] = change_request
         self._followed.move_to_end(name)
         if change_request.status in UNDECIDED:
@@ -139,7 +139,7 @@ class StatusLoader:
         counts_threads = change_request.status not in UNDECIDED or any(
             each.comment is not None and each.comment.is_open for each in (facts and facts.reviews) or ()
         )
-        op = open_threads_of(_at(change_request)) if counts_threads and change_request.comments else None
+        op = open_threads_of(_ref_of(change_request)) if counts_threads and change_request.comments else None
         show = partial(self._show_threads, name) if op is not None else None
         self._view.follow(f"threads of {name}", op, show, refetch=False)
 
@@ -195,7 +195,9 @@ class StatusLoader:
                 return
             facts, sides = self._facts.setdefault(change_request.id, _LoadedFacts()), self._sides(change_request)
             try:
-                predicted = await predict_for_list(self._view.live, _at(change_request), change_request, main=sides[-1])
+                predicted = await predict_for_list(
+                    self._view.live, _ref_of(change_request), change_request, main=sides[-1]
+                )
                 facts.unread.pop("conflicts", None)
                 if predicted is None:
                     facts.unread["conflicts"] = "the base revision is not available"
@@ -221,7 +223,9 @@ class StatusLoader:
             await self._predict(change_request)
             return
         facts = self._facts.setdefault(change_request.id, _LoadedFacts())
-        op: Listing[Any] = reviews_of(_at(change_request)) if fact == "reviews" else requested_of(_at(change_request))
+        op: Listing[Any] = (
+            reviews_of(_ref_of(change_request)) if fact == "reviews" else requested_of(_ref_of(change_request))
+        )
         try:
             items = (await self._view.live.fetch(op)).items
         except ApiError as error:
@@ -235,5 +239,5 @@ class StatusLoader:
         self._changed(change_request.id)
 
 
-def _at(change_request: ChangeRequest) -> ChangeRequestRef:
+def _ref_of(change_request: ChangeRequest) -> ChangeRequestRef:
     return change_request.ref(SpaceRef(space_id=change_request.space or ""))

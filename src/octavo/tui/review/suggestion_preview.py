@@ -94,7 +94,7 @@ class SuggestionPreviewScreen(View):
 
     def on_mount(self) -> None:
         self.view.focus()
-        self.view.state.wait_for(self._title)
+        self.view.state.show_loading(self._title)
         self._start()
 
     def _start(self) -> None:

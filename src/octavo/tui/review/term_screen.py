@@ -136,7 +136,7 @@ class TermScreen(ListView[TermRow]):
 
     async def _search(self) -> None:
         if not self.rows.keys:
-            self.rows.state.wait_for(f"the places with “{self.source.term.old}”")
+            self.rows.state.show_loading(f"the places with “{self.source.term.old}”")
         self._drawn_at = 0
         revision = await self._current_revision()
         changed = self.source.changed | {each.page.id for each in self._results.pages}

@@ -84,7 +84,7 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
     deleted = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.below))
     moves: list[ContentEdit] = []
-    # Begin with the last conflict: each page is inserted before the pages that were moved to the same position earlier.
+    # Begin with the last conflict: of the pages that are moved to the same position, the page moved last comes first.
     for each in reversed(conflicts):
         above = [page for page in deleted if each.id in page.below]
         if each.kind == "deleted" and each not in deleted and above:

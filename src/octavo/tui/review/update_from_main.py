@@ -415,7 +415,7 @@ class IncomingChanges(View):
             f"Changes › #{self._change_request.number} {self._change_request.title} › Incoming changes", " ".join(facts)
         )
         if page is not None and page.page is not None:
-            self.view.state.wait_for(page.title)
+            self.view.state.show_loading(page.title)
             self.run_worker(self._compare(page), exclusive=True, group="diff")
         elif page is not None:
             self.view.state.fail(f"{page.title} has no text to compare", describe_change(page))

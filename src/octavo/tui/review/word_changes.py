@@ -1,7 +1,6 @@
-"""Word changes of threads: whether the words that a thread of a change request is about have changed since it was
-written.
+"""Word changes: whether the text that a thread is about has changed since the thread was written.
 
-No request is sent for this: each page is compared for its diff anyway.
+Only for threads of change requests. Their pages are compared for the diff anyway, so no request is sent for this.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Key
 
-from octavo.tui.terminal.polite_thread import expect_frame, frame_written
+from octavo.tui.terminal.polite_thread import frame_written, pause_until_frame
 from octavo.tui.terminal.textual_internals import ParseError, XTermParser, key_events, resume_only_stopped
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class KeyReader:
         """Yield the messages of the next input. The end of the input may be kept until the next call."""
         text, self._incomplete = self._incomplete + text, ""
         while text:
-            text = yield from self._paste(text) if self._is_pasting else self._keys(text)
+            text = yield from self._paste(text) if self._is_pasting else self._next_key(text)
 
     def tick(self) -> Iterator[Message]:
         """Yield the messages of incomplete input, because nothing followed it in time."""
@@ -79,7 +79,7 @@ class KeyReader:
             yield from self._parser.feed(pasted.replace(_ESCAPE, "\N{SYMBOL FOR ESCAPE}") + end)
         return rest
 
-    def _keys(self, text: str) -> Generator[Message, None, str]:
+    def _next_key(self, text: str) -> Generator[Message, None, str]:
         """Yield the messages of the next key or text, and return the input after it."""
         before, escape, after = text.partition(_ESCAPE)
         if before:
@@ -199,7 +199,7 @@ class TerminalDriver(LinuxDriver):
         ready = any(key.fd == self.fileno for key, _ in selector.select(timeout))
         # An empty text would end the parser.
         if ready and (text := decoder.decode(self._read_bytes(selector))):
-            expect_frame()
+            pause_until_frame()
             for message in keys.feed(text):
                 self.process_message(message)
         if not ready:

@@ -12,7 +12,7 @@ _is_written = threading.Event()
 _is_written.set()
 
 
-def expect_frame() -> None:
+def pause_until_frame() -> None:
     """Pause the work until the next frame. Called when a key is read."""
     _is_written.clear()
 
@@ -88,4 +88,4 @@ class PoliteThread:
 
 
 thread = PoliteThread()
-"""The only thread of the app for such work."""
+"""The only `PoliteThread` of the app."""

@@ -84,8 +84,8 @@ CHOOSER: Commands[Chooser[Any, Any]] = Commands(
     (
         Command("next", "down,ctrl+n", "Next", "Go to the next item", run=lambda _, chooser: chooser.rows.move(1), shown=False, priority=True),
         Command("previous", "up,ctrl+p", "Previous", "Go to the previous item", run=lambda _, chooser: chooser.rows.move(-1), shown=False, priority=True),
-        Command("page_down", "pagedown", "Page down", "Go down half a page", run=lambda _, chooser: chooser.rows.page(1), shown=False, priority=True),
-        Command("page_up", "pageup", "Page up", "Go up half a page", run=lambda _, chooser: chooser.rows.page(-1), shown=False, priority=True),
+        Command("page_down", "pagedown", "Page down", "Go down half a page", run=lambda _, chooser: chooser.rows.move_by_half_page(1), shown=False, priority=True),
+        Command("page_up", "pageup", "Page up", "Go up half a page", run=lambda _, chooser: chooser.rows.move_by_half_page(-1), shown=False, priority=True),
         Command("choose", "enter", "Choose", "Choose the selected item", run=lambda _, chooser: chooser.choose_after_typing(), priority=True),
         Command("close", "escape", "Close", "Close without choosing", run=lambda _, chooser: chooser.cancel(), priority=True),
     ),

@@ -407,7 +407,8 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
 
 
 def _function_of(node: DOMNode, binding: Binding) -> object:
-    """Return the function or action that a binding runs. The key bar shows two keys with the same function once."""
+    """Return the function or action that a binding runs. The key bar uses it to show two keys with the same function as
+    one command."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     return commands[binding.id][1].run if binding.id in commands else binding.action
 

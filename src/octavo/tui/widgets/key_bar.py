@@ -18,7 +18,8 @@ _MAX_COMMANDS = 8
 
 
 class KeyBar(Widget):
-    """A line of up to eight keys with the help key last. Unavailable commands are dimmed. A click runs a command."""
+    """A line of up to eight commands with their keys, then the help key. Unavailable commands are dimmed. A click runs
+    a command."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"keybar--key", "keybar--disabled"}
     ALLOW_SELECT = False
@@ -43,9 +44,9 @@ class KeyBar(Widget):
         """True if bindings may have changed since the commands were read."""
 
     def on_mount(self) -> None:
-        self.screen.bindings_updated_signal.subscribe(self, lambda _: self._bindings_changed())
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self._on_bindings_changed())
 
-    def _bindings_changed(self) -> None:
+    def _on_bindings_changed(self) -> None:
         self._is_outdated = True
         self.check_idle()
 

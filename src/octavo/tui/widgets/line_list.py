@@ -70,8 +70,8 @@ LIST: Commands[LineList] = Commands(
                 why_not=_why_not_move, shown=False),
         Command("top", "g,home", "Top", "Go to the first item", run=lambda _, lines: lines.go_to_first(), shown=False),
         Command("bottom", "G,end", "Bottom", "Go to the last item and load more", run=lambda _, lines: lines.go_to_last(), shown=False),
-        Command("page_down", "ctrl+d,pagedown", "Half page down", "Go down half a page", run=lambda _, lines: lines.page(1), shown=False),
-        Command("page_up", "ctrl+u,pageup", "Half page up", "Go up half a page", run=lambda _, lines: lines.page(-1), shown=False),
+        Command("page_down", "ctrl+d,pagedown", "Half page down", "Go down half a page", run=lambda _, lines: lines.move_by_half_page(1), shown=False),
+        Command("page_up", "ctrl+u,pageup", "Half page up", "Go up half a page", run=lambda _, lines: lines.move_by_half_page(-1), shown=False),
         Command("next_heading", "right_curly_bracket", "Next heading", "Go to the next heading",
                 run=lambda _, lines: lines.go_to_heading(1), is_available=lambda _, lines: bool(lines.extra_lines), key_display="}", shown=False),
         Command("previous_heading", "left_curly_bracket", "Previous heading", "Go to the previous heading",
@@ -393,7 +393,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         if candidates and self.keys:
             self._set_cursor(min(candidates) if step > 0 else max(candidates), step=step)
 
-    def page(self, direction: int) -> None:
+    def move_by_half_page(self, direction: int) -> None:
         """Move the cursor by half a page, up if `direction` is -1."""
         step = max(1, self._visible_height // self.item_height // 2)
         self._set_cursor(self.cursor + direction * step, step=direction)
@@ -514,7 +514,7 @@ class ListState:
         """True if the loading message is shown."""
         return self._waiting is not None
 
-    def wait_for(self, subject: str, *, cancel: str = "") -> None:
+    def show_loading(self, subject: str, *, cancel: str = "") -> None:
         """Show that `subject` (such as "the comments of Mobile SDK") is loading, unless items are already shown."""
         if self._failure is not None:
             self._failure = None

@@ -222,12 +222,12 @@ class WrappedRows:
             if len(row) * tab_width <= width:
                 positions.append(())
             elif (row.isascii() and row.isprintable()) or not OTHER_WIDTH.search(row):
-                positions.append(_one_cell_breaks(row, width) if len(row) > width else ())
+                positions.append(_breaks_of_narrow_letters(row, width) if len(row) > width else ())
             elif (exact_left := exact_left - len(row)) > 0:
                 positions.append(WrappedDocument(Document(row), width, tab_width).get_offsets(0))
             else:
                 # Measuring every letter of a megabyte takes a second. Here every letter counts as the widest possible.
-                positions.append(_one_cell_breaks(row, max(1, width // (tab_width if "\t" in row else 2))))
+                positions.append(_breaks_of_narrow_letters(row, max(1, width // (tab_width if "\t" in row else 2))))
         return positions
 
     @property
@@ -300,6 +300,7 @@ def _line_pattern(width: int) -> re.Pattern[str]:
     return re.compile(rf"(?s:\S{{{width}}}|\s{{{width}}}|.{{1,{width}}}(?:(?<=\s)(?=\S)|\Z)|.{{1,{width}}})")
 
 
-def _one_cell_breaks(row: str, width: int) -> list[int]:
-    """Return where a row of one-cell letters is wrapped: before words, and within words longer than a line."""
+def _breaks_of_narrow_letters(row: str, width: int) -> list[int]:
+    """Return where a row is wrapped if each of its letters is one cell wide: before words, and within words longer than
+    a line."""
     return [match.end() for match in _line_pattern(width).finditer(row)][:-1]

@@ -278,7 +278,8 @@ class Tree(LineList):
         return self.shown[self.cursor][1] if self.shown else None
 
     def show(self, roots: Sequence[TreeNode], *, collapsed: Mapping[Hashable, bool] | None = None) -> None:
-        """Replace the nodes. `collapsed` has the nodes that the user collapsed or expanded in an earlier tree."""
+        """Replace the nodes. `collapsed` says for each node that the user collapsed or expanded in an earlier tree
+        whether it is collapsed. None keeps the present state."""
         self.state.clear_messages()
         self.outline, self._matches = FlatTree(roots), None
         if collapsed is not None:
