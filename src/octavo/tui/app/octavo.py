@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +15,7 @@ from textual.screen import Screen
 
 from octavo.api.comments import Comment, Reply
 from octavo.api.places import Discussion
+from octavo.data.state_db import NotSaved
 from octavo.lazy_import import lazy, load
 from octavo.settings import Settings
 from octavo.tui.app import routes
@@ -52,7 +54,6 @@ _choose_role = lazy("octavo.tui.app.menus:choose_role")
 _show_server_version = lazy("octavo.tui.app.menus:show_server_version")
 _show_offline_spaces = lazy("octavo.tui.content.offline_copies:show_offline_spaces")
 _quit_or_up = lazy("octavo.tui.app.quitting:quit_or_up")
-_save_drafts = lazy("octavo.tui.app.quitting:save_drafts")
 _ask_about_unsaved = lazy("octavo.tui.app.quitting:ask_about_unsaved")
 _write_unsaved = lazy("octavo.tui.app.editor_files:write_unsaved")
 _why_not_apply = lazy("octavo.tui.editing.suggestion_commands:why_not_apply")
@@ -67,6 +68,15 @@ _theme_picker = lazy("octavo.tui.widgets.chooser:ThemePicker")
 def _has_session(app: Octavo, _: object) -> bool:
     """Return True if a session is open. Before you sign in, most commands are hidden."""
     return app.has_session
+
+
+def _try_to_save_drafts(app: Octavo) -> None:
+    """Save all drafts, as far as possible within two seconds."""
+    for save in tuple(app.exit_callbacks):
+        save()
+    if app.has_session and app.session.drafts.unsaved():
+        with suppress(NotSaved):
+            app.session.drafts.flush()
 
 
 def _why_no_info(app: Octavo, _: object) -> str | None:
@@ -411,7 +421,7 @@ class Octavo(Shell):
 
     async def action_quit(self) -> None:
         """Quit. Ask for confirmation if a draft cannot be saved."""
-        _save_drafts(self)
+        _try_to_save_drafts(self)
         if self._session is None or not self._session.drafts.unsaved():
             self._update_picture()
             self._terminated()
@@ -454,7 +464,7 @@ class Octavo(Shell):
 
     def _save_drafts(self) -> None:
         """Save all drafts, and write drafts that cannot be saved to files, without asking."""
-        _save_drafts(self)
+        _try_to_save_drafts(self)
         if self._session is not None and self._session.drafts.unsaved():
             self._unsaved_report = _write_unsaved(self._session, self.settings.state_folder)
 

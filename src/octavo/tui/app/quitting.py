@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import KIND_NAMES
 from octavo.tui.core.file_dialogs import Export, ask_for_path
 from octavo.tui.core.view import View
@@ -42,15 +40,6 @@ def quit_or_up(app: Shell) -> None:
         _quit(app)
     else:
         app.say(AGAIN, tone="care")
-
-
-def save_drafts(app: Shell) -> None:
-    """Save all drafts, as far as possible within two seconds."""
-    for save in tuple(app.exit_callbacks):
-        save()
-    if app.has_session and app.session.drafts.unsaved():
-        with suppress(NotSaved):
-            app.session.drafts.flush()
 
 
 def _quit(app: Shell) -> None:
