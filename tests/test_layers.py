@@ -205,13 +205,27 @@ def test_packages_have_no_import_cycles() -> None:
         raise AssertionError(f"Import cycle: {' <- '.join(error.args[1])}") from None
 
 
+def names_in(module: str) -> set[str]:
+    """Return the names that a module defines at its top level. The module is not imported, because it may need an
+    extra."""
+    names = set()
+    for node in tree(module).body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        else:
+            names |= {
+                each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+            }
+    return names
+
+
 def test_names_of_lazy_imports_exist() -> None:
     for module in FILES:
         for node in ast.walk(tree(module)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 name, _, value = node.value.partition(":")
                 if name in FILES and "." in name and value:
-                    assert hasattr(import_module(name), value), f"{module} names {node.value}"
+                    assert value in names_in(name), f"{module} names {node.value}"
 
 
 MOST_BASES, MOST_METHODS = 3, 60
