@@ -468,11 +468,18 @@ def test_commands_are_read(tmp_path: Path) -> None:
     assert found.commands == (CustomCommand("Make a ticket", ("change",), command, "f9", "pager", True, True),)
 
 
-def test_second_command_with_the_same_name_is_reported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["Make a ticket", "make-a ticket", "MAKE_A_TICKET"])
+def test_second_command_with_nearly_the_same_name_is_reported(tmp_path: Path, name: str) -> None:
     section = f'[[command]]\n{_COMMAND}command = ["x"]\n'
-    found = read(tmp_path, section * 2)
-    assert len(found.commands) == 1
-    assert "name 'Make a ticket' is used by two commands" in found.problems[0]
+    found = read(tmp_path, section + section.replace("Make a ticket", name))
+    assert [each.command for each in found.commands] == [("x",)]
+    assert f"name {name!r} has the same letters as 'Make a ticket', the name of another command" in found.problems[0]
+
+
+def test_command_needs_a_letter_or_digit_in_its_name(tmp_path: Path) -> None:
+    found = read(tmp_path, f'[[command]]\n{_COMMAND}command = ["x"]\n'.replace("Make a ticket", "!!"))
+    assert not found.commands
+    assert "name must contain a letter or a digit" in found.problems[0]
 
 
 def test_command_with_one_bracket_is_reported(tmp_path: Path) -> None:

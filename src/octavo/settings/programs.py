@@ -122,6 +122,15 @@ class CustomCommand:
     writes: bool = False
     """True if the program changes something. Read-only mode does not run it."""
 
+    @property
+    def id(self) -> str:
+        """The name in lower case with hyphens, as the last part of the id of the command."""
+        return _id_of(self.name)
+
+
+def _id_of(name: str) -> str:
+    return re.sub(r"[\W_]+", "-", name.lower()).strip("-")
+
 
 def validate_commands(value: Any, ignore: Ignore) -> tuple[CustomCommand, ...]:
     """Return the valid custom commands, and report the others. Raises InvalidValueError if the value is no list of
@@ -130,14 +139,18 @@ def validate_commands(value: Any, ignore: Ignore) -> tuple[CustomCommand, ...]:
         raise InvalidValueError("must be written as [[command]], with two brackets")
     found: dict[str, CustomCommand] = {}
     for section in value[:_MAX_COMMANDS]:
-        name = section.get("name")
         problems = list(_custom_command_problems(section))
-        if not problems and name in found:
-            problems = [("name", f"{quoted(name)} is used by two commands")]
+        if not problems and (other := found.get(_id_of(section["name"]))) is not None:
+            problems = [
+                (
+                    "name",
+                    f"{quoted(section['name'])} has the same letters as {quoted(other.name)}, the name of another command",
+                )
+            ]
         for field, why in problems:
             ignore(f"{field} {why}", result="Octavo ignores the command.")
         if not problems:
-            found[section["name"]] = CustomCommand(
+            found[_id_of(section["name"])] = CustomCommand(
                 section["name"],
                 tuple(section["in"]),
                 tuple(section["command"]),
@@ -158,7 +171,10 @@ def _custom_command_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, 
             unknown[:LONGEST_NAME],
             f"is not a field of a command.{did_you_mean(unknown, _COMMAND_FIELDS)} The fields are {', '.join(_COMMAND_FIELDS)}",
         )
-    yield from _name_problems(section.get("name"))
+    name_problems = list(_name_problems(section.get("name")))
+    yield from name_problems
+    if not name_problems and not _id_of(section["name"]):
+        yield "name", "must contain a letter or a digit"
     if why := why_not_keys(section["key"]) if "key" in section else "":
         yield "key", why
     places = section.get("in")

@@ -33,7 +33,7 @@ def own_processes_and_pipes() -> dict[str, str]:
 
 def draw_diagram(
     given: bytes = SMALL_REQUEST, seconds: float = 20
-) -> Coroutine[Any, Any, child_programs.ProgramOutput]:
+) -> Coroutine[Any, Any, child_programs.BoundedOutput]:
     return child_programs.run_bounded("draw_diagram", given, seconds=seconds, memory=MEMORY_LIMIT, max_bytes=1 << 20)
 
 
@@ -67,5 +67,5 @@ async def test_cancelled_program_can_run_again() -> None:
 async def test_program_over_its_time_is_killed_and_its_output_returned() -> None:
     before = own_processes_and_pipes()
     output = await draw_diagram(seconds=0)
-    assert output == child_programs.ProgramOutput(b"", exceeded=True)
+    assert output == child_programs.BoundedOutput(b"", exceeded=True)
     assert own_processes_and_pipes() == before

@@ -137,6 +137,8 @@ class SavedTexts:
     the text of the edit."""
     restored: bool = True
     """False if the pages that someone else had changed could not be saved again."""
+    warning: str = ""
+    """A sentence if the edit may have replaced the text of someone else, because their text could not be read."""
 
 
 class NotEditable(Exception):
@@ -177,9 +179,8 @@ async def save_texts(
     try:
         saved = await _merge_overwritten(live, at, sent, texts)
     except ApiError:  # The edit is saved nevertheless.
-        saved = SavedTexts(sent.revision, texts)
-        return SendResult("done", MAYBE_OVERWRITTEN, saved, revision=sent.revision, later_ids=sent.later_ids)
-    remark = "" if sent.message == SAVED else sent.message
+        saved = SavedTexts(sent.revision, texts, warning=MAYBE_OVERWRITTEN)
+    remark = saved.warning or ("" if sent.message == SAVED else sent.message)
     return SendResult("done", remark, saved, revision=saved.revision, later_ids=sent.later_ids)
 
 
@@ -383,8 +384,7 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
                 return PageOutcome("conflict", "", head.revision_id, marked)
             sent = await save_texts(live, at, head, {page_id: WrittenText(current, text)})
             if sent.result is not None:
-                outcome = await _saved_page(sent.result, page_id, WrittenText(current, text), mine)
-                return replace(outcome, message=MAYBE_OVERWRITTEN) if sent.message == MAYBE_OVERWRITTEN else outcome
+                return await _saved_page(sent.result, page_id, WrittenText(current, text), mine)
             if sent.kind != "changed":
                 message = f"Could not save the page: {sent.message}"
                 return PageOutcome("unknown" if sent.kind == "unknown" else "refused", message, head.revision_id, text)
@@ -400,7 +400,7 @@ async def _saved_page(saved: SavedTexts, page_id: str, sent: WrittenText, mine: 
     if (theirs := saved.conflicts.get(page_id)) is not None:
         return PageOutcome("conflict", "", revision, await _with_markers(sent.before, theirs, sent.after))
     text = saved.texts[page_id].after
-    return PageOutcome("sent" if text == mine else "merged", revision=revision, text=text)
+    return PageOutcome("sent" if text == mine else "merged", saved.warning, revision, text)
 
 
 async def _with_markers(before: Raw, theirs: Raw, mine: Raw) -> Raw:

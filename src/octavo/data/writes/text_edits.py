@@ -21,7 +21,6 @@ from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import (
     CHANGES_OF_ONE_EDIT,
-    MAYBE_OVERWRITTEN,
     OTHERS_KEEP_EDITING,
     NotEditable,
     SavedTexts,
@@ -300,8 +299,7 @@ async def _replace_in_one_edit(
             if sent.result is not None:
                 saved, reason = sent.result, _EDITED if sent.result.restored else _EDITED_NOW
                 refused = dict(outcome.refused) | dict.fromkeys(saved.conflicts, reason)
-                remark = sent.message if sent.message == MAYBE_OVERWRITTEN else ""
-                return SendResult("done", remark, TermOutcome(saved.texts, refused))
+                return SendResult("done", saved.warning, TermOutcome(saved.texts, refused))
             if sent.kind != "changed":
                 return SendResult(sent.kind, sent.message)
     except (ApiError, NotEditable) as error:

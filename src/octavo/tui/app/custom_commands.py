@@ -7,14 +7,10 @@ placeholders of its arguments.
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import re
 import threading
 from collections.abc import Iterable, Mapping
 from functools import partial
-from pathlib import Path
-from time import monotonic
 from types import MappingProxyType
 
 from textual.dom import DOMNode
@@ -32,10 +28,8 @@ from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.terminal.limited_programs import (
     ProgramFailed,
-    fill_placeholder,
-    program_environment,
     run_in_thread,
-    run_limited,
+    run_on_item,
     start_failure,
 )
 from octavo.tui.widgets.commands import Command, Commands, add_commands, key_name, normal_keys, own_bindings
@@ -113,7 +107,7 @@ class _Runner:
     def command(self, custom: CustomCommand, keys: str) -> Command[Shell]:
         """Return a custom command with its keys."""
         return Command(
-            re.sub(r"[\W_]+", "-", custom.name.lower()).strip("-"),
+            custom.id,
             keys,
             custom.name,
             f"Run {custom.command[0]} on the selected {_names(custom)}",
@@ -223,18 +217,10 @@ def _run_program(custom: CustomCommand, target: CommandTarget, cancelled: thread
         "path": target.path,
         "block": target.block,
     }
-    names = {"path": "PAGE_PATH"}
-    variables = {f"OCTAVO_{names.get(name, name.upper())}": value for name, value in values.items()}
-    placeholders = {f"{{{name}}}": value for name, value in values.items()}
+    variables = {"OCTAVO_PAGE_PATH" if name == "path" else f"OCTAVO_{name.upper()}": values[name] for name in values}
     try:
-        ended = run_limited(
-            custom.name,
-            [fill_placeholder(each, placeholders) for each in custom.command],
-            json.dumps(target.facts, ensure_ascii=False).encode(),
-            folder=Path.home(),
-            environment={**program_environment(os.environ), **variables},
-            deadline=monotonic() + SECONDS,
-            cancelled=cancelled,
+        ended = run_on_item(
+            custom.name, custom.command, target.facts, values, variables, seconds=SECONDS, cancelled=cancelled
         )
     except OSError as error:
         step = "Correct the [[command]] in the settings"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest
@@ -19,10 +16,8 @@ from octavo.api.safety import safe_line
 from octavo.data.inbox_events import InboxEvent, InboxEventDetector, event_of_merge, event_of_row
 from octavo.tui.terminal.limited_programs import (
     ProgramFailed,
-    fill_placeholder,
-    program_environment,
     run_in_thread,
-    run_limited,
+    run_on_item,
     start_failure,
 )
 from octavo.tui.terminal.textual_internals import write_to_terminal
@@ -115,26 +110,11 @@ class EventHooks:
 
 def _run_hook(hook: Hook, event: InboxEvent, cancelled: threading.Event) -> None:
     """Run a hook and wait for its end. Raises ProgramFailed."""
-    environment = {
-        **program_environment(os.environ),
-        "OCTAVO_EVENT": hook.event,
-        "OCTAVO_REF": event.ref,
-        "OCTAVO_URL": event.url,
-        "OCTAVO_KIND": event.kind,
-        "OCTAVO_SPACE": event.space,
-    }
-    values = {"{ref}": event.ref, "{url}": event.url, "{kind}": event.kind, "{space}": event.space}
-    program = hook.command[0]
+    program, facts = hook.command[0], event.facts(hook.event)
+    values = {"ref": event.ref, "url": event.url, "kind": event.kind, "space": event.space}
+    variables = {"OCTAVO_EVENT": hook.event, **{f"OCTAVO_{name.upper()}": value for name, value in values.items()}}
     try:
-        run_limited(
-            program,
-            [fill_placeholder(each, values) for each in hook.command],
-            json.dumps(event.facts(hook.event), ensure_ascii=False).encode(),
-            folder=Path.home(),
-            environment=environment,
-            deadline=monotonic() + HOOK_SECONDS,
-            cancelled=cancelled,
-        )
+        run_on_item(program, hook.command, facts, values, variables, seconds=HOOK_SECONDS, cancelled=cancelled)
     except OSError as error:
         raise start_failure(program, "it", error, "Correct the [[hook]] in the settings") from None
 

@@ -93,7 +93,7 @@ def _commands_in(setting: str) -> list[tuple[str, ...]]:
 
 
 @dataclass(frozen=True)
-class ProgramOutput:
+class BoundedOutput:
     """The output of a program that has ended or was killed."""
 
     output: bytes
@@ -101,7 +101,7 @@ class ProgramOutput:
     """True if the program exceeded its time or its output limit."""
 
 
-async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int, max_bytes: int) -> ProgramOutput:
+async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int, max_bytes: int) -> BoundedOutput:
     """Run a program of `bounded/` with `data` as its input, and return its output.
 
     The program is killed after `seconds`, after `max_bytes` bytes of output, or when the caller is cancelled. It can
@@ -119,7 +119,7 @@ async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int,
     finally:
         process.kill()
     output = await running
-    return ProgramOutput(output[:max_bytes], not done or len(output) > max_bytes)
+    return BoundedOutput(output[:max_bytes], not done or len(output) > max_bytes)
 
 
 class _BoundedProcess:

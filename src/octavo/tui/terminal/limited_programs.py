@@ -4,6 +4,7 @@ output, and an environment without the API key."""
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import selectors
 import shutil
@@ -90,6 +91,30 @@ def run_limited(
         return _Exchange(name, child, data or b"", deadline, cancelled, when_late).run()
     finally:
         _end(child)
+
+
+def run_on_item(
+    name: str,
+    command: Sequence[str],
+    facts: Mapping[str, object],
+    values: Mapping[str, str],
+    variables: Mapping[str, str],
+    *,
+    seconds: float,
+    cancelled: Event,
+) -> ProgramOutput:
+    """Run a program that gets an item: `facts` as JSON on standard input, `values` in placeholders such as `{ref}`, and
+    `variables` in its environment. Raises as `run_limited`."""
+    placeholders = {f"{{{key}}}": value for key, value in values.items()}
+    return run_limited(
+        name,
+        [fill_placeholder(each, placeholders) for each in command],
+        json.dumps(facts, ensure_ascii=False).encode(),
+        folder=Path.home(),
+        environment={**program_environment(os.environ), **variables},
+        deadline=monotonic() + seconds,
+        cancelled=cancelled,
+    )
 
 
 async def run_in_thread(work: Callable[[Event], T]) -> T:

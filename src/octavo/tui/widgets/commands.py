@@ -292,7 +292,7 @@ class HostApp(HasCommands, App[R]):
 
 def add_commands(node: HasCommands, group: Commands[Any]) -> None:
     """Add commands to one widget, screen or app."""
-    node._commands_by_id = node._commands_by_id | {group.id_of(each): (group, each) for each in group.commands}  # type: ignore[misc]  # of one instance
+    node._commands_by_id = node._commands_by_id | {group.id_of(each): (group, each) for each in group.commands}  # type: ignore[misc]  # The class variable stays as it is.
     add_bindings(cast("DOMNode", node), group.bindings())
 
 
