@@ -69,6 +69,10 @@ class PageSection:
         compared = self.compared
         return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
 
+    def show_note(self, note: str) -> None:
+        """Show a note in place of the changes, which are no longer kept."""
+        self.compared, self.diff, self.note = None, DiffUnits(), note
+
     def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
         """Return the heading, and the note if there are no changes. Unchanged rows are the same objects as before, so
         their lines are kept."""

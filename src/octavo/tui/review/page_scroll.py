@@ -307,8 +307,7 @@ class RequestScroll:
         except ApiError as error:
             if is_current():
                 self._failed.add(section.key)
-                section.compared, section.diff = None, type(section.diff)()
-                section.note = f"Could not load {entry.title}: {error} Press enter on the heading to retry."
+                section.show_note(f"Could not load {entry.title}: {error} Press enter on the heading to retry.")
                 self.navigation.builder.show_sections()
         else:
             if is_current():
@@ -359,8 +358,7 @@ class RequestScroll:
             if section not in near and section.size:
                 total -= section.size
                 self._outdate(section)
-                section.compared, section.diff = None, type(section.diff)()
-                section.note = f"Loading {section.heading.title}…"
+                section.show_note(f"Loading {section.heading.title}…")
 
     def drop_others(self) -> None:
         """Drop the pages out of view, to save memory while another view is open."""
