@@ -368,3 +368,28 @@ async def test_random_keys_keep_the_list_and_the_cursor_together(stage: Stage, s
                 await run.press("escape")
             if run.app.screen is screen and screen.page_diff.scroll.is_on:
                 check_target(screen)
+
+
+@pytest.mark.before_release("size1")
+@SIZES
+async def test_same_remark_on_blocks_of_several_pages_is_resolved_as_one(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        await open_all(run, 60)
+        for number in range(1, 6):
+            await run.press("n", "asterisk")
+            await run.hear(f"{number} block{'s' * (number > 1)} selected. Press A to write one remark.")
+        await run.press("A")
+        await run.see("Remark on 5 blocks")
+        await run.press(*"Who?", "ctrl+s")
+        await run.hear("Added 5 pending comments. They will be resolved together.")
+        await run.see("◌ 5 pending")
+        await run.gone("* Selected")
+        await run.press("H", "ctrl+s")
+        await run.sent()
+        sent = run.gate.sent(comments.Create)
+        assert len({(each.page, each.node) for each in sent}) == 5
+        assert len({each.page for each in sent}) == 3
+        await run.press("g", "t", "d")
+        await run.hear("Resolving 5 linked threads…")
+        await run.sent()
+        assert len({each.comment_id for each in run.gate.sent(comments.Update)}) == 5

@@ -173,3 +173,145 @@ async def test_submitted_review_can_be_withdrawn(stage: Stage) -> None:
         await run.press("y")
         await run.hear("Withdrew your review of #7")
         await run.see("✓ 1 approved")
+
+
+async def select_blocks_and_write(run: Run, remark: str) -> None:
+    """Select the block under the cursor and the block of the next change, and write a remark on both."""
+    await run.press("asterisk", "n", "asterisk")
+    await run.hear("2 blocks selected. Press A to write one remark.")
+    await run.press("A")
+    await run.see("Remark on 2 blocks", "ctrl+s add to review")
+    await run.type(remark)
+    await run.press("ctrl+s")
+    await run.hear("Added 2 pending comments. They will be resolved together. Submit your review to send them.")
+
+
+@pytest.mark.before_release("size1")
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+async def test_same_remark_on_several_blocks_is_resolved_as_one(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter")
+        await select_blocks_and_write(run, "Say which zone.")
+        await run.see("Say which zone.", "The same remark is on “")
+        await run.gone("Selected")
+        await run.press("u")
+        await run.hear("Removed 2 pending comments. Press A to continue the remark.")
+        await run.see("Selected")
+        await run.press("A")
+        await run.see("Say which zone.")
+        await run.press("ctrl+s")
+        await run.hear("Added 2 pending comments.")
+        await run.quit()
+    async with stage.play(start="changes", size=size) as run:
+        await open_change_request(run, "refused")
+        await run.see("page 1 of 2", "◌ 2 pending")
+        await run.press("H", "e")
+        await run.see("Edit 2 linked pending comments")
+        await run.type(" UTC?")
+        await run.press("ctrl+s")
+        await run.hear("Edited 2 linked pending comments.")
+        await run.press("ctrl+s")
+        await run.sent()
+        written = run.gate.sent(comments.Create)
+        assert len({each.node for each in written}) == 2
+        assert {each.body.markdown for each in written} == {written[0].body.markdown}
+        assert written[0].body.markdown.startswith("Say which zone. UTC?\n\nThe same remark is on “")
+        await run.quit()
+    async with stage.play(start="changes", size=size) as run:
+        await open_change_request(run, "refused")
+        await run.see("Say which zone. UTC?")
+        await run.press("enter")
+        await go_to_remark(run)
+        await run.press("d")
+        await run.hear("Resolving 2 linked threads…")
+        await run.see("● 1 open")
+        await run.press("u")
+        await run.hear("Canceled: resolve the thread", "both.")
+        await run.see("● 3 open")
+        await go_to_remark(run)
+        await run.press("D", *"Done.", "ctrl+s")
+        await run.hear("Sending reply and resolving 2 linked threads…")
+        await run.sent()
+        assert len(run.gate.sent(comments.Update)) == 2
+        await run.see("● 1 open")
+
+
+async def go_to_remark(run: Run) -> None:
+    """Go to the first open thread with the remark."""
+    while "The same remark" not in str(run.app.screen.page_discussion.selected_thread_line()):  # type: ignore[attr-defined]  # the view
+        await run.press("t")
+
+
+async def test_refused_remark_does_not_hold_back_the_others(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter")
+        await select_blocks_and_write(run, "Say which zone.")
+        run.platform.refuse_next(comments.Create, 403, "Not on this block.")
+        await run.press("H", "ctrl+s")
+        await run.later(seconds=6)
+        await run.see("● 3 open threads", "1 change needs your decision", "not sent · open")
+        await run.press("g", "t", "t")
+        await run.press("d")
+        await run.hear("Resolving thread…")
+        await run.press("!", "r")
+        await run.gone("WAITING FOR YOUR DECISION")
+        await run.press("escape")
+        await run.see("● 2 open threads")
+        await run.press("d")
+        await run.hear("Reopening thread…")
+        await run.press("d")
+        await run.hear("Resolving 2 linked threads…")
+        await run.see("● 1 open thread")
+
+
+async def test_deleted_remark_leaves_the_others_linked(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter", "asterisk", "J")
+        await run.see("page 2 of 2")
+        await run.press("asterisk")
+        await run.hear("2 blocks selected. Press A to write one remark.")
+        await run.press("c")
+        await run.hear("2 blocks selected. Press A to write one remark on the selection, or esc to clear it.")
+        await run.press("K")
+        await run.see("page 1 of 2", "* Selected")
+        await run.press("n", "asterisk", "A")
+        await run.see("Remark on 3 blocks")
+        await run.type("Say which zone.")
+        await run.press("ctrl+s")
+        await run.see("◌ 3 pending comments")
+        await run.press("H", "X", "y")
+        await run.see("2 pending comments in your review")
+        await run.press("ctrl+s")
+        await run.sent()
+        await run.see("● 3 open threads")
+        await go_to_remark(run)
+        await run.press("c", *"Why?", "ctrl+s")
+        await run.sent()
+        await run.press("d")
+        await run.hear("Resolving 2 linked threads…")
+        await run.see("● 1 open thread")
+
+
+async def test_selection_is_cleared_and_needs_the_right_to_comment(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter", "asterisk")
+        await run.hear("1 block selected. Press A to write one remark.")
+        await run.see("* Selected  for a remark")
+        await run.press("escape")
+        await run.gone("* Selected")
+        await run.press("A")
+        await run.see("Request changes on #7")
+        await run.press("escape")
+    async with stage.play(start="changes", person="elin-brandt") as run:
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter", "asterisk")
+        await run.hear("Your role in Harbour API does not let you comment.")

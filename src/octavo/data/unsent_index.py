@@ -23,6 +23,7 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
         "edit": "an edited comment",
         "page": "the text of a page",
         "review": "a review",
+        "remark": "a remark on several blocks",
         "subject": "a subject",
         "description": "a description",
         "title": "a title",
@@ -30,7 +31,7 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Name of each kind of text, for messages."""
-CHANGE_REQUEST_KINDS = frozenset({"review", "subject", "description"})
+CHANGE_REQUEST_KINDS = frozenset({"review", "remark", "subject", "description"})
 """Kinds of text that belong to a change request itself."""
 _PENDING_EDIT_PREFIX = "held "
 """Prefix of the draft key of an edited pending comment. The id of the comment follows."""
@@ -78,7 +79,7 @@ def unsent_draft(draft_key: str) -> UnsentText:
             return UnsentText(kind, _discussion(space, [into] if into != "-" else []), page, draft_key=draft_key)
         case (("title" | "details"), [page]):
             return UnsentText(kind, _discussion(space, []), page, draft_key=draft_key)
-        case (("review" | "subject" | "description"), [into, *_]):
+        case (("review" | "remark" | "subject" | "description"), [into, *_]):
             return UnsentText(kind, _discussion(space, [into]), draft_key=draft_key)
     return UnsentText(kind, _discussion(space, []), draft_key=draft_key)
 

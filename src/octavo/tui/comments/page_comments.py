@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from octavo.api.comments import Comment
-from octavo.api.places import Discussion
+from octavo.api.bodies import Markdown
+from octavo.api.comments import Comment, Create
+from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.data.writes.machine import NewWrite
 from octavo.documents.blocks import Block
 from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.view import View, is_covered
+from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.render.threads import DRAFT, FINDING
+from octavo.tui.render.threads import DRAFT, FINDING, SELECTED, ThreadSummary
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.short_texts import plural
 
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+
+_open_composer = lazy("octavo.tui.comments.composer:open_composer")
 _thread_dialog = lazy("octavo.tui.comments.thread_dialog:ThreadDialog")
 
 
@@ -173,6 +183,120 @@ class PageDiscussion:
             self._view.app.push_screen(dialog)
 
 
+@dataclass(frozen=True)
+class _SelectedBlock:
+    """A block that is selected for a remark."""
+
+    page: str
+    key: str
+    page_title: str
+    text: str
+    is_old: bool
+
+
+class SelectedBlocks:
+    """The blocks of a change request that are selected for one remark. They may be on several pages."""
+
+    def __init__(self, view: View, pages: DiscussionView, on_change: Callable[[], None]) -> None:
+        self._view, self._pages, self._on_change = view, pages, on_change
+        self._blocks: dict[tuple[str, str], _SelectedBlock] = {}
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def marks(self, page: str) -> dict[str, ThreadSummary]:
+        """Return the mark of each selected block of a page, by block key."""
+        return {
+            key: ThreadSummary("Selected", "", "for a remark", is_open=False, key=f"{SELECTED}{key}", sign="*")
+            for on, key in self._blocks
+            if on == page
+        }
+
+    @property
+    def _at_cursor(self) -> _SelectedBlock | None:
+        page, block = self._pages.visible_page, self._pages.visible_block
+        if page is None or block is None or not block.key or block.kind in ("thread", "note", "change"):
+            return None
+        return _SelectedBlock(page[0], block.key, page[1], block.plain(), self._pages.is_old_version)
+
+    def toggle(self) -> None:
+        """Select the block under the cursor, or clear its selection."""
+        if (block := self._at_cursor) is not None:
+            key = block.page, block.key
+            if self._blocks.pop(key, None) is None:
+                self._blocks[key] = block
+            self._on_change()
+            count = plural(len(self), "block")
+            self._view.shell.say(f"{count} selected. Press A to write one remark." if self else "No block selected.")
+
+    def clear(self) -> bool:
+        """Clear the selection. Return False if no block was selected."""
+        had_some = bool(self._blocks)
+        self._blocks.clear()
+        if had_some:
+            self._on_change()
+        return had_some
+
+    def why_not_toggle(self) -> str | None:
+        """Return why the block under the cursor cannot be selected. None if it can be selected."""
+        if (at := self._pages.discussion) is None or self._at_cursor is None:
+            return "Select a block of a page first. Press ( or ) to go to the next block."
+        return why_not_in_discussion(self._view.shell, at, "comment")
+
+    def write_remark(self, app: Shell) -> None:
+        """Open a composer for one remark, which becomes a pending comment on each selected block."""
+        at, blocks = self._pages.discussion, list(self._blocks.values())
+        if not isinstance(at, ChangeRequestRef) or not blocks:
+            return
+        draft_key = f"remark {at.space_id} {at.change_request_id}"
+        outbox = app.session.outbox
+
+        def send(text: str) -> None:
+            body = Markdown(markdown=thread_actions.remark_on_blocks(text, [each.text for each in blocks]))
+            writes = [
+                NewWrite(
+                    Create(at=at, body=body, page=each.page, node=each.key),
+                    "comment",
+                    f"comment {at.space_id} {at.change_request_id} {each.page} {each.key}",
+                    context=each.page_title,
+                    used_draft_keys=() if number else (draft_key,),
+                    block_text="" if each.is_old else each.text[: thread_actions.MAX_BLOCK_TEXT],
+                )
+                for number, each in enumerate(blocks)
+            ]
+            added: list[str] = []
+
+            async def apply() -> None:
+                added.extend(each.id for each in await outbox.add_pending_comments(writes, ()) if each is not None)
+                self.clear()
+
+            async def undo() -> None:
+                pending = [each.id for each in outbox.pending_comments(at) if each.id in added]
+                await app.session.drafts.save(draft_key, text)
+                await outbox.remove_pending_comments(pending, lambda _: None)
+                self._blocks.update({(each.page, each.key): each for each in blocks})
+                self._on_change()
+
+            count = plural(len(blocks), "pending comment")
+            linked = " They will be resolved together." if len(blocks) > 1 else ""
+            change = LocalChange(f"add {count}", apply, undo, f"Removed {count}. Press A to continue the remark.")
+            app.writes.change(change, message=f"Added {count}.{linked} Submit your review to send them.")
+
+        excerpt = "\n".join(" ".join(each.text.split()) for each in blocks)
+        title = f"Remark on {plural(len(blocks), 'block')}"
+        _open_composer(app, at, draft_key, title, send, excerpt=excerpt, verb="add to review")
+
+
+SELECTING: Commands[SelectedBlocks] = Commands(
+    "comment",
+    (
+        Command("select", "asterisk", "Select block", "Select the block, to write one remark on several blocks with A",
+                shown=False, key_display="*", run=lambda _, blocks: blocks.toggle(), why_not=lambda _, blocks: blocks.why_not_toggle()),
+    ),
+    context="pages and diffs",
+    find=lambda view: view.page_diff.selected_blocks,
+)  # fmt: skip
+"""Command that selects blocks of a change request."""
 COMMENTING: Commands[PageDiscussion] = Commands(
     "comment",
     (

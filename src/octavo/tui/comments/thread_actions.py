@@ -3,6 +3,7 @@ too."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.state_db import NotSaved
+from octavo.data.writes.comment_kinds import normalized
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.write_kind import Basis
@@ -102,11 +104,8 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
     def make_operation(text: str) -> DurableWrite:
         return comments.CreateReply(at=at, comment_id=comment.id, body=Markdown(markdown=text))
 
-    resolves = resolve and comment.is_open
     label = thread_label(comment)
-    resolution = NewWrite(
-        comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread", context=label
-    )
+    resolutions = _resolutions(app, at, comment) if resolve and comment.is_open else []
     _compose(
         app,
         at,
@@ -115,20 +114,81 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
         comment.body.text,
         make_operation,
         action="reply",
-        message="Sending reply and resolving thread…" if resolves else "Sending reply…",
+        message=f"Sending reply and resolving {_threads(resolutions)}…" if resolutions else "Sending reply…",
         label=label,
-        later_writes=(resolution,) if resolves else (),
+        later_writes=resolutions,
         added_text=added_text,
     )
 
 
 def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
-    """Resolve an open thread, reopen a resolved one."""
-    if not _check_allowed(app, at, "resolve", comment):
-        return
-    op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
-    action, message = ("resolve", "Resolving thread…") if comment.is_open else ("reopen", "Reopening thread…")
-    app.writes.queue(NewWrite(op, f"{action} the thread", context=thread_label(comment)), message=message)
+    """Resolve an open thread, reopen a resolved one. Linked threads are resolved and reopened together."""
+    if _check_allowed(app, at, "resolve", comment):
+        writes = _resolutions(app, at, comment)
+        app.writes.queue(*writes, message=f"{'Resolving' if comment.is_open else 'Reopening'} {_threads(writes)}…")
+
+
+def _resolutions(app: Shell, at: Discussion, comment: Comment) -> list[NewWrite]:
+    """Return the writes that resolve an open thread and the open threads linked to it, or that reopen a resolved thread
+    and the resolved threads linked to it."""
+    action = "resolve" if comment.is_open else "reopen"
+    return [
+        NewWrite(
+            comments.Update(at=at, comment_id=each.id, resolved=comment.is_open),
+            f"{action} the thread",
+            context=thread_label(each),
+        )
+        for each in (comment, *linked_threads(app, at, comment))
+        if each.is_open is comment.is_open and (each is comment or not why_not_in_discussion(app, at, "resolve", each))
+    ]
+
+
+def _threads(writes: Sequence[NewWrite]) -> str:
+    return "thread" if len(writes) == 1 else f"{len(writes)} linked threads"
+
+
+_SAME_REMARK = "The same remark is on “"
+"""Beginning of the line that names the blocks of a remark on several blocks."""
+_MAX_NAMED_BLOCKS = 5
+_NOT_IN_NAMES = re.compile(r"[^\w\s.,;:()%/+=-]|://")
+"""Characters that are left out of the name of a block, because they may be Markdown."""
+
+
+def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
+    """Return a remark with a line that names the blocks that have the same remark. Without other blocks, return only
+    the remark."""
+    if len(block_texts) < 2:
+        return remark
+    names = [short_quote(_NOT_IN_NAMES.sub("", text)) for text in block_texts[:_MAX_NAMED_BLOCKS]]
+    more = len(block_texts) - len(names)
+    last = plural(more, "more block") if more else names.pop()
+    return f"{remark}\n\n{_SAME_REMARK[:-1]}{', '.join(names)} and {last}."
+
+
+def _named_blocks(text: str) -> str:
+    """Return the line of a comment that names the blocks that have the same remark. Empty if there is none."""
+    line = text.rpartition("\n")[2]
+    return line if line.startswith(_SAME_REMARK) else ""
+
+
+def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment]:
+    """Return the other threads that have the same remark on other blocks, as far as they are loaded. Leaves out comments
+    that are pending or were refused.
+
+    The text of the comments links them: they have the same author and the same text, which names the blocks.
+    """
+    text = normalized(comment.body.text)
+    if not _named_blocks(text):
+        return []
+    listed = app.session.live.peek(comments.List(at=at, status="all", format="markdown", limit=200)).value
+    return [
+        each
+        for each in (listed.items if listed is not None else ())
+        if each.id != comment.id
+        and each.posted_by.id == comment.posted_by.id
+        and normalized(each.body.text) == text
+        and app.workspace.send_status(each.id) in ("", "queued")
+    ]
 
 
 def react(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply, emoji: str) -> None:
@@ -328,16 +388,37 @@ def describe_pending(
 
 def edit_pending(app: Shell, entry: OutboxEntry) -> None:
     """Edit a pending comment. It stays pending."""
-    draft_key = f"held {entry.id}"
+    draft_key, outbox = f"held {entry.id}", app.session.outbox
+    assert isinstance(entry.at, ChangeRequestRef)
+    text, same, blocks = entry.facts.text, [entry], _named_blocks(entry.facts.text)
+    if blocks:
+        same += [each for each in outbox.pending_comments(entry.at) if each.facts.text == text and each.id != entry.id]
 
     def save(text: str) -> None:
-        op = entry.op.model_copy(update={"body": Markdown(markdown=text)})
-        edit = partial(app.session.outbox.edit_pending_comment, entry.id, op, draft_key)
-        app.writes.change(LocalChange("edit the comment", edit), message="Edited the pending comment.")
+        async def edit() -> bool:
+            body = Markdown(markdown=f"{text}\n\n{blocks}" if blocks else text)
+            edited = [
+                await outbox.edit_pending_comment(each.id, each.op.model_copy(update={"body": body}), draft_key)
+                for each in same
+            ]
+            return edited[0]
 
-    assert isinstance(entry.at, ChangeRequestRef)
-    title, text = "Edit a pending comment", entry.facts.text
-    _open_composer(app, entry.at, draft_key, title, save, start=text, verb="save", is_recoverable=False)
+        message = (
+            f"Edited {plural(len(same), 'linked pending comment')}." if same[1:] else "Edited the pending comment."
+        )
+        app.writes.change(LocalChange("edit the comment", edit), message=message)
+
+    title = "Edit a pending comment" if not same[1:] else f"Edit {len(same)} linked pending comments"
+    _open_composer(
+        app,
+        entry.at,
+        draft_key,
+        title,
+        save,
+        start=text.removesuffix(blocks).rstrip() if blocks else text,
+        verb="save",
+        is_recoverable=False,
+    )
 
 
 def remove_pending(app: Shell, entry: OutboxEntry) -> None:

@@ -36,8 +36,8 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
     out = [Line(list(rail))]
     for thread, numbering in threads:
         block = Block("thread", {"open": thread.is_open}, text=thread.text, key=thread.key)
-        if thread.is_finding:
-            rule = Piece(f"▲ {thread.author}  ", styles.warning)
+        if thread.sign:
+            rule = Piece(f"{thread.sign} {thread.author}  ", styles.warning)
             message = Piece(" ".join(thread.text.split()), styles.muted)
             out += [Line([*rail, *line], block) for line in wrap([rule, message], inner)]
             continue
@@ -76,7 +76,7 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
             for number, line in enumerate(_message_lines(name, answer, styles, inner - 4)):
                 out.append(Line([*rail, Piece("  " if number == 0 else "    ", PLAIN, None, True), *line], block))
         out.append(Line(list(rail)))
-    if threads and threads[-1][0].is_finding:
+    if threads and threads[-1][0].sign:
         out.append(Line(list(rail)))
     return out
 

@@ -18,6 +18,8 @@ WORD_MARKS: Mapping[WordChange, str] = {"changed": "words changed", "gone": "wor
 """The same texts, shorter, for a row of a list."""
 FINDING = "finding "
 """Prefix of the key of a finding."""
+SELECTED = "selected "
+"""Prefix of the key of the mark of a selected block."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ class ThreadSummary:
     """True if the text belongs to a review, which needs no reply."""
     is_draft: bool = False
     """True if the text is an unsent draft."""
-    is_finding: bool = False
-    """True if the row is a finding of a check: `author` is the rule, and `text` one line."""
+    sign: str = ""
+    """Sign of a row that is no thread, such as `▲` for a finding of a check: `author` is the rule, and `text` one line."""
     unsent: str = ""
     """Mark of an unsent reply. Empty if there is none."""
     suggestion_diffs: tuple[Hashable, ...] = ()
@@ -63,8 +65,8 @@ class ThreadSummary:
 
     @property
     def is_posted(self) -> bool:
-        """Return whether the row is a thread, and not a draft or a finding."""
-        return not self.is_draft and not self.is_finding
+        """Return whether the row is a thread, and not a draft, a finding or the mark of a selected block."""
+        return not self.is_draft and not self.sign
 
     @property
     def state(self) -> str:

@@ -20,7 +20,7 @@ from octavo.documents.revision_changes import WHOLE, ChangedPage
 from octavo.documents.suggestions import block_source
 from octavo.documents.thread_anchors import TwoVersionAnchors
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.comments.page_comments import PageDiscussion
+from octavo.tui.comments.page_comments import PageDiscussion, SelectedBlocks
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.tree_rows import threads_in_block
 from octavo.tui.core.view import View
@@ -34,7 +34,7 @@ from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.images import ImageReference
 from octavo.tui.render.link_targets import LinkContext, LinkTargets, app_origins
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.render.threads import DRAFT, ThreadSummary
+from octavo.tui.render.threads import DRAFT, SELECTED, ThreadSummary
 from octavo.tui.review.changed_pages import (
     SIGN_STYLES,
     describe_change,
@@ -49,6 +49,7 @@ from octavo.tui.review.page_findings import PageFindings
 from octavo.tui.review.page_scroll import NO_BASE, NO_COMPARISON, RequestScroll
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.word_changes import WordChanges
+from octavo.tui.widgets.short_texts import plural
 
 
 class PageDiff:
@@ -72,6 +73,8 @@ class PageDiff:
         self._comparison, self._pages, self._threads, self._findings = comparison, pages, threads, findings
         self.page_discussion = PageDiscussion(view, self)
         """Comments on the shown page."""
+        self.selected_blocks = SelectedBlocks(view, self, self.draw_threads)
+        """Blocks that are selected for one remark."""
         self.word_changes = WordChanges(view, threads)
         """Word changes of the threads on the compared pages: whether the words that a thread is about have changed."""
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
@@ -254,7 +257,7 @@ class PageDiff:
         return self._rows_of(change, anchors) if change is not None and anchors is not None else {}
 
     def _rows_of(self, change: ChangedPage, anchors: TwoVersionAnchors) -> Mapping[str, Sequence[ThreadSummary]]:
-        """Return the threads, drafts and findings of a page, by block key."""
+        """Return the threads, drafts, findings and selected blocks of a page, by block key."""
         lines = self._threads.summaries(anchors.threads(self._threads_of(change)), anchors.word_change)
         if change.page is not None:
             self.word_changes.update(change.page.id, anchors)
@@ -264,6 +267,9 @@ class PageDiff:
         for key, rows in self._findings.summaries(change.key).items():
             block_key = key if key and anchors.documents[1].find(key) else ""
             lines[block_key] = [*rows, *lines.get(block_key, ())]
+        for key, mark in self.selected_blocks.marks(change.key).items():
+            if any(side.find(key) for side in anchors.documents):
+                lines[key] = [mark, *lines.get(key, ())]
         return lines
 
     def _update_thread_commands(self) -> None:
@@ -428,7 +434,10 @@ class PageDiff:
         return self.pane.cursor.current()
 
     def _row_block(self, block: Block) -> str | None:
-        """Return the key of the block that a draft or a finding between the lines belongs to. None for other blocks."""
+        """Return the key of the block that a draft, a finding or a mark between the lines belongs to. None for other
+        blocks."""
+        if block.kind == "thread" and block.key.startswith(SELECTED):
+            return block.key.removeprefix(SELECTED)
         if (found := self._findings.with_row(block)) is not None:
             return found.finding.block
         draft_key = block.key.removeprefix(DRAFT)
@@ -465,6 +474,9 @@ class PageDiff:
         change = self._pages.selected
         if change is None or is_whole_page:
             return None
+        if self.selected_blocks:
+            count = plural(len(self.selected_blocks), "block")
+            return f"{count} selected. Press A to write one remark on the selection, or esc to clear it."
         if self.is_comparing:
             return f"{change.title} is still loading."
         if change.page is None:

@@ -44,7 +44,7 @@ class PageFindings:
                 found.message,
                 is_open=False,
                 key=f"{FINDING}{each.key}",
-                is_finding=True,
+                sign="▲",
             )
             rows.setdefault(found.block, []).append(row)
         return rows

@@ -20,7 +20,7 @@ from octavo.data.unsent_index import UnsentText
 from octavo.documents.revision_changes import WHOLE, ChangedPage
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
+from octavo.tui.comments.page_comments import COMMENTING, SELECTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.core.file_dialogs import choose_export
 from octavo.tui.core.link_commands import LINK_COMMANDS
@@ -46,10 +46,12 @@ from octavo.tui.review.request_comparison import COMPARISON_COMMANDS, Comparison
 from octavo.tui.review.request_findings import RequestFindings
 from octavo.tui.review.request_head import RequestHead
 from octavo.tui.review.request_target import RequestTarget
+from octavo.tui.review.review_submission import open_review_dialog, why_no_review
 from octavo.tui.review.suggestion_review import SUGGESTION_COMMANDS, SuggestionReview
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 
@@ -84,6 +86,32 @@ COMMENT_COMMANDS: Commands[Any] = (
     .with_changed("page", run=_comment_on_page, why_not=_why_no_comment_on_page)
     .for_target(lambda view: view)
 )
+
+
+def _write_remark(app: Shell, view: ChangeRequestScreen) -> None:
+    if view.page_diff.selected_blocks:
+        view.page_diff.selected_blocks.write_remark(app)
+    else:
+        open_review_dialog(app, view.request_target, "changes-requested")
+
+
+def _why_no_remark(app: Shell, view: ChangeRequestScreen) -> str | None:
+    if view.page_diff.selected_blocks:
+        return why_not_in_discussion(app, view.at, "comment")
+    return why_no_review(app, view.request_target)
+
+
+def _remark_label(_: Shell, view: ChangeRequestScreen) -> str | None:
+    count = len(view.page_diff.selected_blocks)
+    return f"Remark on {plural(count, 'block')}" if count else None
+
+
+ASK_COMMANDS: Commands[Any] = (
+    REQUEST_COMMANDS.only("ask")
+    .with_changed("ask", run=_write_remark, why_not=_why_no_remark, title_now=_remark_label)
+    .for_target(lambda view: view)
+)
+"""Command that requests changes, or that writes one remark on the selected blocks."""
 
 
 def _thread_to_delete(view: ChangeRequestScreen) -> Comment | None:
@@ -177,12 +205,14 @@ class ChangeRequestScreen(View):
     )
     CSS_PATH = "request_view.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        REQUEST_COMMANDS.without("comment"),
+        REQUEST_COMMANDS.without("comment", "ask"),
+        ASK_COMMANDS,
         NEW_REQUEST,
         LINK_COMMANDS,
         PAGE_COMMANDS.only("edit", "arrange").for_target(lambda view: view.authoring),
         DELETE_COMMANDS,
         COMMENTING.only("block"),
+        SELECTING,
         COMMENT_COMMANDS,
         THREAD_HERE,
         UNSENT.for_target(_unsent_of_selection),
@@ -418,7 +448,9 @@ class ChangeRequestScreen(View):
         return True
 
     def go_up(self) -> bool:
-        return focus_if(self.changed_tree.widget, condition=self.focused is self.diff_view)
+        return self.page_diff.selected_blocks.clear() or focus_if(
+            self.changed_tree.widget, condition=self.focused is self.diff_view
+        )
 
     # Targets of the commands
 

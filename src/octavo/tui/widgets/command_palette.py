@@ -107,6 +107,7 @@ SYNONYMS = {
     "view.info": "details properties id metadata permissions",
     "write.undo": "revert take back",
     "change.approve": "accept lgtm review",
+    "comment.select": "tick mark several blocks same remark linked comments",
     "change.ask": "request changes reject decline review",
     "change.archive": "close delete reopen",
     "change.continuous": "all pages one scroll files changed whole diff",
