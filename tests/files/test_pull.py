@@ -12,6 +12,7 @@ from octavo.api import content
 from octavo.api.operation import Operation
 from octavo.documents.conflict_markers import find_markers
 from octavo.files.folder_merge import PullConflict
+from octavo.files.proposal import Proposal
 from octavo.files.pull import pull
 from octavo.files.pulled_folder import NotPulled, PulledFolder
 from octavo.files.space_reader import SpaceReader
@@ -86,6 +87,39 @@ async def test_conflict_is_marked_and_the_file_is_copied(docs: PulledSide, desk:
     assert "Download it." in docs.read("setup.md")
     assert docs.read(".octavo/conflicts/setup.md") == mine
     assert docs.status() == ["! setup.md"]
+
+
+async def test_front_matter_of_both_sides_is_merged_by_key(docs: PulledSide, desk: Desk) -> None:
+    setup = await desk.id("Setup")
+    await desk.publish(
+        content.UpdatePage(page=setup, description="Start here", icon="gear"), update(setup, "Install it.\n")
+    )
+    docs.write("setup.md", f"---\ndescription: Begin here\nhidden: true\n---\n\n{SETUP}")
+    result = await docs.pull()
+    assert [each.message for each in result.conflicts] == ["1 conflict with main"]
+    assert docs.read("setup.md") == (
+        "---\n<<<<<<< yours\ndescription: Begin here\n=======\ndescription: Start here\n>>>>>>> main\n"
+        "hidden: true\nicon: gear\n---\n\nInstall it.\n"
+    )
+
+
+async def test_body_that_looks_like_front_matter_stays_body(docs: PulledSide, desk: Desk) -> None:
+    text = "\n---\ndescription: No field\n---\n\nWords.\n"
+    await desk.publish(update(await desk.id("Setup"), text))
+    await docs.pull()
+    assert docs.read("setup.md").endswith(text)
+    docs.edit("setup.md", "Words.", "More words.")
+    plan = await Proposal(docs.folder, docs.live, docs.client.download, "x").plan()
+    assert (plan.blocked, [each.text for each in plan.edits.values()]) == ([], [text.replace("Words", "More words")])
+
+
+async def test_file_that_is_renamed_retitled_and_edited_keeps_its_page(docs: PulledSide) -> None:
+    docs.write("SUMMARY.md", docs.read("SUMMARY.md").replace("[Setup](setup.md)", "[Begin](begin.md)"))
+    (docs.top / "setup.md").rename(docs.top / "begin.md")
+    (docs.top / "usage.md").rename(docs.top / "use.md")
+    docs.edit("SUMMARY.md", "usage.md", "use.md")
+    docs.write("begin.md", SETUP.replace("# Setup", "# Begin") + "\nEnjoy it.\n")
+    assert docs.status() == ["R setup.md -> begin.md", "M SUMMARY.md", "R usage.md -> use.md"]
 
 
 async def test_page_deleted_on_main_and_edited_here_stays(docs: PulledSide, desk: Desk) -> None:

@@ -181,6 +181,8 @@ async def pull_and_resolve(side: PulledSide) -> None:
 def _resolved(conflict: re.Match[str]) -> str:
     mine = conflict[1].strip("\n")
     others = [word for word in WORD.findall(conflict[2]) if word not in WORD.findall(mine)]
+    if "description: " in conflict[0]:  # The conflict is in the front matter.
+        return f"{mine or 'description:'} {' '.join(others)}".rstrip() + "\n"
     parts = [mine] if mine else []
     return "\n" + "\n\n".join([*parts, *([" ".join(["And", *others])] if others else [])]) + "\n\n"
 
@@ -210,6 +212,14 @@ async def count_words(desk: Desk) -> Counter[str]:
 @pytest.mark.before_release("1", "2")
 @pytest.mark.parametrize("seed", range(3))
 async def test_random_edits_lose_duplicate_or_invent_no_word(
+    ask: Ask, folder_of: Callable[[str], PulledSide], desk: Desk, seed: int
+) -> None:
+    await run(folder_of, desk, seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1000, 1030))
+async def test_many_random_edits_lose_duplicate_or_invent_no_word(
     ask: Ask, folder_of: Callable[[str], PulledSide], desk: Desk, seed: int
 ) -> None:
     await run(folder_of, desk, seed)

@@ -16,7 +16,7 @@ from typing import Literal
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.folders.folder import Entry, Problem, walk_entries
 from octavo.documents.folders.layout import SUMMARY, FolderLayout
-from octavo.documents.folders.page_files import encode_like, normalize
+from octavo.documents.folders.page_files import PageFile, encode_like, merge_front_matter, normalize, with_front_matter
 from octavo.documents.folders.table_of_contents import UNLISTED, read_folder, write_summary
 from octavo.documents.merging import page_merge
 from octavo.files import contents
@@ -210,10 +210,12 @@ class FolderMerge:
 
     def _merge_both(self, wanted: WantedFile, base: str, data: bytes) -> None:
         """Merge a text that both sides changed."""
-        merged = page_merge.merge(normalize(base), text_of(data), normalize(wanted.text))
-        text = merged.text(main=YOURS, request=MAIN)
+        versions = normalize(base), text_of(data), normalize(wanted.text)
+        front_matter = merge_front_matter(*versions, (YOURS, MAIN))
+        merged = page_merge.merge(*(PageFile(each).body for each in versions))
+        text = with_front_matter(front_matter, merged.text(main=YOURS, request=MAIN))
         self._put(wanted.path, encode_like(text, data), self.result.merged)
-        if merged.conflicts:
+        if merged.conflicts or find_markers("\n".join(front_matter)):
             self._copies[wanted.path] = data
             count = len(find_markers(text))
             self._conflict(wanted.path, f"{count} {'conflict' if count == 1 else 'conflicts'} with main")

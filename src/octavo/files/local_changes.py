@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -192,7 +193,7 @@ def _walk(top: Path) -> Iterator[str]:
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
     """Yield the old and the new path of each renamed file. A missing file was renamed to a new file if both have the
-    same text, the same place in the table of contents, or the same title."""
+    same text, the same place in the table of contents, the same title, or at least half of their lines in common."""
     folder = files.folder
     missing = {
         file.path: file
@@ -219,13 +220,23 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
     def same_title(old: TrackedFile, path: str) -> bool:
         return bool(titles.get(old.path)) and titles[old.path] == page_file_title(files.text(path))
 
-    for is_same in (same_text, same_place, same_title):
+    def similar_text(old: TrackedFile, path: str) -> bool:
+        if not old.is_text:
+            return False
+        lines = [_counted_lines(text) for text in (folder.base_text(old.base_sha256), files.text(path))]
+        return (lines[0] & lines[1]).total() * 2 >= max(each.total() for each in lines) > 0
+
+    for is_same in (same_text, same_place, same_title, similar_text):
         for old in list(missing.values()):
             found = [path for path in new if path.endswith(PAGE_SUFFIXES) == old.is_text and is_same(old, path)]
             if found:
                 del missing[old.path]
                 new.remove(found[0])
                 yield old.path, found[0]
+
+
+def _counted_lines(text: str) -> Counter[str]:
+    return Counter(line for line in text.split("\n") if line.strip())
 
 
 def page_file_title(text: str) -> str:

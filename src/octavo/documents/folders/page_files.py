@@ -7,7 +7,7 @@ do the keys that the API does not give, such as `tags`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -122,9 +122,32 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
     if page.title and ("title" in before.matter or (heading is not None and page.title != heading)):
         values = {"title": page.title, **values}
     lines = _with_values(before.front_matter_lines, values)
-    head = "".join(f"{line}\n" for line in ("---", *lines, "---", "")) if lines else ""
-    whole = head + body
+    whole = with_front_matter(lines, body)
     return whole if whole.endswith("\n") or not whole else f"{whole}\n"
+
+
+def merge_front_matter(base: str, mine: str, main: str, names: tuple[str, str]) -> list[str]:
+    """Return the lines of front matter of three files, merged by key. Conflict markers with the `names` of both sides
+    surround a key that they changed in different ways."""
+    versions = [dict(_entries(PageFile(each).front_matter_lines)) for each in (base, mine, main)]
+    merged: list[str] = []
+    for key in dict.fromkeys([*versions[1], *versions[2]]):
+        before, here, there = (each.get(key, []) for each in versions)
+        if here in (before, there):
+            merged += there
+        elif there == before:
+            merged += here
+        else:
+            merged += [f"<<<<<<< {names[0]}", *here, "=======", *there, f">>>>>>> {names[1]}"]
+    return merged
+
+
+def with_front_matter(lines: Sequence[str], body: str) -> str:
+    """Return the file with lines of front matter and a body. If there are no lines, an empty line precedes a body that
+    would be read as front matter."""
+    if lines:
+        return "".join(f"{line}\n" for line in ("---", *lines, "---", "")) + body
+    return f"\n{body}" if front_matter.split_page(body)[1] else body
 
 
 def _matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
