@@ -67,6 +67,17 @@ def test_comment_reply_and_resolve_are_confirmed(demo: CommandLine) -> None:
     assert [each["text"] for each in shown["replies"]] == ["Fixed, thank you."]
 
 
+@pytest.mark.parametrize("ref", ["t6", "harbour-api/7@t6"])
+def test_comment_on_a_thread_is_a_reply(demo: CommandLine, ref: str) -> None:
+    made = demo.run("comment", ref, "-m", "Seen.", "--demo", "--json")
+    assert (made.code, made.json["ref"], made.json["status"]) == (0, "harbour-api/7@t6", "sent")
+    shown = demo.run("show", "t6", "--demo", "--json", "replies").json
+    assert shown["replies"][-1] == {"id": made.json["id"], "author": "Mara Lindqvist", "text": "Seen."} | {
+        "at": shown["replies"][-1]["at"]
+    }
+    assert demo.run("resolve", ref, "--demo").out == "Resolved: harbour-api/7@t6.\n"
+
+
 def test_thread_is_reopened_and_gets_a_reaction(demo: CommandLine) -> None:
     assert demo.run("resolve", "t6", "--demo", "-s", "harbour-api").out == "Resolved: harbour-api/7@t6.\n"
     assert demo.run("resolve", "harbour-api/7@t6", "--demo").out == "Already resolved: harbour-api/7@t6.\n"
@@ -139,6 +150,8 @@ def test_once_option_writes_a_single_time(demo: CommandLine) -> None:
         (("comment", "harbour-api/7:concepts/time", "--quote", "no such words", "-m", "x"), 3, "Could not find"),
         (("comment", "harbour-api/7:concepts/time@ffffffffffff", "-m", "x"), 3, "Could not find block ffffffffffff"),
         (("reply", "harbour-api/7@nope", "-m", "x"), 3, "Could not find thread nope in harbour-api/7."),
+        (("comment", "t6", "-m", "x", "--quote", "y"), 2, "harbour-api/7@t6 is a thread, and --quote does not apply"),
+        (("comment", "harbour-api/7@nope", "-m", "x"), 3, "Could not find thread nope in harbour-api/7."),
         (("react", "t6", ":thumbsup:"), 2, "is no emoji"),
         (("review", "harbour-api/7"), 2, "Choose what to do: --approve, --request-changes, --comment,"),
         (("review", "harbour-api/7", "--request-changes"), 2, "say what needs to change"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from octavo.api.places import ChangeRequestRef
 from octavo.cli.failures import Failure
 from octavo.cli.refs import References, Target
-from octavo.cli.threads import find_thread, thread_at
+from octavo.cli.threads import FoundThread, find_named
 from octavo.tui.core.routes import Route, ToChangeRequest, ToPage, ToThread
 
 if TYPE_CHECKING:
@@ -30,16 +30,8 @@ def route_finder(options: argparse.Namespace, text: str) -> Callable[[Session], 
 
 
 async def _route_of(references: References, text: str) -> Route:
-    try:
-        target = await references.target(text)
-    except Failure:
-        if "/" in text or "#" in text or ":" in text:
-            raise
-        found = await find_thread(references, text)  # an id alone may name a thread
-        return await _thread_route(references, found.target, found.comment.id)
-    if target.block and target.page is None:
-        return await _thread_route(references, target, target.block)
-    return _target_route(target)
+    found = await find_named(references, text)
+    return _thread_route(found) if isinstance(found, FoundThread) else _target_route(found)
 
 
 def _target_route(target: Target) -> Route:
@@ -48,8 +40,8 @@ def _target_route(target: Target) -> Route:
     return ToPage(target.space.id, target.page.id if target.page is not None else None, target.block)
 
 
-async def _thread_route(references: References, target: Target, thread_id: str) -> Route:
-    comment = (await thread_at(references, target, thread_id)).comment
+def _thread_route(found: FoundThread) -> Route:
+    target, comment = found.target, found.comment
     if isinstance(target.at, ChangeRequestRef):
         return ToChangeRequest(target.at, target.change_request, comment)
     page, node = comment.target.page, comment.target.node

@@ -76,6 +76,25 @@ async def find_thread(references: References, text: str) -> FoundThread:
     return await thread_at(references, target, target.block)
 
 
+async def find_named(references: References, text: str) -> Target | FoundThread:
+    """Return what a REF, a URL or the id of a thread names. Raises ApiError, or Failure if it names nothing."""
+    try:
+        target = await references.target(text)
+    except Failure as failure:
+        ref = parse_ref(text) if "://" not in text else None
+        # A word that names no space may be the id of a thread. Searching it takes many requests.
+        is_word = ref is not None and bool(ref.space) and ref.place == str(ref) and ref.number is None
+        if failure.code != NOT_FOUND or "Did you mean" in str(failure) or not is_word:
+            raise
+        try:
+            return await find_thread(references, text)
+        except Failure:
+            raise failure from None
+    if target.block and target.page is None:
+        return await thread_at(references, target, target.block)
+    return target
+
+
 async def thread_at(references: References, target: Target, thread_id: str) -> FoundThread:
     """Return a thread of a space or change request. Raises ApiError, or Failure if there is none."""
     try:

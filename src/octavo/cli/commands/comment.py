@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import comments
@@ -30,7 +31,8 @@ from octavo.cli.sending import (
     was_done_once,
 )
 from octavo.cli.standard_streams import tell
-from octavo.data.access import why_not_in_space
+from octavo.cli.threads import FoundThread, find_named
+from octavo.data.access import why_not_in_space, why_not_in_thread
 from octavo.data.loaders import get_page_source, page_markdown
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.blocks import Block, Document, plain_text
@@ -97,7 +99,7 @@ FIELDS = (Field("id", "string"), Field("ref", "string"), Field("url", "string?")
 
 
 def declare(command: argparse.ArgumentParser) -> None:
-    command.add_argument("ref", metavar="REF", help="a change request, a space, a page or a block")
+    command.add_argument("ref", metavar="REF", help="a change request, a space, a page or a block; a thread gets a reply")
     add_text_options(command)
     command.add_argument("--page", metavar="PAGE", help="the page, by its path, id or title")
     places = command.add_mutually_exclusive_group()
@@ -139,7 +141,11 @@ async def _write(session: Session, options: argparse.Namespace) -> None:
         tell(f"Already written with --once {options.once}. Nothing was written.")
         return
     references = References(session, options)
-    target = await references.target(options.ref)
+    target = await (references.target if options.page else partial(find_named, references))(options.ref)
+    if isinstance(target, FoundThread):
+        _check_no_place(options, target)
+        await write_reply(session, options, target)
+        return
     check_allowed(why_not_in_space(target.space, "comment"), "comment")
     place = await _find_place(references, target, options)
     if options.pending and not isinstance(target.at, ChangeRequestRef):
@@ -152,6 +158,31 @@ async def _write(session: Session, options: argparse.Namespace) -> None:
     else:
         (entry,) = await send(session, [write], options)
     print_written(session, options, place.target, entry, thread=entry.created_id)
+
+
+def _check_no_place(options: argparse.Namespace, found: FoundThread) -> None:
+    """Raise Failure if an option does not make sense for a reply to a thread."""
+    for name in ("block", "quote", "line", "suggest", "pending"):
+        if getattr(options, name):
+            raise Failure(f"Could not comment: {found.ref} is a thread, and --{name} does not apply to a reply.", USAGE)
+
+
+async def write_reply(
+    session: Session, options: argparse.Namespace, found: FoundThread, *, resolves: bool = False
+) -> None:
+    """Reply to a thread, resolve it too with `resolves`, and print the reply. Raises ApiError or Failure."""
+    thread = found.comment.id
+    why = why_not_in_space(found.target.space, "comment")
+    check_allowed(
+        why or why_not_in_thread(found.target.space, found.comment, "reply_resolve" if resolves else "reply"), "reply"
+    )
+    reply = comments.CreateReply(at=found.at, comment_id=thread, body=Markdown(markdown=read_text(options, "reply")))
+    writes = [NewWrite(reply, "reply", once_key(options.once), context=found.ref)]
+    if resolves and found.comment.is_open:
+        resolve = comments.Update(at=found.at, comment_id=thread, resolved=True)
+        writes.append(NewWrite(resolve, "resolve the thread", context=found.ref))
+    entries = await send(session, writes, options)
+    print_written(session, options, found.target, entries[0], thread=thread)
 
 
 def _text(options: argparse.Namespace, place: _Place) -> str:

@@ -5,28 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from octavo.api import comments
-from octavo.api.bodies import Markdown
 from octavo.cli.commands import Command
-from octavo.cli.commands.comment import FIELDS, print_written
+from octavo.cli.commands.comment import FIELDS, write_reply
 from octavo.cli.connection import run_connected
 from octavo.cli.output import add_output_options
 from octavo.cli.refs import References
-from octavo.cli.sending import (
-    add_sending_options,
-    add_text_options,
-    check_allowed,
-    given_text,
-    once_key,
-    prepare,
-    read_text,
-    send,
-    was_done_once,
-)
+from octavo.cli.sending import add_sending_options, add_text_options, given_text, prepare, was_done_once
 from octavo.cli.standard_streams import tell
 from octavo.cli.threads import find_thread
-from octavo.data.access import why_not_in_space, why_not_in_thread
-from octavo.data.writes.machine import NewWrite
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
@@ -50,18 +36,7 @@ def run(options: argparse.Namespace) -> int:
             tell(f"Already written with --once {options.once}. Nothing was written.")
             return 0
         found = await find_thread(References(session, options), options.thread)
-        action = "reply_resolve" if options.resolve else "reply"
-        why = why_not_in_space(found.target.space, "comment")
-        check_allowed(why or why_not_in_thread(found.target.space, found.comment, action), "reply")
-        body = Markdown(markdown=read_text(options, "reply"))
-        thread = found.comment.id
-        reply = comments.CreateReply(at=found.at, comment_id=thread, body=body)
-        writes = [NewWrite(reply, "reply", once_key(options.once), context=found.ref)]
-        if options.resolve and found.comment.is_open:
-            resolve = comments.Update(at=found.at, comment_id=thread, resolved=True)
-            writes.append(NewWrite(resolve, "resolve the thread", context=found.ref))
-        entries = await send(session, writes, options)
-        print_written(session, options, found.target, entries[0], thread=thread)
+        await write_reply(session, options, found, resolves=options.resolve)
         return 0
 
     return run_connected(options, work, action="reply")

@@ -17,7 +17,7 @@ from octavo.cli.comparisons import remember_viewed
 from octavo.cli.connection import run_connected
 from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.output import Output, Style, add_output_options, age, print_object, print_text, wanted_fields
-from octavo.cli.refs import References, Target, parse_ref
+from octavo.cli.refs import References, Target
 from octavo.cli.standard_streams import write_out
 from octavo.cli.threads import FoundThread
 from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
@@ -101,21 +101,7 @@ class _Shown:
         references = self._references
         if text.startswith("@"):
             return await references.user(text)
-        try:
-            target = await references.target(text)
-        except Failure as failure:
-            ref = parse_ref(text) if "://" not in text else None
-            # A word that names no space may be the id of a thread. Searching it takes many requests.
-            is_word = ref is not None and bool(ref.space) and ref.place == str(ref) and ref.number is None
-            if failure.code != NOT_FOUND or "Did you mean" in str(failure) or not is_word:
-                raise
-            try:
-                return await threads.find_thread(references, text)
-            except Failure:
-                raise failure from None
-        if target.block and target.page is None:
-            return await threads.thread_at(references, target, target.block)
-        return target
+        return await threads.find_named(references, text)
 
     # Pages
 
