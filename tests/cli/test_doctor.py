@@ -264,6 +264,41 @@ def test_terminal_with_narrow_emoji_is_found_by_its_cursor(home: CommandLine, mo
     assert "! Widths     the terminal draws 🎉 ⚓ in 1 column instead of 2" in out
 
 
+@pytest.mark.parametrize(
+    ("attributes", "kitty", "graphics"),
+    [(b"62;22", b"", "none, so Octavo"), (b"62;4;52", b"", "Sixel"), (b"62;52", b"\x1b_Gi=31;OK\x1b\\", "Kitty")],
+)
+def test_terminal_is_asked_for_graphics_and_the_clipboard(
+    home: CommandLine, monkeypatch: pytest.MonkeyPatch, attributes: bytes, kitty: bytes, graphics: str
+) -> None:
+    question = re.compile(rb"\x1b_Gi=31[^\x1b]*\x1b\\\x1b\[c")
+    answers = (question, kitty + b"\x1b[?" + attributes + b"c"), *terminal._ANSWERS[1:]
+    monkeypatch.setattr(terminal, "_ANSWERS", answers)
+    with home.terminal("doctor", "--offline", environ={"TERM_PROGRAM": "WezTerm"}, columns=160) as shown:
+        shown.end()
+        out = shown.look()
+    assert f"✓ Graphics   {graphics}" in out
+    copied = "OSC 52, as the terminal says" if b"52" in attributes else "OSC 52; the terminal does not say"
+    assert f"✓ Clipboard  {copied}" in out
+
+
+@pytest.mark.parametrize(
+    ("environ", "text"),
+    [({"TERM": "linux"}, "this terminal ignores OSC 52"), ({"STY": "1.pts"}, "screen ignores OSC 52")],
+)
+def test_terminal_that_ignores_the_clipboard_is_named(home: CommandLine, environ: dict[str, str], text: str) -> None:
+    ran = home.run("doctor", "--offline", "--json", environ=environ)
+    assert find_check(ran, "Clipboard", "warning")["text"] == text
+
+
+def test_linter_that_is_not_installed_is_named(home: CommandLine) -> None:
+    (home.folder / "config").mkdir()
+    linter = '[[linter]]\nname = "words"\ncommand = ["no-such-linter", "{file}"]\nformat = "lines"\n'
+    (home.folder / "config" / "config.toml").write_text(linter)
+    check = find_check(home.run("doctor", "--offline", "--json"), "Linters", "warning")
+    assert check["text"] == "not found: no-such-linter"
+
+
 @pytest.mark.before_release(
     "environ1-Size-warning-run: unset COLUMNS",
     "environ2-Locale-warning-set LANG to a UTF-8 locale, such as C.UTF-8",

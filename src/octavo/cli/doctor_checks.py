@@ -1,6 +1,6 @@
 """The checks of `octavo doctor`, which change nothing on the server, and the file for a bug report.
 
-Start at `account_checks`, `terminal_checks` and `storage_checks`. Each yields `Check` values.
+Start at `account_checks` and `storage_checks`, and at `terminal_checks` in `cli/terminal_checks.py`. Each yields `Check` values.
 """
 
 from __future__ import annotations
@@ -9,17 +9,9 @@ import argparse
 import asyncio
 import errno
 import os
-import platform
-import re
-import select
 import shutil
-import subprocess
-import sys
 import tempfile
-import termios
-import time
-import tty
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -28,7 +20,6 @@ from typing import Literal
 
 from pydantic import SecretStr
 
-from octavo import __version__
 from octavo.api import system, users
 from octavo.api.errors import ApiError, RateLimited, Rejected, Unauthorized
 from octavo.cli.access import home_of
@@ -40,11 +31,9 @@ from octavo.client.origin import is_loopback, proxy_for, triple
 from octavo.client.profiles import Access
 from octavo.data.database import is_damaged
 from octavo.data.event_log import read_log
-from octavo.help import text_of
 from octavo.redaction import redact
 from octavo.settings import Settings, in_words, read_each
 from octavo.settings.extras import EXTRAS, has_extra
-from octavo.tui.terminal.external_editor import option_to_wait
 
 Status = Literal["ok", "warning", "error"]
 REQUEST_SECONDS = 10.0
@@ -61,13 +50,6 @@ _FIXES = {
     "demo": "run: octavo demo --reset",
     "demo-large": "run: octavo demo --large --reset",
 }
-_WIDE = "🎉⚓"
-"""Characters that terminals with an old Unicode version draw one column too narrow."""
-_ANSWER = re.compile(rb"\x1b\[\d+;(\d+)R")
-_ANSWER_SECONDS = 0.5
-_LONGEST_ESCAPE_TIME = 100
-"""Milliseconds for which tmux may wait after the escape key before a user notices."""
-_USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 
 
 @dataclass(frozen=True)
@@ -86,6 +68,7 @@ class Check:
 def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[Check]:
     """Yield the checks. With `--offline`, no request is sent."""
     yield _settings(settings)
+    yield _linters(settings)
     yield _extras()
     home = home_of(settings)
     known = home.read()
@@ -115,6 +98,14 @@ def _settings(settings: Settings) -> Check:
         return Check("Settings", "warning", first.rstrip("."), "run: octavo config edit")
     count = f"{len(settings.problems)} problems. First: {first.rstrip('.')}"
     return Check("Settings", "warning", count, "to list all, run: octavo config check")
+
+
+def _linters(settings: Settings) -> Check:
+    missing = [each for each in settings.linters if shutil.which(each.command[0]) is None]
+    if missing:
+        names = " and ".join(dict.fromkeys(each.command[0] for each in missing))
+        return Check("Linters", "warning", f"not found: {names}", "install it, or run: octavo config edit")
+    return Check("Linters", "ok", ", ".join(each.name for each in settings.linters) or "none in config.toml")
 
 
 def _extras() -> Check:
@@ -301,137 +292,6 @@ def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> Non
         f"Wrote {path}: {len(checks)} checks, the names of {len(names)} settings, {len(entries)} lines of the log. "
         "It contains host names and paths, but no API key, title or text. Read the file before you send it."
     )
-
-
-def terminal_checks(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
-    """Yield the checks. On a terminal, one of them asks for the position of the cursor."""
-    has_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
-    version = f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-    yield Check("Octavo", "ok", version)
-    yield _terminal(environ, has_terminal=has_terminal)
-    yield _colors(environ)
-    if has_terminal and environ.get("TERM", "") not in ("", "dumb"):
-        yield _widths()
-    yield _symbols(settings, environ)
-    if environ.get("TMUX"):
-        yield from _tmux()
-    if size := [name for name in ("COLUMNS", "LINES") if name in environ]:
-        names = " and ".join(size)
-        yield Check("Size", "warning", f"{names} in the environment may be outdated", f"run: unset {' '.join(size)}")
-    yield _locale(settings, environ)
-    yield _editor(settings, environ)
-
-
-def _terminal(environ: Mapping[str, str], *, has_terminal: bool) -> Check:
-    term = environ.get("TERM", "")
-    if term in ("", "dumb"):
-        reported = f"TERM={term}" if term else "TERM is not set"
-        fix = "start Octavo in another terminal, or set TERM to its name, such as xterm-256color"
-        return Check("Terminal", "error", f"{reported}: the app cannot move the cursor", fix)
-    program = environ.get("TERM_PROGRAM", "")
-    size = shutil.get_terminal_size()
-    shown = f"{term}{f' ({program})' if program else ''}, {size.columns} columns, {size.lines} rows"
-    if not has_terminal:
-        return Check("Terminal", "ok", f"{term}; this command runs without a terminal, so its size is unknown")
-    return Check("Terminal", "ok", shown)
-
-
-def _colors(environ: Mapping[str, str]) -> Check:
-    if environ.get("NO_COLOR"):
-        return Check("Colors", "ok", "off, because NO_COLOR is set")
-    if environ.get("COLORTERM") in ("truecolor", "24bit"):
-        return Check("Colors", "ok", "16 million")
-    if "256" in environ.get("TERM", ""):
-        return Check("Colors", "ok", "256; if the terminal supports more, set COLORTERM=truecolor")
-    return Check(
-        "Colors", "warning", "16", "if the terminal supports more, set TERM=xterm-256color and COLORTERM=truecolor"
-    )
-
-
-def _widths() -> Check:
-    widths = {each: _width_of(each) for each in _WIDE}
-    if wrong := [each for each, width in widths.items() if width == 1]:
-        fix = "update the terminal, or avoid these characters with ascii = true"
-        return Check("Widths", "warning", f"the terminal draws {' '.join(wrong)} in 1 column instead of 2", fix)
-    if 2 in widths.values():
-        return Check("Widths", "ok", f"{' '.join(_WIDE)} take 2 columns each")
-    return Check("Widths", "ok", "unknown: the terminal does not report its cursor")
-
-
-def _width_of(text: str) -> int:
-    """Return the columns in which the terminal draws a text at the start of a line. 0 if the terminal does not tell."""
-    device = sys.stdin.fileno()
-    before = termios.tcgetattr(device)
-    answer = b""
-    try:
-        tty.setcbreak(device)
-        sys.stdout.write(f"\r{text}\x1b[6n")
-        sys.stdout.flush()
-        end = time.monotonic() + _ANSWER_SECONDS
-        while not _ANSWER.search(answer) and (left := end - time.monotonic()) > 0:
-            if select.select([device], [], [], left)[0]:
-                answer += os.read(device, 64)
-    except OSError:
-        return 0  # The terminal was closed.
-    finally:
-        with suppress(termios.error, OSError):
-            termios.tcsetattr(device, termios.TCSADRAIN, before)
-            sys.stdout.write("\r\x1b[K")
-            sys.stdout.flush()
-    found = _ANSWER.search(answer)
-    return int(found[1]) - 1 if found else 0
-
-
-def _symbols(settings: Settings, environ: Mapping[str, str]) -> Check:
-    if settings.ascii:
-        return Check("Symbols", "ok", "ASCII only")
-    if environ.get("TERM") == "linux":
-        return Check("Symbols", "warning", "the Linux console lacks most symbols", "run: octavo config set ascii true")
-    # No terminal tells which characters its font has, so the user must look.
-    fix = "if a symbol shows as a box or as ?, choose another font, or run: octavo config set ascii true"
-    return Check("Symbols", "ok", " ".join(symbols()), fix)
-
-
-def symbols() -> list[str]:
-    """Return the symbols that the help topic `signs` lists."""
-    rows = re.findall(r"^\| (`[^|]+`) \|", text_of("signs"), re.MULTILINE)
-    return [each for row in rows for each in re.findall(r"`(.)`", row)]
-
-
-def _tmux() -> Iterator[Check]:
-    """Yield warnings about options of tmux."""
-    try:
-        ran = subprocess.run(
-            ["tmux", "show-options", "-sv", "escape-time"], capture_output=True, text=True, timeout=2, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return
-    milliseconds = ran.stdout.strip()
-    if milliseconds.isdecimal() and int(milliseconds) > _LONGEST_ESCAPE_TIME:
-        fix = "add to ~/.tmux.conf: set -sg escape-time 10"
-        yield Check("tmux", "warning", f"esc takes {milliseconds} ms (option escape-time)", fix)
-
-
-def _locale(settings: Settings, environ: Mapping[str, str]) -> Check:
-    name = next((value for each in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environ.get(each))), "")
-    if name and "utf8" not in name.lower().replace("-", ""):
-        fix = "set LANG to a UTF-8 locale, such as C.UTF-8"
-        return Check("Locale", "warning", f"{name} is not UTF-8, so Octavo draws with ASCII characters", fix)
-    return Check("Locale", "ok", name or "not set, so Octavo assumes UTF-8")
-
-
-def _editor(settings: Settings, environ: Mapping[str, str]) -> Check:
-    command = settings.editor or next(((each,) for each in _USUAL_EDITORS if shutil.which(each)), ())
-    if not command:
-        return Check("Editor", "warning", "no editor found", "run: octavo config set editor COMMAND")
-    if shutil.which(command[0]) is None:
-        return Check(
-            "Editor", "error", f"{command[0]} was not found", "install it, or run: octavo config set editor COMMAND"
-        )
-    if option := option_to_wait(command):
-        fix = f'run: octavo config set editor "{command[0]} {option}"'
-        return Check("Editor", "warning", f"{command[0]} exits before you close the file", fix)
-    return Check("Editor", "ok", " ".join(command))
 
 
 def failed_check(name: str, message: str, fix: str = "", *, status: Status = "error") -> Check:

@@ -99,7 +99,9 @@ FIELDS = (Field("id", "string"), Field("ref", "string"), Field("url", "string?")
 
 
 def declare(command: argparse.ArgumentParser) -> None:
-    command.add_argument("ref", metavar="REF", help="a change request, a space, a page or a block; a thread gets a reply")
+    command.add_argument(
+        "ref", metavar="REF", help="a change request, a space, a page or a block; a thread gets a reply"
+    )
     add_text_options(command)
     command.add_argument("--page", metavar="PAGE", help="the page, by its path, id or title")
     places = command.add_mutually_exclusive_group()

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from octavo.cli.commands import Command
-from octavo.cli.doctor_checks import Check, account_checks, storage_checks, terminal_checks, write_bundle
+from octavo.cli.doctor_checks import Check, account_checks, storage_checks, write_bundle
 from octavo.cli.failures import FAILED, Failure
 from octavo.cli.output import Column, Field, Output, Style, add_output_options
 from octavo.cli.standard_streams import write_out
+from octavo.cli.terminal_checks import terminal_checks
 from octavo.redaction import redact
 from octavo.settings import Settings, in_words, read
 
