@@ -27,6 +27,8 @@ from octavo.documents.folders.table_of_contents import summary_entries
 from octavo.files.contents import Entries, identify
 from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, text_digest, text_of
 
+SIMILAR = 0.6
+"""Part of the words of two files that must be equal for the one to be the renamed other."""
 Status = Literal["M", "A", "D", "R", "!", "?"]
 STATUS_WORDS: dict[Status, str] = {
     "M": "edited",
@@ -193,7 +195,7 @@ def _walk(top: Path) -> Iterator[str]:
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
     """Yield the old and the new path of each renamed file. A missing file was renamed to a new file if both have the
-    same text, the same place in the table of contents, the same title, or at least half of their lines in common."""
+    same text, the same place in the table of contents, the same title, or most of their words in common."""
     folder = files.folder
     missing = {
         file.path: file
@@ -223,8 +225,8 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
     def similar_text(old: TrackedFile, path: str) -> bool:
         if not old.is_text:
             return False
-        lines = [_counted_lines(text) for text in (folder.base_text(old.base_sha256), files.text(path))]
-        return (lines[0] & lines[1]).total() * 2 >= max(each.total() for each in lines) > 0
+        words = [Counter(text.split()) for text in (folder.base_text(old.base_sha256), files.text(path))]
+        return (words[0] & words[1]).total() >= SIMILAR * max(1, *(each.total() for each in words))
 
     for is_same in (same_text, same_place, same_title, similar_text):
         for old in list(missing.values()):
@@ -233,10 +235,6 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
                 del missing[old.path]
                 new.remove(found[0])
                 yield old.path, found[0]
-
-
-def _counted_lines(text: str) -> Counter[str]:
-    return Counter(line for line in text.split("\n") if line.strip())
 
 
 def page_file_title(text: str) -> str:
