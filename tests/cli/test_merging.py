@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -48,6 +49,61 @@ def test_failed_check_blocks_the_merge_until_allowed(demo: CommandLine) -> None:
     assert blocked.code == 6
     assert "Noor Haddad requested changes. To merge anyway, use --allow review" in blocked.err
     assert demo.run("merge", "harbour-api/6", "--yes", "--allow", "review", "--demo").code == 0
+
+
+LINTER = """\
+import sys
+for number, line in enumerate(open(sys.argv[1], encoding="utf-8"), 1):
+    if "header" in line:
+        print(f"{sys.argv[1]}:{number}:{line.index('header') + 1}: Avoid “header”")
+"""
+
+
+def add_linter(demo: CommandLine, *command: str, blocks: bool) -> None:
+    (demo.folder / "linter.py").write_text(LINTER, encoding="utf-8")
+    (demo.folder / "config").mkdir(exist_ok=True)
+    (demo.folder / "config" / "config.toml").write_text(
+        f'[[linter]]\nname = "words"\ncommand = {json.dumps([*command, "{file}"])}\nformat = "lines"\n'
+        f"blocks = {json.dumps(blocks)}\n"
+    )
+
+
+def edit_page(demo: CommandLine, text: str) -> None:
+    """Add a page with a text to the change request harbour-api/7."""
+    edit = [{"operation": "insert_page", "title": "Seeded", "document": {"markdown": text}}]
+    where = ("spaceId=harbour-api", "changeRequestId=refused-times")
+    assert demo.run("--demo", "api", "content.Edit", *where, f"changes:={json.dumps(edit)}").code == 0
+
+
+def test_findings_of_a_linter_are_advice_unless_the_setting_blocks_merges(demo: CommandLine) -> None:
+    edit_page(demo, "# Seeded\n\nSend the header.\n\nNo header, no answer.\n")
+    command = (sys.executable, str(demo.folder / "linter.py"))
+    add_linter(demo, *command, blocks=False)
+    row = demo.run("merge", "harbour-api/7", "--check", "--demo", "--json").json
+    assert "linters" not in {each["name"] for each in row["checks"]}
+    add_linter(demo, *command, blocks=True)
+    text = "2 findings of words on 1 changed page: Seeded"
+    checked = demo.run("merge", "harbour-api/7", "--check", "--demo", "--json")
+    assert checked.code == 6
+    assert {"name": "linters", "status": "bad", "text": text} in checked.json["checks"]
+    ran = demo.run("merge", "harbour-api/7", "--yes", "--demo")
+    assert (ran.code, ran.out) == (6, "")
+    assert ran.err == f"octavo: Could not merge harbour-api/7: {text}. To merge anyway, use --allow linters\n"
+    assert demo.run("merge", "harbour-api/7", "--yes", "--allow", "linters", "--demo").code == 0
+
+
+def test_blocking_linter_without_findings_lets_the_merge_pass(demo: CommandLine) -> None:
+    add_linter(demo, sys.executable, str(demo.folder / "linter.py"), blocks=True)
+    ran = demo.run("merge", "harbour-api/7", "--check", "--demo")
+    assert ran.code == 0
+    assert "  ✓ no findings of words on the added words (linters)\n" in ran.out
+
+
+def test_blocking_linter_that_cannot_run_blocks_the_merge(demo: CommandLine) -> None:
+    add_linter(demo, "no-such-linter", blocks=True)
+    ran = demo.run("merge", "harbour-api/7", "--yes", "--demo")
+    assert ran.code == 6
+    assert "Could not run words: no-such-linter was not found. Set linter.command, or install it. To merge" in ran.err
 
 
 def test_several_merges_stop_at_the_first_failure(demo: CommandLine) -> None:

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from octavo.api import change_requests, comments, content, reviews
 from octavo.data.writes.direct import lock_write, unfinished_writes
 from octavo.data.writes.write_kind import Attempt
+from octavo.settings import Linter
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.status_changes import report_unfinished
 from octavo.tui.widgets.dialog import TextButton
@@ -152,6 +154,19 @@ async def test_merge_with_conflicts_warns_and_suggests_an_update(stage: Stage, s
         await run.press("n", "U")
         await run.see("Update #4 from main?", "If there are conflicts, the text will contain")
         assert run.text.lower().count("both versions") == 1
+
+
+@pytest.mark.parametrize("blocks", [True, False])
+async def test_linter_that_blocks_merges_asks_for_the_number(stage: Stage, tmp_path: Path, blocks: bool) -> None:
+    program = tmp_path / "linter"
+    program.write_text('#!/bin/sh\nfor n in 1 2 3 4 5 6 7 8 9; do echo "$1:$n: Too long"; done\n')
+    program.chmod(0o700)
+    linter = Linter("words", (str(program), "{file}"), "lines", is_blocking=blocks)
+    async with stage.play(start="changes", linters=(linter,)) as run:
+        await open_merge_dialog(run, "refused")
+        await run.see("checked just now")
+        assert ("To merge anyway, type" in run.text) == blocks
+        assert ("Linters block the merge" in run.text) == blocks
 
 
 async def test_merge_is_reverted_by_another_change_request(stage: Stage) -> None:

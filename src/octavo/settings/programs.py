@@ -42,7 +42,7 @@ _MAX_ARGUMENTS, _MAX_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
 """Formats of linters for prose. Their default for `mask` is to replace tags by spaces. Not for Markdown linters,
 because they would report the spaces."""
-_LINTER_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env")
+_LINTER_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env", "blocks")
 _SECRETS = re.compile(r"OCTAVO_", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
@@ -215,6 +215,8 @@ class Linter:
     """True if the linter runs when a change request is opened."""
     environment: tuple[str, ...] = ()
     """Names of the environment variables that the linter gets, in addition to a few common ones."""
+    is_blocking: bool = False
+    """True if its findings on added words block a merge."""
 
 
 def validate_linters(value: Any, ignore: Ignore) -> tuple[Linter, ...]:
@@ -250,6 +252,7 @@ def _linter(section: Mapping[str, Any]) -> Linter:
         tuple(section.get("spaces", ())),
         section.get("auto", False),
         tuple(section.get("env", ())),
+        section.get("blocks", False),
     )
 
 
@@ -277,8 +280,9 @@ def _linter_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield field, f"contains {quoted(unfit)}, which is not a variable that linters can get"
     if not (section.get("folder") is None or _is_line(section["folder"])):
         yield "folder", "must be the path of a folder"
-    if not isinstance(section.get("auto", False), bool):
-        yield "auto", "must be true or false"
+    for field in ("auto", "blocks"):
+        if not isinstance(section.get(field, False), bool):
+            yield field, "must be true or false"
 
 
 def _choice(

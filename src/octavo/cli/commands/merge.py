@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from octavo.cli.access import read_settings
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.failures import BLOCKED, FAILED, NOT_ALLOWED, UNKNOWN, USAGE, Failure
@@ -103,14 +104,15 @@ async def _merge_one(session: Session, options: argparse.Namespace, target: Targ
     name, at = target.ref.place, change_request.ref(target.space.ref)
     if not options.check:
         check_allowed(why_not_in_space(target.space, "merge"), f"merge {name}")
-    checks: Checks = await _run_checks(session.live, at)
+    linters = read_settings().linters
+    checks: Checks = await _run_checks(session.live, at, linters)
     if options.update and not options.check and checks.change_request.outdated:
         updated = await update(session.live, at, checks.basis)
         _check_sent(updated, f"update {name}", "update", name)
         if updated.result is not None and updated.result.result == "conflicts":
             message = f"Could not merge {name}: the update from main has conflicts. Resolve them in Octavo: octavo open {name}"
             raise Failure(message, BLOCKED)
-        checks = await _run_checks(session.live, at)
+        checks = await _run_checks(session.live, at, linters)
     row = _row(name, checks)
     why = _why_not(checks, options.allow, name)
     if options.check:

@@ -1,4 +1,4 @@
-"""Runs the linters of the user over a page of a change request, and returns their findings by block."""
+"""Runs the linters of the user over the pages of a change request: their findings by block, and the row of the merge checks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,24 @@ import asyncio
 from collections.abc import Sequence
 from typing import cast
 
+from octavo.api.content import Page
+from octavo.api.errors import ApiError
 from octavo.api.folding import fold
+from octavo.api.spaces import Space
+from octavo.data.live import Live
+from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.documents.checks.findings import Finding
 from octavo.documents.folders.folder import why_unsafe
-from octavo.documents.linters.placement import LintedPage, Mask, PageFindings, by_block, mask, place_reports
+from octavo.documents.folders.layout import page_path
+from octavo.documents.linters.placement import (
+    LintedPage,
+    Mask,
+    PageFindings,
+    added_ranges,
+    by_block,
+    mask,
+    place_reports,
+)
 from octavo.documents.linters.readers import (
     DEFAULT_COLUMNS,
     MAX_REPORTS,
@@ -18,8 +32,11 @@ from octavo.documents.linters.readers import (
     UnreadableReport,
     read_reports,
 )
+from octavo.documents.source_reader import parse
 from octavo.settings import Linter
+from octavo.tui.review.merge_effects import MAX_CHECKED_PAGES, MergeTrees, list_first_names
 from octavo.tui.terminal.limited_programs import MAX_AT_ONCE, ProgramFailed, run_linter
+from octavo.tui.widgets.short_texts import Fact, plural
 
 _SAFE_NAME = "page.md"
 """Name of the file that linters get if the path of the page cannot be used."""
@@ -68,3 +85,38 @@ def _read(linter: Linter, output: bytes, page: LintedPage, text: str) -> tuple[l
     findings = list(place_reports(reports, page, text, source=linter.name, columns=columns))
     more = f"{linter.name} has more than {MAX_REPORTS} findings on {page.path}. The others are not shown."
     return findings, more if has_more else ""
+
+
+async def check_linters(
+    live: Live, trees: MergeTrees, changed: Sequence[str], space: Space, linters: Sequence[Linter]
+) -> tuple[Fact, ...]:
+    """Return the row of the linters that check a space, which blocks a merge if they have findings on added words, or
+    could not check a page. No row without linters. `changed` has the IDs of the changed pages."""
+    chosen = linters_for(linters, space.title, space.id)
+    if not chosen:
+        return ()
+    existing = [page for page in trees.new_tree.walk() if page.id in changed and page.type == "document"]
+    runs = LinterRuns(chosen)
+    try:
+        pages = [await _added_on(live, trees, page) for page in existing[:MAX_CHECKED_PAGES]]
+    except ApiError as error:
+        return (Fact("bad", "linters", f"not checked: {error}"),)
+    results = await asyncio.gather(*(runs.findings(each) for each in pages))
+    names = ", ".join(each.name for each in chosen)
+    problems = list(dict.fromkeys(failure.rstrip(".") for result in results for failure in result.failures))
+    if titles := [page.title or "Untitled" for page, result in zip(existing, results, strict=False) if result.count]:
+        where = f"on {plural(len(titles), 'changed page')}: {list_first_names(titles)}"
+        problems.insert(0, f"{plural(sum(result.count for result in results), 'finding')} of {names} {where}")
+    if len(existing) > MAX_CHECKED_PAGES:
+        problems.append(f"{plural(len(existing) - MAX_CHECKED_PAGES, 'page')} not checked")
+    if problems:
+        return (Fact("bad", "linters", "; ".join(problems)),)
+    return (Fact("ok", "linters", f"no findings of {names} on the added words"),)
+
+
+async def _added_on(live: Live, trees: MergeTrees, page: Page) -> LintedPage:
+    """Return a page with the words that a merge adds to it. Raises ApiError."""
+    sides = [await find_page(live, get_page_source(place, page.id)) for place in (trees.before, trees.after)]
+    before, after = map(page_markdown, sides)
+    added, document = await asyncio.to_thread(lambda: (added_ranges(before, after), parse(after)))
+    return LintedPage(page.path or page.id, page_path(page), document, after, added)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,14 +28,16 @@ from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.documents.revision_changes import title_of
 from octavo.lazy_import import lazy
+from octavo.settings import Linter
 from octavo.tui.review import merge_effects
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.short_texts import Fact
+from octavo.tui.widgets.short_texts import Fact, Mark
 
 if TYPE_CHECKING:
     from octavo.documents.merging.conflict_prediction import PredictedConflict
 
 _check_findings = lazy("octavo.tui.review.request_findings:check_findings")
+_check_linters = lazy("octavo.tui.review.linter_findings:check_linters")
 _pages_to_read = lazy("octavo.documents.merging.conflict_prediction:pages_to_read")
 _predict_merge = lazy("octavo.documents.merging.conflict_prediction:predict_merge")
 _shows_all_changes = lazy("octavo.documents.merging.conflict_prediction:shows_all_changes")
@@ -45,6 +47,8 @@ MAX_PREDICTED_PAGES = 60
 MAX_QUOTE_LENGTH = 240
 """Maximum number of characters of a merged paragraph that the dialog shows."""
 MERGED_TEXT = "merged text"
+LINTERS = "linters"
+"""Label of the row of the linters that block merges."""
 ALREADY_ON_MAIN = "Main already has these changes."
 NO_CHANGES = "There are no changes to merge."
 ARCHIVE_HINT = "Press L to archive this change request."
@@ -113,11 +117,13 @@ def why_typed(checks: Checks) -> str:
         return "Readers would see conflict markers"
     if checks.deleted:
         return f"This change request deletes {short_texts.plural(len(checks.deleted), 'page')}"
+    if any(fact.label == LINTERS and fact.mark == "bad" for fact in checks.facts):
+        return "Linters block the merge"
     return ""
 
 
-async def run_checks(live: Live, at: ChangeRequestRef) -> Checks:
-    """Load all facts that a merge depends on. Raises ApiError."""
+async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter] = ()) -> Checks:
+    """Load all facts that a merge depends on, and run those of the `linters` that block merges. Raises ApiError."""
     checked_at = short_texts.clock()
     change_request, space, reviews, threads = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
@@ -131,7 +137,7 @@ async def run_checks(live: Live, at: ChangeRequestRef) -> Checks:
     prediction, rules, effects = await asyncio.gather(
         predict_conflicts(live, at, change_request, changed, main=space.revision),
         _load_rules(live, space, change_request, current_reviews),
-        _load_effects(live, at, change_request, space, changed),
+        _load_effects(live, at, change_request, space, changed, linters),
     )
     facts = [
         _state(change_request),
@@ -203,24 +209,33 @@ class _Effects:
 
 
 async def _load_effects(
-    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, space: Space, changed: content.Changes
+    live: Live,
+    at: ChangeRequestRef,
+    change_request: ChangeRequest,
+    space: Space,
+    changed: content.Changes,
+    linters: Sequence[Linter],
 ) -> _Effects:
+    blocking = [each for each in linters if each.is_blocking]
     sites, trees = await asyncio.gather(
         merge_effects.published_sites(live, space), _load_trees(live, at, change_request)
     )
     if trees is None:
         note = "not checked: the base revision is not available"
-        return _Effects(sites, (Fact("care", "links", note), Fact("care", "redirects", note)))
+        labels: list[tuple[Mark, str]] = [("care", "links"), ("care", "redirects")]
+        labels += [("bad", LINTERS)] if blocking else []
+        return _Effects(sites, tuple(Fact(mark, label, note) for mark, label in labels))
     pages = tuple(merge_effects.changed_page_ids(changed.changes))
-    markers, broken_links, missing_redirects, images, reverts, findings = await asyncio.gather(
+    markers, broken_links, missing_redirects, images, reverts, findings, linted = await asyncio.gather(
         merge_effects.find_markers_in(live, trees, pages),
         merge_effects.check_in_time("links", merge_effects.check_links(live, at, trees, pages)),
         merge_effects.check_in_time("redirects", merge_effects.check_redirects(live, trees, space, sites)),
         merge_effects.check_in_time("images", merge_effects.check_images(live, trees, pages)),
         merge_effects.check_in_time("reverts", merge_effects.check_reverts(live, at, change_request, trees, pages)),
         merge_effects.check_in_time("findings", _check_findings(live, trees, pages)),
+        _check_linters(live, trees, pages, space, blocking),
     )
-    facts = [*reverts, *broken_links, *missing_redirects, *images, *findings]
+    facts = [*reverts, *broken_links, *missing_redirects, *images, *findings, *linted]
     if titles := markers.titles:
         note = (
             f"{merge_effects.list_first_names(titles)} still {'has' if len(titles) == 1 else 'have'} conflict markers"

@@ -15,6 +15,7 @@ from octavo.data.live import Live
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import SendResult
+from octavo.settings import Linter
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.review import merge_effects
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
@@ -53,7 +54,7 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             label="checks",
             blocked_while_loading="The checks are still running.",
             blocked_on_error="Could not load the checks, so you cannot merge yet. Press r to retry.",
-            load=lambda: run_checks(app.session.live, at),
+            load=lambda: run_checks(app.session.live, at, app.settings.linters),
             content=lambda checks: _dialog_content(app, at, checks),
             send=lambda checks: send_merge(app, at, checks.basis),
             next_step="Review the checks again before you merge.",
@@ -199,10 +200,13 @@ def why_not_in_bulk(checks: Checks) -> str:
     return next((f"{fact.text} ({_BY_ITSELF})" for fact in bad), "")
 
 
-async def check_queued(live: Live, queued: QueuedMerge, earlier: CheckedMerges = ()) -> MergeReadiness:
-    """Return the result of the checks of `queued`, which include conflicts with the `earlier` merges."""
+async def check_queued(
+    live: Live, queued: QueuedMerge, earlier: CheckedMerges = (), linters: Sequence[Linter] = ()
+) -> MergeReadiness:
+    """Return the result of the checks of `queued`, which include conflicts with the `earlier` merges, and the `linters`
+    that block merges."""
     try:
-        checks = await run_checks(live, queued.at)
+        checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_after(live, queued, checks, earlier)
     except ApiError as error:
         fact = queued.fact("bad", f"not checked: {error}")
@@ -275,6 +279,7 @@ async def merge_in_order(
     shown: Sequence[Checks | None],
     show_fact: Callable[[int, Fact], None],
     is_wanted: Callable[[], bool],
+    linters: Sequence[Linter] = (),
 ) -> MergeTotals:
     """Merge the change requests in order while `is_wanted()` is true, and stop at the first problem. `shown` has the
     checks that the user saw. `show_fact` is called with the index of a change request and its new row. Each change
@@ -284,7 +289,7 @@ async def merge_in_order(
         if not is_wanted():
             return MergeTotals(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
         show_fact(number, queued.fact("asking", "checking again…"))
-        readiness = await check_queued(live, queued)
+        readiness = await check_queued(live, queued, linters=linters)
         now = readiness.checks
         show_fact(number, readiness.fact)
         if now is None or readiness.reason:
@@ -375,7 +380,9 @@ class MergeSeveralDialog(ConfirmDialog):
         earlier: list[tuple[QueuedMerge, Checks]] = []
         is_stopped = False
         for number, queued in enumerate([each.queued for each in self._readiness]):
-            readiness = self._readiness[number] = await check_queued(self._shell.session.live, queued, earlier)
+            shell = self._shell
+            readiness = await check_queued(shell.session.live, queued, earlier, shell.settings.linters)
+            self._readiness[number] = readiness
             is_stopped = is_stopped or bool(readiness.reason)
             # Change requests after the problem are not merged, so they cannot cause conflicts.
             if readiness.checks is not None and not is_stopped:
@@ -469,7 +476,9 @@ class MergeSeveralDialog(ConfirmDialog):
         app, count = self._shell, self._mergeable
         queue = [each.queued for each in self._readiness[:count]]
         shown = [each.checks for each in self._readiness[:count]]
-        totals = await merge_in_order(app.session.live, queue, shown, self._show_fact, lambda: self._is_wanted)
+        totals = await merge_in_order(
+            app.session.live, queue, shown, self._show_fact, lambda: self._is_wanted, app.settings.linters
+        )
         if totals.merged:
             app.writes.forbid_undo(
                 "You cannot undo a merge by pressing u. To revert a merge, select the merged change request and press Z."
