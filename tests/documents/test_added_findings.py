@@ -23,6 +23,33 @@ def test_finding_on_unchanged_words_is_left_out() -> None:
     assert findings(BEFORE.replace("Text.", "More text.")) == ()
 
 
+MOORING = "Please moor every ship with two ropes, as [the plan](no-plan.md) of the harbour says, and count the ropes."
+
+
+def test_finding_on_moved_words_is_left_out() -> None:
+    before = f"# Ships\n\n{MOORING}\n\n* A ship.\n* [B](b.md)\n\nThe end.\n"
+    assert findings(f"# Ships\n\n* [B](b.md)\n* A ship.\n\nThe end.\n\n{MOORING}\n", before) == ()
+
+
+def test_finding_on_words_of_a_paragraph_with_other_line_breaks_is_left_out() -> None:
+    before = f"# Ships\n\n{MOORING}\n\nThe end.\n"
+    words = MOORING.split(" ")
+    for width in range(2, len(words)):
+        lines = "\n".join(" ".join(words[at : at + width]) for at in range(0, len(words), width))
+        assert findings(f"# Ships\n\nThe end.\n\n{lines}\n", before) == (), width
+
+
+def test_finding_on_copied_words_is_reported() -> None:
+    before = f"# Ships\n\n{MOORING}\n\nThe end.\n"
+    assert len(findings(f"{before}\n{MOORING}\n", before)) == 1
+
+
+def test_finding_on_changed_words_of_a_moved_paragraph_is_reported() -> None:
+    before = f"# Ships\n\n{MOORING}\n\nThe end.\n"
+    moved = MOORING.replace("no-plan", "no-such-plan")
+    assert [each.finding.words for each in findings(f"# Ships\n\nThe end.\n\n{moved}\n", before)] == ["no-such-plan.md"]
+
+
 def test_finding_on_added_words_has_its_block_and_fix() -> None:
     after = BEFORE.replace("Text.", "Text [here](#strat).")
     (found,) = findings(after)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -18,6 +19,9 @@ from octavo.documents.source_reader import parse
 from octavo.documents.tag_blocks import TagScanner
 
 _WORD = re.compile(r"\w")
+_RUN = 6
+"""Number of words in a row that are recognized in another place of the page."""
+_RUN_WORD = re.compile(r"\S+")
 _ON_INPUT = ("", "-", "stdin", "<text>", "<stdin>", "stdin.txt", "stdin.md")
 """Names that linters give to text on standard input."""
 
@@ -191,7 +195,8 @@ def _splits_word(line: str, index: int) -> bool:
 
 
 def added_ranges(before: str, after: str) -> AddedRanges:
-    """Return what was added to `before`, the Markdown of a page, to get `after`."""
+    """Return what was added to `before`, the Markdown of a page, to get `after`. Words that were moved, and words in
+    paragraphs with other line breaks, were not added."""
     lines: dict[int, tuple[tuple[int, int], ...]] = {}
     for change in diff_lines(before, after):
         if change.op == "insert":
@@ -204,7 +209,52 @@ def added_ranges(before: str, after: str) -> AddedRanges:
                     ranges.append((position, position + length))
                 position += length
             lines[change.new_number + 1] = tuple(ranges)
-    return AddedRanges(lines)
+    kept = _kept_ranges(before, after)
+    added = {line: tuple(_without(ranges, kept.get(line, []))) for line, ranges in lines.items()}
+    return AddedRanges({line: ranges for line, ranges in added.items() if ranges})
+
+
+def _kept_ranges(before: str, after: str) -> dict[int, list[tuple[int, int]]]:
+    """Return the columns of the words of `after` that are also in `before`, by line: lines, and at least `_RUN` words in
+    a row, that `after` does not have more often. A range that continues on the line above or below includes the end of
+    its line, and begins before the first column or ends after the last."""
+    old_lines, new_lines = before.split("\n"), after.split("\n")
+    old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
+    kept: dict[int, list[tuple[int, int]]] = {
+        number: [(-1, len(line) + 1)]
+        for number, line in enumerate(new_lines, 1)
+        if line.strip() and new_counts[line.strip()] <= old_counts[line.strip()]
+    }
+    words = [(number, found) for number, line in enumerate(new_lines, 1) for found in _RUN_WORD.finditer(line)]
+    runs = [tuple(found[0] for _, found in words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)]
+    old_words = before.split()
+    old_runs = Counter(tuple(old_words[at : at + _RUN]) for at in range(len(old_words) - _RUN + 1))
+    new_runs = Counter(runs)
+    for at, run in enumerate(runs):
+        if new_runs[run] > old_runs[run]:
+            continue
+        first, last = words[at][0], words[at + _RUN - 1][0]
+        for line in range(first, last + 1):
+            start = words[at][1].start() if line == first else -1
+            end = words[at + _RUN - 1][1].end() if line == last else len(new_lines[line - 1]) + 1
+            kept.setdefault(line, []).append((start, end))
+    return kept
+
+
+def _without(ranges: Iterable[tuple[int, int]], kept: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the parts of ranges that are outside the `kept` ranges. An empty range is the position of a deletion."""
+    for start, end in ranges:
+        if start == end:
+            if not any(first < start < last for first, last in kept):
+                yield start, end
+            continue
+        for first, last in sorted(kept):
+            if first < end and last > start:
+                if first > start:
+                    yield start, first
+                start = max(start, last)
+        if start < end:
+            yield start, end
 
 
 def _columns_on(place: Place, line: int) -> tuple[int, int]:
