@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import comments
+from octavo.settings import Linter
 from tests.journeys.contests import Contest, add_page, edit_page
 from tests.journeys.stage import Run, Stage
 
@@ -68,3 +69,12 @@ async def test_finding_without_fix_cannot_become_a_suggestion(stage: Stage) -> N
         await run.hear("This is the last finding on this page.")
         await run.press(",", ",")
         await run.hear("This is the first finding on this page.")
+
+
+async def test_failure_of_a_linter_is_shown_once(stage: Stage) -> None:
+    vale = Linter("vale", ("no-such-vale", "{file}"), "vale", is_automatic=True)
+    by_hand = Linter("other", ("no-such-other", "{file}"), "vale")
+    async with stage.play(linters=(vale, by_hand)) as run:
+        await open_request(run)
+        await run.hear("Could not run vale: no-such-vale was not found. Set linter.command, or install it.")
+        assert not any("other" in each for each in run.said)

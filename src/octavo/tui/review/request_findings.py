@@ -1,29 +1,32 @@
-"""Checks the words that a change request added, and stores which findings you dismissed."""
+"""Checks the words that a change request added, with the rules and with linters, and stores which findings you
+dismissed."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 from textual.worker import WorkType
 
 from octavo.api.content import Page, PageTree
 from octavo.api.errors import ApiError
-from octavo.api.places import ContentRef
+from octavo.api.places import ContentRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.sync_queue import Rank
 from octavo.documents.blocks import Document
-from octavo.documents.checks.added_findings import AddedFinding, added_findings, added_links
+from octavo.documents.checks.added_findings import AddedFinding, added_findings, added_links, with_keys
 from octavo.documents.checks.checked_pages import CheckedPage, read_page
 from octavo.documents.checks.references import ReferenceCheck
 from octavo.documents.folders.layout import link_base, page_path
-from octavo.documents.linters.placement import added_ranges
+from octavo.documents.linters.placement import LintedPage, added_ranges
 from octavo.documents.revision_changes import ChangedPage
 from octavo.documents.source_reader import parse
+from octavo.lazy_import import load
 from octavo.tui.core.view import View
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.link_targets import LinkContext, app_origins
@@ -46,19 +49,26 @@ class _Job:
     page: ChangedPage
     before: str
     new: Document
+    by_rules: tuple[AddedFinding, ...] = ()
+    """What the rules found. Linters run after the rules have checked all waiting pages."""
 
 
 class RequestFindings:
     """Findings on the changed pages of a change request, checked one page at a time in a background thread."""
 
-    def __init__(self, view: View, change_request_id: str, on_change: Callable[[], None]) -> None:
+    def __init__(self, view: View, change_request_id: str, space: SpaceRef, on_change: Callable[[], None]) -> None:
         """`on_change` is called when the findings of a page have changed."""
-        self._view, self._on_change = view, on_change
+        self._view, self._space, self._on_change = view, space, on_change
         self._fact_key = f"dismissed findings {change_request_id}"
         self._found: dict[str, tuple[AddedFinding, ...]] = {}
         self._known: dict[str, CheckedPage] = {}
         """Checked pages, and pages that were loaded for their headings, by page ID."""
         self._waiting: dict[str, _Job] = {}
+        self._to_lint: dict[str, _Job] = {}
+        self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
+        """The two texts that linters last compared, and what they found, by page key."""
+        self._failures: set[str] = set()
+        """Failures of linters that were shown."""
         self._is_checking = False
         self._place: tuple[ComparedSides, PageTree] | None = None
 
@@ -107,6 +117,19 @@ class RequestFindings:
         self._view.shell.session.state.set_fact(self._fact_key, self._dismissed)
         self._on_change()
 
+    @cached_property
+    def _linters(self) -> Any:
+        """Runs the linters that run by themselves on this space. None if there are none."""
+        shell = self._view.shell
+        linters = [each for each in shell.settings.linters if each.is_automatic]
+        if not linters:
+            return None
+        space = shell.workspace.space(self._space.space_id)
+        chosen = load("octavo.tui.review.linter_findings:linters_for")(
+            linters, space.title if space is not None else "", self._space.space_id
+        )
+        return load("octavo.tui.review.linter_findings:LinterRuns")(chosen) if chosen else None
+
     def _start(self) -> None:
         if self._waiting and self._place is not None and not self._is_checking:
             self._is_checking = True
@@ -119,18 +142,39 @@ class RequestFindings:
 
     async def _check_waiting_pages(self) -> None:
         try:
-            while self._waiting and (place := self._place) is not None:
-                job = self._waiting.pop(next(iter(self._waiting)))
+            while (waiting := self._waiting or self._to_lint) and (place := self._place) is not None:
+                is_linting = not self._waiting
+                job = waiting.pop(next(iter(waiting)))
                 sides, tree = place
                 page = next((each for each in tree.walk() if each.id == job.page.key), None)
                 if page is None:
                     continue
-                found = await _find(self._view.live, page, job.before, job.new, sides.new, tree, self._known)
+                if is_linting:
+                    found = (*job.by_rules, *await self._lint(job, page))
+                else:
+                    found = await _find(self._view.live, page, job.before, job.new, sides.new, tree, self._known)
+                    texts, linted = self._linted.get(job.page.key, (("", ""), ()))
+                    if texts == (job.before, job.new.source):
+                        found = (*found, *linted)
+                    elif self._linters is not None:
+                        self._to_lint[job.page.key] = replace(job, by_rules=found)
                 if self._sides == sides and self._found.get(job.page.key) != found:
                     self._found[job.page.key] = found
                     self._on_change()
         finally:
             self._is_checking = False
+
+    async def _lint(self, job: _Job, page: Page) -> tuple[AddedFinding, ...]:
+        """Return what the linters find on the added words of a page. Show each failure once."""
+        text = job.new.source
+        added = await asyncio.to_thread(added_ranges, job.before, text)
+        result = await self._linters.findings(LintedPage(page.path or page.id, page_path(page), job.new, text, added))
+        for failure in set(result.failures) - self._failures:
+            self._failures.add(failure)
+            self._view.shell.say(failure, tone="care")
+        found = with_keys((each for group in result.by_block.values() for each in group), job.new, text)
+        self._linted[job.page.key] = (job.before, text), found
+        return found
 
 
 async def _find(

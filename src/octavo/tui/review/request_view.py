@@ -246,7 +246,7 @@ class ChangeRequestScreen(View):
             opens_at_review=thread is None and block is None,
         )
         self.diff_threads = DiffThreads(self, self.at, lambda: self.page_diff.draw_threads())
-        self.findings = RequestFindings(self, change_request.id, self._show_findings)
+        self.findings = RequestFindings(self, change_request.id, space, self._show_findings)
         self.changed_tree = ChangedTree(self, self.comparison, self.diff_threads, self.findings, self.show_changed)
         self.page_findings = PageFindings(self, self.at, self.changed_tree, self.findings)
         self.request_head = RequestHead(self, self.comparison, self.diff_threads, self.changed_tree)
