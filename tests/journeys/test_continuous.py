@@ -225,13 +225,11 @@ async def test_folded_page_shows_only_its_heading(stage: Stage) -> None:
         await run.gone("− All times in requests")
 
 
-async def test_keys_that_show_one_page_are_disabled_with_a_reason(stage: Stage) -> None:
+async def test_key_that_shows_one_page_is_disabled_with_a_reason(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_all(run, 1)
         await run.press("backslash")
         await run.hear("The source diff shows only one page. Press v to show one page at a time first.")
-        await run.press("slash")
-        await run.hear("Find searches only one page.")
 
 
 async def test_resize_keeps_the_page_under_the_cursor(stage: Stage) -> None:
@@ -393,3 +391,49 @@ async def test_same_remark_on_blocks_of_several_pages_is_resolved_as_one(stage: 
         await run.hear("Resolving 5 linked threads…")
         await run.sent()
         assert len({each.comment_id for each in run.gate.sent(comments.Update)}) == 5
+
+
+@pytest.mark.before_release("size1")
+@SIZES
+async def test_find_searches_all_pages(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        screen = await open_all(run, 60)
+        assert len([each for each in contents_of(screen).sections if each.is_loaded]) < 12
+        await run.press("/", *"more words of page 5")
+        await run.see("1 of 11")
+        await run.press("enter")
+        page = contents_of(screen).page
+        assert page.heading.title == "Page 5"
+        for number in range(2, 12):
+            await run.press("n")
+            await run.see(f"{number} of 11")
+            assert contents_of(screen).page.heading.title == f"Page {48 + number}"
+            check_target(screen)
+        await run.press("n")
+        await run.see("1 of 11")
+        assert contents_of(screen).page is page
+        await run.press("escape", "/", *"all times in requests")
+        await run.see("1 of 2")
+        await run.press("enter", "escape", "g", "minus", "/", *"all times")
+        await run.see("no matches, 1 page")
+
+
+@pytest.mark.before_release
+async def test_find_says_how_many_long_pages_it_did_not_search(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await find_refused(run)
+        words = "Many words are on this page, and all of them are about the ships of the harbour.\n\n" * 1000
+        pages = [
+            content.InsertPage(title=f"Long {at}", document=content.DocumentBody(markdown=words)) for at in range(8)
+        ]
+        for page in pages:
+            await run.ask(content.Edit(at=at, changes=(page,), compat=False), "tomas-okafor")
+        screen = await open_refused(run)
+        await run.see("of 10 viewed")
+        await run.press("v", "enter", "/", *"harbour")
+        await run.see("pages not searched")
+        sent = len(run.gate.sent(content.GetPage))
+        contents = contents_of(screen)
+        assert sum(each.size for each in contents.sections) <= 500_000
+        await run.later(seconds=5)
+        assert len(run.gate.sent(content.GetPage)) == sent, "no page is loaded again and again"

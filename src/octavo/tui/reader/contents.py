@@ -133,6 +133,16 @@ class Contents:
 
     # Find in page
 
+    @property
+    def has_more_to_search(self) -> bool:
+        """True while more pages are loading that a search includes."""
+        return False
+
+    @property
+    def not_searched(self) -> str:
+        """Parts that a search leaves out, such as `2 pages`. Empty if it searches everything."""
+        return ""
+
     def text_finder(self, lines: Lines) -> BlockTextFinder:
         """Return a search over the text of all lines."""
 

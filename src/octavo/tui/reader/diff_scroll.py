@@ -28,6 +28,7 @@ from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits, PageHeading
 from octavo.tui.render.failed_block import block_source
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.render.threads import ThreadSummary
@@ -62,6 +63,11 @@ class PageSection:
     def is_loaded(self) -> bool:
         """True if the changes of the current versions are shown, even if there are none."""
         return self.documents is not None
+
+    @property
+    def is_missing(self) -> bool:
+        """True if the changes are not loaded, or could not be loaded."""
+        return not self.is_loaded and (self.note.endswith("…") or self.note.startswith("Could not"))
 
     @property
     def size(self) -> int:
@@ -109,6 +115,8 @@ class ScrollContents(DiffContents):
         self.built_starts: tuple[int, ...] = (0,)
         """The same for the units that are shown with the next layout."""
         self._nowhere = PageSection("")
+        self.is_loading_to_search = False
+        """True while pages are loading that a search includes."""
         super().__init__(pane)
 
     def section_at(self, unit_index: int) -> PageSection | None:
@@ -190,6 +198,15 @@ class ScrollContents(DiffContents):
     def page_diff(self) -> DiffUnits:
         return self.page.diff
 
+    @property
+    def has_more_to_search(self) -> bool:
+        return self.is_loading_to_search
+
+    @property
+    def not_searched(self) -> str:
+        left_out = [each for each in self.sections if each.is_folded or each.is_missing]
+        return plural(len(left_out), "page") if left_out else ""
+
     def why_one_page_only(self, action: str) -> str | None:
         return f"{action} only one page. Press v to show one page at a time first."
 
@@ -263,6 +280,9 @@ class SectionBuilder(DiffBuilder):
         position = reading_position_of(viewport.virtual_lines, viewport.top, viewport.layout_width)
         top = contents.section_at(position.unit) if position is not None else None
         offset = position.unit - contents.range_of(top).start if position is not None and top is not None else 0
+        find_bar = self.pane.find_bar
+        found_on = contents.section_at(find_bar.unit_of_match)
+        found_at = find_bar.unit_of_match - contents.range_of(found_on).start if found_on is not None else 0
         if sections is not None:
             contents.sections = tuple(sections)
         contents.join()
@@ -274,6 +294,8 @@ class SectionBuilder(DiffBuilder):
         if selected is not None and (kept := contents.range_of(page)):
             cursor.selected = (kept.start, Block(PAGE_ROW, key=f"{PAGE_ROW} {page.key}"))
             self._keep_selected(selected, row)
+        found_in = contents.range_of(found_on) if found_on is not None else range(0)
+        find_bar.content_changed(unit_of_match=found_in.start + found_at if found_at < len(found_in) else -1)
         self.pane.refresh_bindings()
         viewport.notify_moved()
 

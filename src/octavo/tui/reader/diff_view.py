@@ -14,7 +14,7 @@ from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.diff_contents import DiffContents, DiffLayout
 from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, ORDER, DiffNavigation
 from octavo.tui.reader.diff_scroll import ScrollContents, ScrollNavigation
-from octavo.tui.reader.find_bar import FIND, FindBar
+from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.link_hints import LINK_HINTS
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, LoadingState, Reader
 from octavo.tui.render.comparison import PageComparison
@@ -41,11 +41,6 @@ def _why_empty(view: DiffView) -> str:
     if view.is_waiting_for_lines:
         return "This page is still loading."
     return view.state.why_empty("No changes to show.")
-
-
-def _why_no_find(_: object, find_bar: FindBar) -> str | None:
-    contents = find_bar.viewport.contents
-    return contents.why_one_page_only("Find searches") if isinstance(contents, DiffContents) else None
 
 
 def _for_lines(group: Commands[Any]) -> Commands[Any]:
@@ -162,7 +157,7 @@ class DiffView(Reader):
         _for_lines(ORDER),
         _for_lines(LAYOUT),
         FIND.only("filter")
-        .with_changed("filter", help="Find text in the diff", shown=False, why_not=_why_no_find)
+        .with_changed("filter", help="Find text in the diff", shown=False)
         .for_target(
             lambda view: view.find_bar if len(view.viewport.virtual_lines) or view.is_waiting_for_lines else None,
             name="diff",

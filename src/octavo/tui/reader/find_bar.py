@@ -26,7 +26,7 @@ FIRST_SEARCH_SECONDS = 0.012
 def _why_no_match(_: object, find_bar: FindBar) -> str | None:
     if not find_bar.needle:
         return "You have not searched yet. Press / to find text."
-    if find_bar.matches or not find_bar.viewport.contents.is_fully_parsed:
+    if find_bar.matches or find_bar.is_text_loading:
         return None
     return f"No matches for “{find_bar.needle}” on this page."
 
@@ -67,12 +67,21 @@ class FindBar(PanePart):
         """State of the search for the status line, for example `3 of 12`. Empty without a search."""
         if not self.needle:
             return ""
+        is_complete = self._search is None and not self.viewport.contents.has_more_to_search
+        more = "" if is_complete else " so far"
+        if is_complete and (left_out := self.viewport.contents.not_searched):
+            more = f", {left_out} not searched"
         if not self.matches:
-            return "no matches" if self._search is None else "searching"
-        more = "" if self._search is None else " so far"
+            return f"no matches{more}" if is_complete else "searching"
         if self._match not in self.matches:
             return f"{len(self.matches)} found{more}"
         return f"{self.matches.index(self._match) + 1} of {len(self.matches)}{more}"
+
+    @property
+    def is_text_loading(self) -> bool:
+        """True while a part of the searched text is not loaded or not parsed."""
+        contents = self.viewport.contents
+        return contents.has_more_to_search or not contents.is_fully_parsed
 
     def begin(self) -> None:
         """Open the find bar."""
@@ -119,7 +128,7 @@ class FindBar(PanePart):
         self.matches, self._search = found, search
         if self._goes_to_first_match:
             self._go_to_first_match(before)
-        if search is None and self._waiting_steps and self.viewport.contents.is_fully_parsed:
+        if search is None and self._waiting_steps and not self.is_text_loading:
             steps, self._waiting_steps = self._waiting_steps, 0
             if self.viewport.top == self._waiting_since:
                 self.step(steps)
@@ -128,9 +137,10 @@ class FindBar(PanePart):
         """Go to the first match after the original scroll position, unless it is one of the first `known_count` matches."""
         here = self._position_before.unit_index
         found = next((match for match in self.matches[known_count:] if match.unit_index >= here), None)
-        if found is None and self._search is None:
+        is_complete = self._search is None and not self.viewport.contents.has_more_to_search
+        if found is None and is_complete:
             found = next(iter(self.matches), None)
-        if found is not None or (self._search is None and len(self.viewport.virtual_lines)):
+        if found is not None or (is_complete and len(self.viewport.virtual_lines)):
             self._goes_to_first_match = False
         if found is not None:
             self._match = found
@@ -155,7 +165,7 @@ class FindBar(PanePart):
         self._goes_to_first_match = False
         at = self.matches.index(self._match) if self._match in self.matches else -1
         is_last = step > 0 and at == len(self.matches) - 1
-        if not self.viewport.contents.is_fully_parsed and (is_last or not self.matches):
+        if self.is_text_loading and (is_last or not self.matches):
             self._waiting_steps, self._waiting_since = self._waiting_steps + step, self.viewport.top
         if not self.matches or self._waiting_steps:
             return
@@ -190,8 +200,17 @@ class FindBar(PanePart):
             self._spans[unit_index] = match_spans(self.viewport.virtual_lines.lines(unit_index), self.needle)
         return self._spans[unit_index]
 
-    def content_changed(self) -> None:
-        """Search again after the content changed."""
+    @property
+    def unit_of_match(self) -> int:
+        """Index of the unit with the selected match. -1 if there is none."""
+        return self._match.unit_index if self._match is not None else -1
+
+    def content_changed(self, *, unit_of_match: int = -1) -> None:
+        """Search again after the content changed. `unit_of_match` is the new index of the unit with the selected
+        match, or -1 if it is unchanged."""
+        if self._match is not None and unit_of_match >= 0:
+            self._match = self._match._replace(unit_index=unit_of_match)
+            self._current = unit_of_match, self._current[1]
         self._text_finder = None
         self._spans = {}
         if self.needle:

@@ -66,6 +66,9 @@ class RequestScroll:
         """Number of open threads by entry key."""
         self._sides: ComparedSides | None = None
         self._loading: set[str] = set()
+        self._searched: set[str] = set()
+        """Pages that were loaded during the search. Pages that were dropped since are loaded again only near the
+        cursor."""
         self._failed: set[str] = set()
         self._is_visible = False
         """True once the diff has a size."""
@@ -273,10 +276,18 @@ class RequestScroll:
     # Loading
 
     def load_near(self) -> None:
-        """Load the pages in view, then the page below and the page above."""
+        """Load the pages in view, then the page below and the page above. During a search, then load the other pages, as
+        many as are kept."""
         if not self.is_on or self._sides is None:
             return
-        for section in self._near():
+        to_search = self._to_search()
+        is_searching = bool(to_search or (self.pane.find_bar.needle and self._loading))
+        if is_searching is not self.navigation.contents.is_loading_to_search:
+            self.navigation.contents.is_loading_to_search = is_searching
+            if not is_searching:
+                self.pane.find_bar.content_changed()  # Only now the first match is known if it is above the cursor.
+                self.pane.viewport.notify_moved()
+        for section in [*self._near(), *to_search]:
             if len(self._loading) >= MAX_PARALLEL:
                 return
             entry = self._entries[section.key]
@@ -285,6 +296,26 @@ class RequestScroll:
                 self._loading.add(section.key)
                 work: WorkType[None] = partial(self._load, section, entry, self._sides)
                 self._view.run_worker(work, group="load")
+
+    def _to_search(self) -> list[PageSection]:
+        """Return the pages to load for the search, from the page under the cursor on. Empty if there is no search, or if
+        the loaded pages are as long as allowed."""
+        order = list(self._sections.values())
+        if not self.pane.find_bar.needle:
+            self._searched.clear()
+            return []
+        self._searched.update(each.key for each in order if each.is_loaded)
+        if sum(each.size for each in order) >= MAX_TEXT:
+            return []
+        page = self.navigation.contents.page
+        here = order.index(page) if page in order else 0
+        return [
+            each
+            for each in (*order[here:], *order[:here])
+            if each.key not in self._searched | self._failed
+            and not each.is_folded
+            and self._entries[each.key].is_document
+        ]
 
     def _near(self) -> list[PageSection]:
         order = list(self._sections.values())
