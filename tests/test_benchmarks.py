@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
+import time
 
 import pytest
 
 from tests.benchmarks.__main__ import BENCHMARKS, _rows, main
+from tests.benchmarks.terminal import processor_time
 
 Output = pytest.CaptureFixture[str]
 
@@ -17,6 +21,21 @@ def test_rows_show_the_median_the_range_and_the_ratio_in_each_round() -> None:
     assert name == "start"
     assert row.split("  ", 2)[1] == "x"
     assert row.split() == ["x", "3.0", "[2.0–9.0]", "3.0", "[3.0–4.0]", "1.00", "[0.50–3.00]"]
+
+
+def test_processor_time_includes_threads_that_have_ended() -> None:
+    spent: list[float] = []
+
+    def work() -> None:
+        while time.thread_time() < 0.02:
+            pass
+        spent.append(time.thread_time())
+
+    before = processor_time(os.getpid())
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert processor_time(os.getpid()) - before >= spent[0]
 
 
 def test_unknown_benchmark_is_refused(capsys: Output) -> None:
