@@ -111,7 +111,10 @@ def text(side: Json, name: str) -> str:
 
 def conflicts_of_the_merge(sides: tuple[Json, Json, Json]) -> set[tuple[str, str]]:
     """Return the conflicts of the merge."""
-    return {(each.kind, each.id) for each in revision_merge.merge_revisions(*sides, "#7", STORE).conflicts}
+    return {
+        (each.kind, each.id)
+        for each in revision_merge.merge_revisions(*sides, "#7", STORE.text, STORE.put_blob).conflicts
+    }
 
 
 def check_predicted_conflicts(sides: tuple[Json, Json, Json]) -> None:
@@ -121,7 +124,7 @@ def check_predicted_conflicts(sides: tuple[Json, Json, Json]) -> None:
 
 
 def check_predicted_main(sides: tuple[Json, Json, Json]) -> None:
-    outcome = revision_merge.merge_revisions(*sides, "#7", STORE)
+    outcome = revision_merge.merge_revisions(*sides, "#7", STORE.text, STORE.put_blob)
     is_on_main = not outcome.conflicts and not revision_differences(sides[1], outcome.content, str)
     assert predict(sides).is_on_main is is_on_main
     assert predict(sides, names_documents=False).is_on_main is is_on_main, "the same without ids of documents"

@@ -38,7 +38,7 @@ def revision(*pages: Json, files: tuple[Json, ...] = (), **variables: object) ->
 
 
 def merged(base: Json, main: Json, proposed: Json) -> RevisionMerge:
-    return merge_revisions(base, main, proposed, "#7", STORE)
+    return merge_revisions(base, main, proposed, "#7", STORE.text, STORE.put_blob)
 
 
 def outline(pages: Pages) -> str:

@@ -143,7 +143,7 @@ def _merge_changes(
     if was_loaded and not revision_differences(before, after, _blob):
         return None, 0
     main = revisions.get_current(world, space["id"])
-    outcome = revision_merge.merge_revisions(before, main, after, FOLDER_SIDE, world.store)
+    outcome = revision_merge.merge_revisions(before, main, after, FOLDER_SIDE, world.store.text, world.store.put_blob)
     content_fields = {**outcome.content, "pages": page_trees.with_paths(outcome.content["pages"])}
     if not revision_differences(main, {**main, **content_fields}, _blob):
         return None, 0

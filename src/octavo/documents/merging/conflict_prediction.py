@@ -80,7 +80,7 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
         _revision_content(each, {name: versions[n] for name, versions in texts.items()})
         for n, each in enumerate(revisions)
     )
-    outcome = revision_merge.merge_revisions(base, main, request, "", _LiteralTexts())
+    outcome = revision_merge.merge_revisions(base, main, request, "")
     names = {name: title for each in revisions for name, title in _ids_and_names(each)}
     conflicts = [PredictedConflict(each.kind, each.id, names.get(each.id) or each.id) for each in outcome.conflicts]
     suggestions = [
@@ -110,16 +110,6 @@ def _change_key(change: Change) -> tuple[str, str]:
     item = change.reusable_content
     changed_item = change.page or change.file
     return change.type, changed_item.id if changed_item else str(item.get("id", "")) if isinstance(item, dict) else ""
-
-
-class _LiteralTexts:
-    """A store of texts for `merge_revisions` in which the name of a text is the text itself."""
-
-    def text(self, name: str, /) -> str:
-        return name
-
-    def put_blob(self, body: str, /) -> str:
-        return body
 
 
 def _ids_and_names(revision: Revision) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from octavo.documents import page_trees
 from octavo.documents.merging import page_merge
@@ -173,14 +173,6 @@ _OTHER_FIELDS = {"id", "type", "pages", "path", "text", "createdAt", "updatedAt"
 _ABSENT: Any = object()
 
 
-class Texts(Protocol):
-    """A store of texts by name. The server uses hashes as names."""
-
-    def text(self, name: str, /) -> str: ...
-
-    def put_blob(self, body: str, /) -> str: ...
-
-
 @dataclass(frozen=True)
 class RevisionConflict:
     """A conflict between two revisions. `kind` is text, field, deleted, moved, order or variable."""
@@ -208,9 +200,20 @@ class RevisionMerge:
     suggestions: tuple[SuggestedParagraph, ...] = ()
 
 
-def merge_revisions(base: Json, main: Json, proposed: Json, name: str, texts: Texts) -> RevisionMerge:
-    """Return `main` with the changes of `proposed` since `base`. `name` labels the request, such as `#42`."""
-    merger = _RevisionMerger(name, texts)
+def merge_revisions(
+    base: Json,
+    main: Json,
+    proposed: Json,
+    name: str,
+    read_text: Callable[[str], str] = str,
+    store_text: Callable[[str], str] = str,
+) -> RevisionMerge:
+    """Return `main` with the changes of `proposed` since `base`. `name` labels the request, such as `#42`.
+
+    Revisions have names of texts. `read_text` returns the text with a name, and `store_text` the name of a merged text.
+    Without them, each text is its own name.
+    """
+    merger = _RevisionMerger(name, read_text, store_text)
     sides = [TreeVersion.of(each["pages"]) for each in (base, main, proposed)]
     result_order = merge_page_order(*sides, edited=_is_edited)
     merger.conflicts += [RevisionConflict(kind, page) for kind, page in result_order.conflicts]
@@ -245,9 +248,9 @@ def _without_fields(node: Json, ignored: Iterable[str]) -> Json:
 
 
 class _RevisionMerger:
-    def __init__(self, name: str, texts: Texts) -> None:
+    def __init__(self, name: str, read_text: Callable[[str], str], store_text: Callable[[str], str]) -> None:
         self._name = name
-        self._texts = texts
+        self._read_text, self._store_text = read_text, store_text
         self.conflicts: list[RevisionConflict] = []
         self.suggestions: list[SuggestedParagraph] = []
 
@@ -292,7 +295,7 @@ class _RevisionMerger:
                 return ours
             if ours == before:
                 return theirs
-        old, here, in_proposed = (self._texts.text(each) if each else "" for each in (before, ours, theirs))
+        old, here, in_proposed = (self._read_text(each) if each else "" for each in (before, ours, theirs))
         merged = page_merge.merge(old, here, in_proposed)
         if merged.conflicts:
             self.conflicts.append(RevisionConflict("text", node_id))
@@ -301,7 +304,7 @@ class _RevisionMerger:
         if _has_title_heading(main, here) and _has_title_heading(proposed, in_proposed):
             conflicting.pop("title", None)  # the headings in the text already show both titles
         merged_text = self._with_fields(merged.text(request=self._name), conflicting)
-        return self._texts.put_blob(merged_text) if merged_text else None
+        return self._store_text(merged_text) if merged_text else None
 
     def _with_fields(self, markdown: str, conflicting: Json) -> str:
         if not conflicting:

@@ -232,5 +232,7 @@ def update_from_main(world: World, document: Json) -> Json:
 def _merge_contents(world: World, document: Json, main: Json) -> RevisionMerge:
     base = revisions.get(world, document["space"], base_of(document))
     proposed = revisions.get(world, document["space"], document["revision"])
-    merge: RevisionMerge = _merge_revisions(base, main, proposed, f"#{document['number']}", world.store)
+    merge: RevisionMerge = _merge_revisions(
+        base, main, proposed, f"#{document['number']}", world.store.text, world.store.put_blob
+    )
     return merge

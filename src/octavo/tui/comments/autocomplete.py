@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+from abc import ABC, abstractmethod
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from rich.cells import cell_len
 
@@ -72,21 +73,24 @@ def ends_in_code(text_before: str) -> bool:
     return False
 
 
-class SuggestionSource(Protocol[T]):
-    """A source of suggestions for the typed text."""
+class Suggestions(ABC, Generic[T]):
+    """Suggestions for the typed text."""
 
     title: str
-    typed_prefix: str
+    typed_prefix = ""
     """The text that was typed before the list opened."""
     empty: str
     """The text that is shown if there are no suggestions."""
 
+    @abstractmethod
     async def load(self) -> None:
         """Load the suggestions."""
 
+    @abstractmethod
     def choices(self, query: str) -> list[tuple[Choice[T], FuzzyMatch | None]]:
         """Return the suggestions that match, best first."""
 
+    @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
         """Return the value that closes the list without a choice: the suggestion named `typed`, or `typed` if no
         suggestion matches. None to keep the list open."""
@@ -100,7 +104,7 @@ class Autocomplete(Chooser["T | str", T]):
     FOOT: ClassVar[str] = "enter or tab insert · esc close"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (AUTOCOMPLETE,)
 
-    def __init__(self, source: SuggestionSource[T]) -> None:
+    def __init__(self, source: Suggestions[T]) -> None:
         super().__init__(source.title, [each for each, _ in source.choices("")], empty=source.empty)
         self._source = source
 
@@ -136,10 +140,10 @@ class Autocomplete(Chooser["T | str", T]):
         self.dismiss(self.query_one(FilterInput).value)
 
 
-class MemberSuggestions:
+class MemberSuggestions(Suggestions[User]):
     """Suggestions of members to mention."""
 
-    title, typed_prefix = "Mention", ""
+    title = "Mention"
     empty = "No members are loaded yet."
 
     def __init__(self, members: MentionCandidates) -> None:
@@ -164,7 +168,7 @@ class MemberSuggestions:
         return typed if typed.endswith(" ") and not self.choices(typed) else None
 
 
-class EmojiSuggestions:
+class EmojiSuggestions(Suggestions[NamedEmoji]):
     """Suggestions of emoji. Their names are loaded once, in a worker thread, because that takes longer than a keystroke
     may."""
 
