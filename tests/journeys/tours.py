@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from octavo.tui.widgets.commands import key_clashes
+from tests.bindings import key_clashes
 from tests.journeys.stage import Run
 
 

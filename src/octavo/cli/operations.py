@@ -67,11 +67,6 @@ def _find_operations(words: list[str]) -> list[Spec]:
     return [spec for spec in load().values() if all(word in fold(f"{spec.name} {spec.summary}") for word in folded)]
 
 
-def all_routes() -> list[Route]:
-    """Return every method and path, by area."""
-    return [route for spec in load().values() for route in routes(spec)]
-
-
 def describe(route: Route) -> Json:
     """Return one method and path as `--json` prints it."""
     return {

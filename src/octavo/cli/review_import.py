@@ -44,7 +44,6 @@ MAX_TEXT = 8 << 10
 """Maximum size of a text, and of a suggestion, in bytes."""
 MAX_QUOTE = 2_000
 FIELDS = ("page", "block", "quote", "side", "revision", "text", "suggestion", "severity", "rule", "source")
-NO_DOCUMENT = Document("", (), "")
 REPORT_FORMATS: tuple[Format, ...] = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
 
 

@@ -46,7 +46,6 @@ from octavo.files.space_reader import Download, SpaceReader
 
 MAX_EDIT_BYTES = 4_000_000
 """Largest edit that is sent, in bytes of text and files."""
-FILES_OF_ONE_CHANGE = 20
 Failure = Literal["failed", "blocked", "unknown"]
 
 

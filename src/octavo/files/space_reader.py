@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -57,8 +57,3 @@ class SpaceReader:
             return None
         async with aclosing(self.download(file.download_url, MAX_FILE)) as chunks:
             return b"".join([chunk async for chunk in chunks])
-
-    async def each_file(self, files: Iterable[File]) -> AsyncIterator[tuple[File, bytes | None]]:
-        """Yield files with their bytes, read one after the other. Raises ApiError."""
-        for file in files:
-            yield file, await self.file(file)

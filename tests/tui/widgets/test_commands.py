@@ -15,11 +15,8 @@ from octavo.tui.widgets.commands import (
     HasCommands,
     accepted_keys,
     active_commands,
-    binding_faults,
     key_bar,
-    key_clashes,
     key_name,
-    keys_as_markdown,
 )
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.dialog import TextButton
@@ -29,6 +26,7 @@ from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.text_inputs import SecretInput
 from octavo.tui.widgets.tree import Tree
+from tests.bindings import binding_faults, key_clashes, keys_as_markdown
 from tests.tui.widgets.scratch import Scratch, lines
 
 CLASSES_WITH_KEYS = (LineList, RowList, Tree, FilterInput, TextButton, SecretInput, ConfirmDialog, Composer, Chooser)

@@ -48,7 +48,6 @@ _NAMES = {
 }
 """Names of checks for `--allow` whose labels differ."""
 _MARKS = {"ok": ("✓", "green"), "care": ("!", "yellow"), "bad": ("✗", "red")}
-_NEVER_ALLOWED = ("status", "permission")
 
 
 def declare(command: argparse.ArgumentParser) -> None:
