@@ -540,7 +540,6 @@ class Stage:
                 )
             ),
             response_wait=lambda: gate.waited,
-            throttle_seconds=lambda: client.background_wait,
             download=client.download,
             upload=client.upload,
             close=close,

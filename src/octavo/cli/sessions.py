@@ -449,7 +449,6 @@ def _session(
         read_only=client.read_only,
         activity=lambda: reversed(client.activity),
         response_wait=lambda: client.waited,
-        throttle_seconds=lambda: client.low,
         download=client.download,
         upload=client.upload,
         close=close,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any, ClassVar
 
 from textual import on
@@ -26,7 +25,7 @@ from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.core.workspace import MAY_BE_SENT
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import as_clause, plural, short_age
@@ -111,10 +110,7 @@ ACTIVITY: Commands[ActivityScreen] = Commands(
 class ActivityScreen(Dialog[None]):
     """The dialog with the activity list."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
-        STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("activity.tcss"),
-    ]
+    CSS_PATH = dialog_styles(__file__, "activity.tcss")
     CONTEXT: ClassVar[str] = "activity"
     HELP: ClassVar[str] = (
         "This list shows unsent changes, drafts from your editor, offline spaces, and recent API requests. "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -36,7 +36,7 @@ from octavo.tui.render.threads import quote_excerpt
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands, HostApp
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.short_texts import plural, safe
 from octavo.tui.widgets.text_inputs import MAX_BRACKET_SEARCH, DraftClock, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
@@ -81,10 +81,7 @@ class Composer(Dialog[str | None]):
     returns. Both raise NotSaved. Each call replaces the draft. The caller removes the draft after sending.
     """
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
-        STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("composer.tcss"),
-    ]
+    CSS_PATH = dialog_styles(__file__, "composer.tcss")
     CONTEXT: ClassVar[str] = "composer"
     text_area: TextEditor
     """The text area that contains the comment."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual import on
@@ -22,7 +21,7 @@ from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.shell import shell_of
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -76,10 +75,7 @@ class ThreadDialog(Dialog[None]):
     """A dialog that shows a thread and the keys of the dialog. It never covers the block that the thread is about. `t`
     and `T` go to the next and the previous thread, and the page scrolls to the block of that thread."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
-        STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("thread_dialog.tcss"),
-    ]
+    CSS_PATH = dialog_styles(__file__, "thread_dialog.tcss")
     CONTEXT: ClassVar[str] = "thread dialog"
     HELP: ClassVar[str] = (
         "This dialog shows one thread and its replies. Press c to reply, d to resolve or reopen the thread, "

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from functools import cached_property
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -48,7 +47,7 @@ from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToThre
 from octavo.tui.core.shell import shell_of
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import as_clause, long_age, plural, short_age
@@ -108,10 +107,7 @@ SEARCH: Commands[SearchScreen] = Commands(
 class SearchScreen(Dialog[None]):
     """Search dialog: an input line, and the matching pages, threads, change requests and spaces below it."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
-        STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("search.tcss"),
-    ]
+    CSS_PATH = dialog_styles(__file__, "search.tcss")
     CONTEXT: ClassVar[str] = "search"
     IN_HISTORY: ClassVar[bool] = True
     HELP: ClassVar[str] = (

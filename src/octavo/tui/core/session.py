@@ -70,8 +70,6 @@ class Session:
     """Cache of images."""
     response_wait: Callable[[], float] = lambda: 0.0
     """Returns the number of seconds for which the oldest pending request has been waiting."""
-    throttle_seconds: Callable[[], float] = lambda: 0.0
-    """Returns the number of seconds for which background requests pause, to stay below the rate limit of the server."""
     read_only: str = ""
     """Reason why the session is read-only, as a sentence. Empty if the user can make changes."""
     demo_roles: DemoRoles | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePath
 from typing import Any, ClassVar
 
 from textual import on
@@ -17,7 +16,7 @@ from octavo.api.content import Page, PageTree, UpdatePage
 from octavo.api.folding import fold
 from octavo.documents.emoji import to_emoji
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
-from octavo.tui.widgets.dialog import STYLES, DialogFrame, TextButton
+from octavo.tui.widgets.dialog import STYLES, DialogFrame, TextButton, dialog_styles
 from octavo.tui.widgets.short_texts import safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText, FactList
@@ -151,11 +150,7 @@ _VISIBLE_LABEL, _HIDDEN_LABEL = (
 class PageForm(ConfirmDialog):
     """Form with an error below each field. The result is None if the user cancels."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
-        STYLES / "dialog.tcss",
-        STYLES / "confirm.tcss",
-        PurePath(__file__).with_name("page_form.tcss"),
-    ]
+    CSS_PATH = dialog_styles(__file__, STYLES / "confirm.tcss", "page_form.tcss")
     HELP: ClassVar[str] = (
         "Edit the details of a page, such as the slug and the description. Press tab to go to the next field, space to turn "
         "Hidden on or off, or ctrl+s to save. Press esc to close the form and keep your changes as a draft."

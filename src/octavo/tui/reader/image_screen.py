@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.segment import Segment
@@ -35,7 +34,7 @@ from octavo.tui.render.link_targets import LinkTargets
 from octavo.tui.terminal import graphics
 from octavo.tui.terminal.graphics import ScaledPicture
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.short_texts import safe, safe_lines
 from octavo.tui.widgets.text_widgets import ChangingText
 
@@ -125,10 +124,7 @@ PICTURE: Commands[ImageScreen] = Commands(
 class ImageScreen(Dialog[None]):
     """Shows an image of a page. Keys go to the next and previous image of the page."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
-        STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("image_screen.tcss"),
-    ]
+    CSS_PATH = dialog_styles(__file__, "image_screen.tcss")
     CONTEXT: ClassVar[str] = "image"
     HELP: ClassVar[str] = (
         "This view shows an image as large as the terminal allows. Press l or h to go to the next or previous image, "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import Any, ClassVar, NamedTuple
 
 from textual import on
@@ -18,7 +17,7 @@ from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.tables import document_of_row
 from octavo.tui.widgets.commands import Command, Commands, HostApp
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 
 NOTE: Commands[TextDialog] = Commands(
     "note",
@@ -33,10 +32,7 @@ NOTE: Commands[TextDialog] = Commands(
 class TextDialog(Dialog[LinkFollowed | None]):
     """Dialog with text. Returns the link that was opened in it, or None."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
-        STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("page_dialogs.tcss"),
-    ]
+    CSS_PATH = dialog_styles(__file__, "page_dialogs.tcss")
     CONTEXT: ClassVar[str] = "note dialog"
     HELP: ClassVar[str] = (
         "This dialog shows a footnote, reusable content, output, or a help topic. Press j or k to scroll, / to find text, "
@@ -133,10 +129,7 @@ ROW: Commands[TableRowDialog] = Commands(
 class TableRowDialog(Dialog[TableRowResult]):
     """Dialog for a table row, with one or more lines per field. `J` and `K` go to the next and the previous row."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
-        STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("page_dialogs.tcss"),
-    ]
+    CSS_PATH = dialog_styles(__file__, "page_dialogs.tcss")
     CONTEXT: ClassVar[str] = "table row"
     HELP: ClassVar[str] = (
         "This dialog shows one table row, field by field. Press ( or ) to select a field, enter or f to open a link, "

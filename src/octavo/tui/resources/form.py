@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import PurePath
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,7 +28,7 @@ from octavo.tui.resources.form_state import (
 from octavo.tui.resources.form_values import FORM, FormResult
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame, TextButton
+from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton, dialog_styles
 from octavo.tui.widgets.short_texts import plural, safe, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock
 from octavo.tui.widgets.text_widgets import ChangingText
@@ -85,10 +84,7 @@ class FormDialog(Dialog[None]):
         "Press tab to go to the next field, enter or space to open a list, ctrl+s to send the form, or ctrl+e to edit it as YAML. "
         "Press esc to close the form and keep a draft."
     )
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
-        STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("form.tcss"),
-    ]
+    CSS_PATH = dialog_styles(__file__, "form.tcss")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (FORM_COMMANDS,)
 
     def __init__(self, state: FormState) -> None:

@@ -6,7 +6,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from time import monotonic
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -39,7 +38,7 @@ from octavo.tui.resources.resource_commands import CreateTarget
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame, TextButton
+from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton, dialog_styles
 from octavo.tui.widgets.short_texts import AnyText, Fact, plural, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock, LineInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
@@ -339,10 +338,7 @@ class ConditionTest(Dialog[None]):
         "Press tab to switch between the condition and the claims. "
         "Press esc to close the dialog and keep the claims."
     )
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
-        STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("form.tcss"),
-    ]
+    CSS_PATH = dialog_styles(__file__, "form.tcss")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TEST_COMMANDS,)
 
     def __init__(self, shell: Shell, site: str, condition: str) -> None:

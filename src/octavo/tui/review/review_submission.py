@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from textual import on
@@ -29,7 +28,7 @@ from octavo.tui.review import proposed_notes
 from octavo.tui.review.request_target import RequestTarget, has_status, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowList
 from octavo.tui.widgets.short_texts import plural, safe, short_age
@@ -262,10 +261,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
     """Dialog with the pending comments in the order of sending, and below them the proposed notes. Its result is the
     comment to show on its page."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
-        STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("pending_comments.tcss"),
-    ]
+    CSS_PATH = dialog_styles(__file__, "pending_comments.tcss")
     CONTEXT: ClassVar[str] = "pending comments"
     HELP: ClassVar[str] = (
         "This list shows the pending comments in your review, in the order in which they will be sent. "

@@ -7,7 +7,6 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from textual import on
@@ -19,7 +18,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.filtering import FuzzyMatch, match
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
@@ -96,7 +95,7 @@ CHOOSER: Commands[Chooser[Any, Any]] = Commands(
 class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     """A dialog in which typing filters a list of choices. Pressing enter calls `accept` with the selected choice."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "chooser.tcss"]
+    CSS_PATH = dialog_styles(__file__, "chooser.tcss")
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     UNIT: ClassVar[str] = ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import PurePath
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -20,7 +19,7 @@ from textual.widgets import Input, Static, TextArea
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands, HostApp
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame, TextButton
+from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton, dialog_styles
 from octavo.tui.widgets.short_texts import AnyText, Fact, safe, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock, LineInput, PathInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText, FactList
@@ -98,7 +97,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     dialog is open.
     """
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "confirm.tcss"]
+    CSS_PATH = dialog_styles(__file__, "confirm.tcss")
     CONTEXT: ClassVar[str] = "confirm dialog"
     HELP: ClassVar[str] = "This dialog shows what an action will change. Press y to confirm, or n or esc to cancel."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFIRM,)

@@ -25,7 +25,13 @@ from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.short_texts import AnyText, safe
 
 STYLES = PurePath(__file__).parent
-"""Folder of the dialog styles. Textual would look up a relative path beside the file of each subclass."""
+"""Folder of the dialog styles."""
+
+
+def dialog_styles(file: str, *names: str | PurePath) -> list[str | PurePath]:
+    """Return the paths of the dialog styles and of the style sheets beside `file`. Textual would look up a relative path
+    beside the file of each subclass."""
+    return [STYLES / "dialog.tcss", *(PurePath(file).parent / name for name in names)]
 
 
 class DialogFrame(Vertical):
