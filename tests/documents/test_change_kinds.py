@@ -202,3 +202,35 @@ def test_each_change_of_real_pages_has_a_kind(folder: Path) -> None:
             assert kinds.of(entry) <= set(KINDS)
             assert kinds.of(entry)
     assert sum(kinds.counts.values()) > 0
+
+
+TABLE = "| Part | Wait at most 10 s |\n| - | - |\n| Pump | yes |\n| Valve | no |\n"
+
+
+def test_changed_title_of_a_column_has_the_kinds_of_its_words() -> None:
+    assert only_kinds(TABLE, TABLE.replace("10 s", "90 s")) == {"number", "wording"}
+    assert only_kinds(TABLE, TABLE.replace("Part", "**Part**")) == {"formatting"}
+
+
+def test_swapped_titles_of_columns_have_meaning() -> None:
+    swapped = TABLE.replace("| Part | Wait at most 10 s |", "| Wait at most 10 s | Part |")
+    assert may_affect_meaning(only_kinds(TABLE, swapped))
+
+
+def test_removed_column_is_a_deletion() -> None:
+    removed = "| Part |\n| - |\n| Pump |\n| Valve |\n"
+    assert "deletion" in only_kinds(TABLE, removed)
+    assert "addition" in only_kinds(removed, TABLE)
+
+
+@pytest.mark.parametrize(("style", "has_meaning"), [("danger", True), ("warning", True), ("info", False)])
+def test_unwrapped_words_of_a_warning_have_meaning(style: str, *, has_meaning: bool) -> None:
+    text = "Do not touch the lamp while it is on."
+    hint = f'{{% hint style="{style}" %}}\n{text}\n{{% endhint %}}'
+    for before, after in ((hint, text), (text, hint)):
+        assert all(may_affect_meaning(kinds) is has_meaning for kinds in kinds_of(before, after))
+
+
+def test_white_space_that_joins_words_is_wording() -> None:
+    assert "wording" in only_kinds("Use **no** ship.", "Use**no** ship.")
+    assert only_kinds("Use no ship.", "Use  no\nship.") == {"white space"}

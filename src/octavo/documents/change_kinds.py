@@ -15,6 +15,7 @@ from octavo.documents.diff_model import (
     CellChange,
     ChangedBlock,
     CodeChange,
+    ColumnPair,
     ContainerChange,
     Entry,
     MovedBlock,
@@ -27,6 +28,7 @@ from octavo.documents.diff_model import (
     TextPart,
     UnchangedBlocks,
 )
+from octavo.documents.diff_text import diff_runs
 from octavo.documents.text_facts import TextFacts, text_facts, word_set
 
 ChangeKind = Literal[
@@ -179,8 +181,11 @@ def _kinds(entry: Entry) -> Iterator[ChangeKind]:
                 yield from _removed_kinds(block)
             if entry.note and not (old or new):
                 yield "formatting"  # The entry has no blocks: it is only a note about the next entry.
-        case RestructuredBlocks(note=note) if note:
+        case RestructuredBlocks(old, new, note) if note:
             yield "formatting"
+            for block in (*old, *new):
+                if block.children:
+                    yield from _container_kinds(block, "deletion" if block in old else "addition")
 
 
 def _container_kinds(block: Block, kind: ChangeKind) -> Iterator[ChangeKind]:
@@ -241,7 +246,9 @@ def _changed_kinds(old: Block, new: Block, settings: Sequence[AttributeChange], 
             yield from _text_kinds(words)
         case CodeChange():
             yield from _code_kinds(old, new, parts)
-        case TableChange(rows=rows):
+        case TableChange(columns, rows):
+            for column in columns:
+                yield from _column_kinds(column)
             for row in rows:
                 yield from _kinds(row)
         case RowChange(cells):
@@ -251,6 +258,16 @@ def _changed_kinds(old: Block, new: Block, settings: Sequence[AttributeChange], 
             yield from _text_kinds(title.words)
         case None if old.kind != new.kind or not settings:
             yield from _replaced_kinds(old, new)
+
+
+def _column_kinds(column: ColumnPair) -> Iterator[ChangeKind]:
+    """Yield the kinds of a column that was added or removed, or that has another title."""
+    if column.old is None:
+        yield "addition"
+    elif column.new is None:
+        yield "deletion"
+    elif column.old.title != column.new.title:
+        yield from _text_kinds(diff_runs(column.old.title, column.new.title).words)
 
 
 def _cell_kinds(cell: CellChange) -> Iterator[ChangeKind]:
@@ -297,7 +314,8 @@ def _text_kinds(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
         "".join((part.old or part.run).text if at == 0 else part.run.text for part in side)
         for at, side in enumerate(sides)
     )
-    if any(part.op in ("insert", "delete") and _has_content(part.run) for part in words):
+    is_changed = any(part.op in ("insert", "delete") and _has_content(part.run) for part in words)
+    if is_changed or old.split() != new.split():  # White space that joins or splits words changes them.
         yield "wording"
         yield from _fact_kinds(text_facts(old), text_facts(new))
     elif old != new:
@@ -422,14 +440,16 @@ def _reflowed_changes(entries: Sequence[Entry]) -> frozenset[int]:
         if not is_changed or len(run) < 2:
             continue
         sides = [_paragraphs(run, is_new=is_new) for is_new in (False, True)]
-        if None not in sides and sides[0] == sides[1] and sides[0]:
+        if None not in sides and sides[0] == sides[1] and sides[0] != ([], []):
             found.update(map(id, run))
     return frozenset(found)
 
 
-def _paragraphs(entries: Iterable[Entry], *, is_new: bool) -> list[object] | None:
-    """Return the words of changed paragraphs in one version, with their formats. None if other blocks changed too."""
-    words: list[object] = []
+def _paragraphs(entries: Iterable[Entry], *, is_new: bool) -> tuple[list[object], list[str]] | None:
+    """Return the words of changed paragraphs in one version, with their formats and without. A word may have several
+    formats. None if other blocks changed too."""
+    formatted: list[object] = []
+    words: list[str] = []
     for entry in entries:
         match entry:
             case AddedBlock(block, ()) | RemovedBlock(block, ()) if block.kind == "paragraph":
@@ -438,10 +458,11 @@ def _paragraphs(entries: Iterable[Entry], *, is_new: bool) -> list[object] | Non
                 blocks = (new if is_new else old,)
             case _:
                 return None
-        words += [
+        words += [word for block in blocks for word in plain_text(block.runs).split()]
+        formatted += [
             (word, run.marks, run.link, run.kind)
             for block in blocks
             for run in block.runs
             for word in (run.text.split() or ([str(run.attrs.get("src"))] if run.kind == "image" else []))
         ]
-    return words
+    return formatted, words
