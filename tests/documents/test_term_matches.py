@@ -159,3 +159,33 @@ def test_replacement_is_escaped() -> None:
 def test_index_queries_cover_plural_and_joined_unit() -> None:
     assert set(index_queries(RENAME)) == {("tide", "table"), ("tide", "tables")}
     assert set(index_queries(TermChange("30 s", "45 s"))) == {("30", "s"), ("30s",)}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "Use `the storm\nlantern here` now.",
+        "The height is $$storm lantern$$ here.",
+        "The height is $$storm\nlantern$$ here.",
+        "| A | storm |\n| - | - |\n| a | storm\nlantern b",
+    ],
+)
+def test_term_in_code_or_a_formula_is_not_found(source: str) -> None:
+    assert texts(TermChange("storm lantern", "gale lantern"), source) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "new"),
+    [
+        ("See [storm lantern] there.\n\n[storm lantern]: https://a.example/lantern\n", "gale lantern"),
+        ("The storm lantern is here.", "{% hint %}"),
+        ("storm lantern is here.", "1. lantern"),
+        ("storm lantern\n", "- lantern"),
+    ],
+)
+def test_replacement_that_changes_more_than_words_is_not_offered(source: str, new: str) -> None:
+    other = "\n\nA storm lantern is there.\n"
+    change = TermChange("storm lantern", new)
+    first, *_, last = find_matches(change, source + other)
+    assert first.replacement is None
+    assert (last.replacement is None) is new.startswith("{%")

@@ -395,21 +395,24 @@ def _replaced_kinds(old: Block, new: Block) -> Iterator[ChangeKind]:
     if before.split() != after.split():
         yield "wording"
         yield from _fact_kinds(text_facts(before), text_facts(after))
-    if _targets(old) != _targets(new):
+    if link_targets(old) != link_targets(new):
         yield "link"
-    if _code_texts(old) != _code_texts(new):
+    if code_texts(old) != code_texts(new):
         yield "code"
     if old.kind == new.kind:
         yield "formatting"
 
 
-def _targets(block: Block) -> list[str]:
+def link_targets(block: Block) -> list[str]:
+    """Return the targets of the links, images and files in a block and in the blocks inside it."""
     values = [str(each.attrs.get(name) or "") for each in block.walk() for name in sorted(_LINK_ATTRIBUTES)]
     return [*filter(None, values), *(run.link for each in block.walk() for run in each.runs if run.link)]
 
 
-def _code_texts(block: Block) -> list[str]:
-    inline = [run.text for each in block.walk() for run in each.runs if _is_code(run)]
+def code_texts(block: Block) -> list[str]:
+    """Return the code and the formulas in a block and in the blocks inside it."""
+    runs = (run for each in block.walk() for run in each.runs)
+    inline = [run.text for run in runs if _is_code(run) or run.kind in ("math", "expression")]
     return [*inline, *(each.text for each in block.walk() if each.kind in _CODE_BLOCKS)]
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from octavo.documents import front_matter
+from octavo.documents.blocks import Block
+from octavo.documents.change_kinds import code_texts, link_targets
 from octavo.documents.page_trees import escape
+from octavo.documents.source_reader import parse
 from octavo.documents.term_changes import TermChange, with_plural
 from octavo.documents.text_facts import short_unit
 from octavo.documents.visible_text import VisibleText, url_ranges, visible_text
@@ -41,7 +44,8 @@ class TermMatch:
     text: str
     """The source in the range."""
     replacement: str | None
-    """The source with the new term. None if formats inside the term make the replacement ambiguous."""
+    """The source with the new term. None if formats inside the term make the replacement ambiguous, or if the
+    replacement would change more than words."""
     before: str
     after: str
     """The source on the same line before and after the range, shortened."""
@@ -64,7 +68,28 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
                 found.setdefault((each.start, each.end), each)
             if len(found) == MAX_MATCHES:
                 break
-    return tuple(sorted(found.values(), key=lambda each: each.start))
+    matches = sorted(found.values(), key=lambda each: each.start)
+    unsafe = set(_unsafe(source, matches, _structure(source, change), change)) if matches else set()
+    return tuple(replace(each, replacement=None) if each in unsafe else each for each in matches)
+
+
+def _unsafe(source: str, matches: Sequence[TermMatch], structure: object, change: TermChange) -> Iterator[TermMatch]:
+    """Yield the matches whose replacement would change more than words, for example a link, or code, or the kind of a
+    block."""
+    if _structure(replace_matches(source, matches), change) == structure:
+        return
+    if len(matches) == 1:
+        yield matches[0]
+        return
+    middle = len(matches) // 2
+    yield from _unsafe(source, matches[:middle], structure, change)
+    yield from _unsafe(source, matches[middle:], structure, change)
+
+
+def _structure(source: str, change: TermChange) -> object:
+    """Return what a replacement must not change: the kinds of the blocks, the targets of links, and code."""
+    page = Block("page", children=parse(source).blocks)
+    return [block.kind for block in page.walk()], link_targets(page), [] if change.is_code else code_texts(page)
 
 
 def replace_matches(source: str, matches: Iterable[TermMatch]) -> str:

@@ -109,7 +109,7 @@ def url_ranges(source: str) -> Iterator[tuple[int, int]]:
 def _ends_block(masked: str, line_end: int) -> bool:
     """Return True if the line before a line break is a heading or a row of a table."""
     line = masked[masked.rfind("\n", 0, line_end) + 1 : line_end]
-    return _HEADING.match(line) is not None or line.rstrip().endswith("|")
+    return _HEADING.match(line) is not None or line.rstrip().endswith("|") or line.lstrip().startswith("|")
 
 
 def _attributes(tag: str) -> Iterator[tuple[int, int]]:

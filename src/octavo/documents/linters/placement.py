@@ -271,7 +271,9 @@ def _overlaps(start: int, end: int, other_start: int, other_end: int) -> bool:
 
 
 Mask = Literal["tags", "code", "front-matter"]
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:[^`\n]|(?!\1(?!`))`)*?[^`]\1(?!`)")
+_LINE_BREAK = r"\n(?![ \t]*(?:\n|[>#|+*-]|\d{1,9}[.)]))"
+_CODE_SPAN = re.compile(rf"(?<!`)(`+)(?!`)(?:[^`\n]|{_LINE_BREAK}|(?!\1(?!`))`)*?[^`]\1(?!`)")
+_FORMULA = re.compile(rf"\$\$(?:[^$\n]|{_LINE_BREAK}){{1,2000}}?\$\$")
 _NOT_SPACE = re.compile(r"\S")
 
 
@@ -307,5 +309,6 @@ def _code(text: str) -> Iterator[tuple[int, int]]:
     for block in parse(text).walk():
         if block.kind in ("code", "math") and block.lines[1] < len(starts):
             yield starts[block.lines[0]], starts[block.lines[1]]
-    for match in _CODE_SPAN.finditer(text):
-        yield match.span()
+    for pattern in (_CODE_SPAN, _FORMULA):
+        for match in pattern.finditer(text):
+            yield match.span()
