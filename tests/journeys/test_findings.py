@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.api import comments
+from octavo.api import comments, content
 from octavo.settings import Linter
 from tests.journeys.contests import Contest, add_page, edit_page
 from tests.journeys.stage import Run, Stage
@@ -78,3 +78,29 @@ async def test_failure_of_a_linter_is_shown_once(stage: Stage) -> None:
         await open_request(run)
         await run.hear("Could not run vale: no-such-vale was not found. Set linter.command, or install it.")
         assert not any("other" in each for each in run.said)
+
+
+async def test_findings_are_shown_if_the_page_tree_loads_last(stage: Stage) -> None:
+    async with stage.play() as run:
+        contest = Contest(run)
+        await contest.publish(add_page(BEFORE), subject="Write down the stores")
+        await contest.propose(edit_page((await contest.page("Stores")).id, AFTER))
+        run.gate.shut(content.ListPages)
+        await contest.open()
+        await run.see("change 1 of", "+")
+        run.gate.open()
+        await run.see("▲ anchor  no heading", "▲ link  no page", "▲2")
+
+
+async def test_findings_on_equal_blocks_are_all_shown(stage: Stage) -> None:
+    async with stage.play() as run:
+        contest = Contest(run)
+        await contest.publish(add_page(BEFORE), subject="Write down the stores")
+        item = "* See [it](nowhere.md).\n"
+        await contest.propose(edit_page((await contest.page("Stores")).id, f"{BEFORE}\n{item}* Other.\n{item}"))
+        await contest.open()
+        await run.see("▲2")
+        await run.press(";", "_")
+        await run.see("▲1")
+        await run.press(";", "_")
+        await run.gone("▲")

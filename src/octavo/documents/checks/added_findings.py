@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -20,7 +21,8 @@ class AddedFinding:
     """A finding on added words."""
 
     key: str
-    """A name of the finding that stays the same until the words of its block or its message change."""
+    """A name of the finding that stays the same until the words of its block or its message change. Repeated names are
+    numbered."""
     finding: Finding
     suggestion: str | None = None
     """The Markdown of its block with the finding fixed. None if the finding has no fix."""
@@ -50,14 +52,17 @@ def added_findings(
 def with_keys(found: Iterable[Finding], document: Document, text: str) -> tuple[AddedFinding, ...]:
     """Return findings on a page with their keys and fixes. `text` is the Markdown of the page."""
     blocks = {block.key: block for block in document.walk()}
-    named: dict[str, AddedFinding] = {}
+    named: list[AddedFinding] = []
+    repeats = Counter[str]()
     for each in found:
         block = blocks.get(each.block)
         words = block.plain() if block is not None else ""
         identity = "\0".join((page_name(each), each.source, each.rule, each.message, each.words, words))
+        repeats[identity] += 1
+        identity += f"\0{repeats[identity]}" * (repeats[identity] > 1)
         key = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:20]
-        named.setdefault(key, AddedFinding(key, each, suggested_block(each, document, text)))
-    return tuple(named.values())
+        named.append(AddedFinding(key, each, suggested_block(each, document, text)))
+    return tuple(named)
 
 
 def page_name(found: Finding) -> str:

@@ -49,6 +49,7 @@ class _Job:
     page: ChangedPage
     before: str
     new: Document
+    sides: ComparedSides | None
     by_rules: tuple[AddedFinding, ...] = ()
     """What the rules found. Linters run after the rules have checked all waiting pages."""
 
@@ -70,6 +71,8 @@ class RequestFindings:
         self._failures: set[str] = set()
         """Failures of linters that were shown."""
         self._is_checking = False
+        self._compared_sides: ComparedSides | None = None
+        """Sides of the pages that are passed to `check`."""
         self._place: tuple[ComparedSides, PageTree] | None = None
 
     @cached_property
@@ -81,6 +84,7 @@ class RequestFindings:
     def set_place(self, sides: ComparedSides | None, tree: PageTree | None) -> None:
         """Set the compared revisions and the page tree. The findings are dropped if the revisions have changed, and the
         loaded pages if either has changed."""
+        self._compared_sides = sides
         place = (sides, tree) if sides is not None and tree is not None else None
         if place != self._place:
             if self._place is None or place is None or place[0] != self._place[0]:
@@ -92,7 +96,7 @@ class RequestFindings:
     def check(self, page: ChangedPage, compared: PageComparison) -> None:
         """Check a page in the background."""
         if page.is_document and page.exists_after and len(compared.new.source) <= MAX_TEXT:
-            self._waiting[page.key] = _Job(page, compared.old.source, compared.new)
+            self._waiting[page.key] = _Job(page, compared.old.source, compared.new, self._compared_sides)
             self._start()
 
     def on_page(self, key: str) -> tuple[AddedFinding, ...]:
@@ -147,7 +151,7 @@ class RequestFindings:
                 job = waiting.pop(next(iter(waiting)))
                 sides, tree = place
                 page = next((each for each in tree.walk() if each.id == job.page.key), None)
-                if page is None:
+                if page is None or job.sides != sides:
                     continue
                 if is_linting:
                     found = (*job.by_rules, *await self._lint(job, page))

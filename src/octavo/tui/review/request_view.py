@@ -358,6 +358,7 @@ class ChangeRequestScreen(View):
     def show_changed(self) -> None:
         if not is_whole(self):
             return
+        self._place_findings()
         if self.comparison.changed is not None:
             self.changed_tree.show(self.comparison.changed)
             self.page_diff.show()
@@ -370,10 +371,13 @@ class ChangeRequestScreen(View):
         self.page_diff.show()
 
     def _show_diff(self, page: ChangedPage, compared: PageComparison) -> None:
-        self.findings.set_place(self.comparison.sides, self.comparison.tree.value)
+        self._place_findings()
         self.findings.check(page, compared)
         self.page_diff.note_compared(page, compared)
         self.show_sizes()
+
+    def _place_findings(self) -> None:
+        self.findings.set_place(self.comparison.sides, self.comparison.tree.value)
 
     def _show_findings(self) -> None:
         if is_whole(self):
