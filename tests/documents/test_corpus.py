@@ -17,6 +17,7 @@ import pytest
 from octavo.documents.blocks import Run
 from octavo.documents.diff import diff
 from octavo.documents.source_reader import parse
+from octavo.tui.render.column_widths import _Limits
 from octavo.tui.render.styled_lines import Piece, crop
 from octavo.tui.render.styles import PLAIN
 from tests.documents import audit_of_lines
@@ -95,7 +96,7 @@ ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Networ
     [
         (
             "column_widths._COLUMN_LIMITS",
-            ((8, 9, 9, 1),),
+            (_Limits(8, 9, 9, 1),),
             f"| Name | Text |\n|-|-|\n| IssuingCountryCode | {ROW} |\n",
             "a word of 18",
         ),

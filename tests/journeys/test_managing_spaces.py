@@ -34,7 +34,7 @@ def web() -> Iterator[Web]:
 
 def allow_private_imports(platform: Platform) -> None:
     """Let the platform import pages from this computer."""
-    platform.world = replace(platform.world, private_imports=True)
+    platform.world = replace(platform.world, allows_private_imports=True)
 
 
 def content(run: Run) -> ContentScreen:

@@ -38,7 +38,7 @@ def web() -> Iterator[Web]:
 @pytest.fixture
 def local_ask(platform: Platform, ask: Ask) -> Ask:
     """Return requests to a platform that may fetch from this machine."""
-    platform.world = replace(platform.world, private_imports=True)
+    platform.world = replace(platform.world, allows_private_imports=True)
     return ask
 
 

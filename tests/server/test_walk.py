@@ -15,7 +15,7 @@ from tests.walk import Walk, full_world
 
 
 def test_every_operation_responds_as_declared() -> None:
-    world = replace(full_world(Clock()), private_imports=True)
+    world = replace(full_world(Clock()), allows_private_imports=True)
     platform = Platform(world)
     asking = Ask(platform)
     with asyncio.Runner() as runner, website() as page:

@@ -83,7 +83,7 @@ class Member(Model):
 
 
 class PingResult(Model):
-    """The response to a ping."""
+    """The response to a ping: a token for sites whose visitors sign in, if the server creates one."""
 
     platform_visitor_claims: SafeText | None = Field(
         None,

@@ -92,7 +92,7 @@ class SpacePointer(Tagged):
 
 
 class CollectionPointer(Tagged):
-    """A reference to a collection, as the item before or after a `Position`."""
+    """The collection that a `Position` is before or after."""
 
     type: Literal["collection"] = "collection"
     collection: Id

@@ -102,7 +102,7 @@ def check_folder(path: Path, *, follows_urls: bool = False) -> CheckReport:
     root = os.path.relpath(folder.root, folder.top)
     checked = _FolderReader(folder).checked()
 
-    def from_top(path: str) -> str:
+    def path_from_top(path: str) -> str:
         return posixpath.normpath(posixpath.join(root, path))
 
     pages = (*checked.pages, *checked.includes)
@@ -115,8 +115,8 @@ def check_folder(path: Path, *, follows_urls: bool = False) -> CheckReport:
             problems.append(f"Only {MAX_URLS:,} of {len(urls):,} links to websites were checked.")
         broken = broken_urls(list(urls)[:MAX_URLS], Fetcher())
         found += [each for page in checked.all_pages for each in checked.references.external_findings(page, broken)]
-    findings = tuple(replace(each, path=from_top(each.path), page=paths.get(each.path, "")) for each in found)
-    texts = {from_top(page.path): page.text for page in checked.all_pages}
+    findings = tuple(replace(each, path=path_from_top(each.path), page=paths.get(each.path, "")) for each in found)
+    texts = {path_from_top(page.path): page.text for page in checked.all_pages}
     return CheckReport(findings, len(pages), texts, tuple(problems))
 
 

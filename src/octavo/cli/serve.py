@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         platform.read_only = (
             "This server is read-only (octavo serve --read-only). To make changes, start it without --read-only."
         )
-    platform.world = replace(platform.world, private_imports=options.allow_private_imports)
+    platform.world = replace(platform.world, allows_private_imports=options.allow_private_imports)
 
     def announce(origin: str) -> None:
         key_file = shlex.quote(str(folder.key_file))

@@ -372,7 +372,7 @@ class RequestsInFlight:
 
 
 @dataclass(eq=False)
-class _Turn:
+class _WaitingRequest:
     is_waited_for: IsWaitedFor
     comes: asyncio.Future[None]
 
@@ -383,13 +383,13 @@ class Turns:
 
     def __init__(self, max_requests: int, max_background_requests: int) -> None:
         self._max_requests, self._max_background = max_requests, max_background_requests
-        self._line: dict[_Turn, None] = {}
-        self._under_way: set[_Turn] = set()
+        self._line: dict[_WaitingRequest, None] = {}
+        self._under_way: set[_WaitingRequest] = set()
 
     @asynccontextmanager
     async def turn(self, is_waited_for: IsWaitedFor) -> AsyncIterator[None]:
         """Wait until the request may be sent. It counts as running until the end of the `with` block."""
-        turn = _Turn(is_waited_for, asyncio.get_running_loop().create_future())
+        turn = _WaitingRequest(is_waited_for, asyncio.get_running_loop().create_future())
         self._line[turn] = None
         self.start_next_requests()
         try:
@@ -408,7 +408,7 @@ class Turns:
             if not turn.comes.done():
                 turn.comes.set_result(None)
 
-    def _next(self) -> _Turn | None:
+    def _next(self) -> _WaitingRequest | None:
         waited_for = next((each for each in self._line if each.is_waited_for()), None)
         if waited_for is not None:
             return waited_for

@@ -273,20 +273,20 @@ def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[St
     )
     for key, writer, *rest in versions:
         if not db.execute(insert, (key, writer, *rest, namespace)).rowcount:
-            db.execute(insert, (key, _writer_of_returned_draft(writer), *rest, namespace))
+            db.execute(insert, (key, _writer_id_of_returned_draft(writer), *rest, namespace))
 
 
 def store_returned(db: sqlite3.Connection, namespace: str, key: str, text: str, entry_id: str, now: datetime) -> None:
     """Store the text of a canceled write as a draft again. Other versions of the draft are kept."""
     db.execute(
         "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, 1, ?)",
-        (namespace, key, _writer_of_returned_draft(entry_id), text, now.timestamp()),
+        (namespace, key, _writer_id_of_returned_draft(entry_id), text, now.timestamp()),
     )
 
 
 def delete_returned(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> None:
     """Undo `store_returned`, unless the user has changed the draft since."""
-    _remove(db, namespace, key, _writer_of_returned_draft(entry_id), None)
+    _remove(db, namespace, key, _writer_id_of_returned_draft(entry_id), None)
 
 
 def _remove(db: sqlite3.Connection, namespace: str, key: str, writer: str | None, seen: tuple[str, int] | None) -> None:
@@ -299,5 +299,5 @@ def _remove(db: sqlite3.Connection, namespace: str, key: str, writer: str | None
         )
 
 
-def _writer_of_returned_draft(entry_id: str) -> str:
+def _writer_id_of_returned_draft(entry_id: str) -> str:
     return f"returned-{entry_id}"

@@ -182,7 +182,8 @@ class ResponseCache:
         self._execute_later("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", lambda: row)
 
     def drop_version(self, url: str) -> None:
-        """Delete the version of a response that is no longer on disk."""
+        """Forget the version of a response whose body on disk is missing or cannot be used, so that the response is
+        fetched again."""
         self._known_versions().pop(url, None)
         self._execute_later("DELETE FROM versions WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
 

@@ -90,8 +90,8 @@ class ListedPlaces:
 
 
 def stamp_from(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion) -> str:
-    """Return the stamp of the response to an operation on the space or change request `at`. `listed` is its item in a
-    list."""
+    """Return the stamp that the response to `op` has now: a text that changes when the response may have changed.
+    `listed` is the space or change request `at`, as an item of a list."""
     place_stamp = space_stamp(listed) if isinstance(listed, Space) else change_request_stamp(listed)
     if is_of_content(op):
         return listed.revision or place_stamp

@@ -80,7 +80,7 @@ def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DiffStep
         if ours is None:
             assert theirs is not None, "a pair must have at least one side"
             source = arrived.get(id(theirs))
-            steps.append(_arrived_step(source, theirs) if source else DiffStep("added", new=theirs))
+            steps.append(_step_at_new_place(source, theirs) if source else DiffStep("added", new=theirs))
         elif theirs is None:
             target = departed.get(id(ours))
             steps.append(DiffStep("left", ours, target) if target else DiffStep("removed", old=ours))
@@ -91,7 +91,7 @@ def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DiffStep
     return join_restructured(steps, compare_nodes)
 
 
-def _arrived_step(old: Node, new: Node) -> DiffStep:
+def _step_at_new_place(old: Node, new: Node) -> DiffStep:
     if old.number == new.number:
         return DiffStep("arrived", old, new)
     return replace(compare_nodes(old, new), status="arrived")

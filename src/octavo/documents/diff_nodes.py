@@ -281,7 +281,8 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the runs of `words`. Each run in a link gets the complete new text of the link."""
+    """Return the run of each word. The words of a link that are in the new version all get the complete new text of
+    the link, so that a change of the link can name it."""
     runs = [word.run for word in words]
     kept = [at for at, word in enumerate(words) if word.op != "delete"]
     for link, group in groupby(kept, lambda at: runs[at].link):

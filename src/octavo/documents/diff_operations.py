@@ -136,7 +136,8 @@ def _rewrite_step(
 
 
 def _insert_in_order(run: Sequence[DiffStep], found: Sequence[DiffStep]) -> list[DiffStep]:
-    """Replace the steps of a run that `found` covers by `found`. Keep the order of both sides."""
+    """Return the steps of a run, with each step of `found` in place of the steps whose blocks it contains. The other
+    steps keep their order on each side."""
     removed = [step for step in run if step.old is not None]
     added = [step for step in run if step.old is None]
     ordered: list[DiffStep] = []

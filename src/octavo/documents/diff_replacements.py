@@ -147,9 +147,9 @@ def _text_size(words: Iterable[TextPart]) -> tuple[int, int]:
     added = removed = 0
     for word in words:
         if word.op == "insert":
-            added += _count_in_run(word.run)
+            added += _count_words_in_run(word.run)
         elif word.op == "delete":
-            removed += _count_in_run(word.run)
+            removed += _count_words_in_run(word.run)
     return added, removed
 
 
@@ -166,10 +166,10 @@ def _count_words(block: Block) -> int:
 
 
 def _count_own(block: Block) -> int:
-    return _count_in_text(block.text) + sum(map(_count_in_run, block.runs)) + (block.kind in _COUNTED_BLOCKS)
+    return _count_in_text(block.text) + sum(map(_count_words_in_run, block.runs)) + (block.kind in _COUNTED_BLOCKS)
 
 
-def _count_in_run(run: Run) -> int:
+def _count_words_in_run(run: Run) -> int:
     return 1 if run.kind in _COUNTED_RUNS else _count_in_text(run.text)
 
 

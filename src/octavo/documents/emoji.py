@@ -150,13 +150,13 @@ def _common_code(name: str) -> str | None:
     return _find_in(name, _editor_names()) or _find_in(name, _editor_aliases())
 
 
-def _any_code(name: str) -> str | None:
+def _code_from_any_table(name: str) -> str | None:
     return _common_code(name) or _find_in(name, _described_names()) or _find_in(name, _other_names())
 
 
 def _code_by_alias(name: str) -> str | None:
     """Return the code points for a name or one of its aliases. Common names are tried first. None if unknown."""
-    return _apply_aliases(name, _common_code) or _apply_aliases(name, _any_code)
+    return _apply_aliases(name, _common_code) or _apply_aliases(name, _code_from_any_table)
 
 
 def _apply_aliases(name: str, code: Callable[[str], str | None]) -> str | None:

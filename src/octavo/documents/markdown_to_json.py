@@ -107,11 +107,11 @@ class _Writer:
         attrs, key = block.attrs, block.key
         match block.kind:
             case "paragraph":
-                return _node("paragraph", key, _alignment(attrs), self._runs(block.runs) or [_leaf("")])
+                return _node("paragraph", key, _alignment(attrs), self._nodes_of_runs(block.runs) or [_leaf("")])
             case "heading":
                 level = attrs.get("level", 1)
                 data = {"id": attrs.get("id"), **_alignment(attrs), "level": level if level > 3 else None}
-                return _node(f"heading-{min(level, 3)}", key, _without_none(data), self._runs(block.runs))
+                return _node(f"heading-{min(level, 3)}", key, _without_none(data), self._nodes_of_runs(block.runs))
             case "list":
                 return self._list(block)
             case "item" | "task":
@@ -127,7 +127,7 @@ class _Writer:
                 return self._image(block)
             case "expandable":
                 fragments = [
-                    _fragment("expandable-title", [_paragraph("", self._runs(block.runs))]),
+                    _fragment("expandable-title", [_paragraph("", self._nodes_of_runs(block.runs))]),
                     _fragment("expandable-body", self._blocks(block.children)),
                 ]
                 return {**_void("expandable", key, _without_none({"open": attrs.get("open")})), "fragments": fragments}
@@ -173,7 +173,7 @@ class _Writer:
         return _node(name, block.key, _without_none(data), self._blocks(block.children))
 
     def _node_with_caption(self, name: str, block: Block, data: Json) -> Json:
-        caption = [_fragment("caption", [_paragraph("", self._runs(block.runs))])] if block.runs else []
+        caption = [_fragment("caption", [_paragraph("", self._nodes_of_runs(block.runs))])] if block.runs else []
         node = self._node(name, block, data, is_void=True)
         return {**node, "fragments": caption} if caption else node
 
@@ -269,7 +269,7 @@ class _Writer:
                 given["options"] = [{"value": value, "label": label} for value, label in column.options.items()]
             if column.title and column.title != (Run(plain_text(column.title)),):
                 given["titleFragment"] = f"title-{name}"
-                fragments.append(_fragment(f"title-{name}", [_paragraph("", self._runs(column.title))]))
+                fragments.append(_fragment(f"title-{name}", [_paragraph("", self._nodes_of_runs(column.title))]))
             definition[name] = _without_none(given)
             if not column.hidden:
                 view["columns"].append(name)
@@ -292,7 +292,7 @@ class _Writer:
                 value = _value(cell, column)
                 if value is None and cell.runs:
                     value = f"r{number}{name}"
-                    fragments.append(_fragment(value, [_paragraph(cell.key, self._runs(cell.runs))]))
+                    fragments.append(_fragment(value, [_paragraph(cell.key, self._nodes_of_runs(cell.runs))]))
                 values[name] = value
                 if span := {kind: cell.attrs[kind] for kind in ("colspan", "rowspan") if kind in cell.attrs}:
                     spans[name] = span
@@ -307,15 +307,15 @@ class _Writer:
         }
         return {**_void("table", block.key, _without_none(data)), "fragments": fragments}
 
-    def _runs(self, runs: Iterable[Run]) -> list[Json]:
+    def _nodes_of_runs(self, runs: Iterable[Run]) -> list[Json]:
         """Return text nodes and inline nodes. Adjacent runs with the same link target become one link node."""
         nodes: list[Json] = []
         for link, linked in groupby(runs, key=lambda run: run.link if run.kind not in ("button", "mention") else None):
-            inside = [self._run(run) for run in linked]
+            inside = [self._node_of_run(run) for run in linked]
             nodes += [_inline("link", {"ref": link_reference(link)}, inside)] if link is not None else inside
         return nodes
 
-    def _run(self, run: Run) -> Json:
+    def _node_of_run(self, run: Run) -> Json:
         attrs = run.attrs
         marks = sorted(_MARKS[mark] for mark in run.marks if mark in _MARKS)
         node: Json

@@ -44,9 +44,9 @@ class Builder:
             if token.map:
                 self._lines = (token.map[0], token.map[1])
             self._index += 1
-            self._token(token)
+            self._read_token(token)
 
-    def _token(self, token: Token) -> None:
+    def _read_token(self, token: Token) -> None:
         if reader := _READERS.get(token.type):
             reader(self, token)
         elif token.type.endswith("_open"):
@@ -152,7 +152,7 @@ class Builder:
         if tag.closes:
             self._close(tag.closes, last)
         elif tag.name in BRANCHES:
-            self._branch(tag)
+            self._open_branch(tag)
         elif tag.name != "raw":
             if tag.name in PARENTS:
                 open_parent(self.tree, tag, first)
@@ -169,7 +169,7 @@ class Builder:
         if not self.tree.close(f"tag:{name}", line) and name != "raw":
             self.tree.report(line - 1, f"{{% end{name} %}} has no opening tag.", f"{{% end{name}")
 
-    def _branch(self, tag: Tag) -> None:
+    def _open_branch(self, tag: Tag) -> None:
         first, _ = self._lines
         self.tree.close("tag:else", first)
         if self.tree.top.kind != "if":

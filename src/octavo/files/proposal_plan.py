@@ -89,7 +89,7 @@ class Baseline:
     """The files of a folder as the server last received or returned them: in the last pull, or in the last proposal."""
 
     files: dict[str, TrackedFile]
-    """Files by the path that they had then. Their texts are in `.octavo/base`."""
+    """Files by the path that they had in the last pull or proposal. Their texts are in `.octavo/base`."""
     entries: Entries
 
     @cached_property
@@ -194,8 +194,8 @@ class ProposalPlanner:
         return entry.path is not None and entry.path.as_posix() in self.local.data
 
     def _without_unknown_pages(self, entries: Entries) -> Entries:
-        """Return the entries without those that look like pages but do not exist in the space, such as entries of plain
-        text."""
+        """Return the entries without document entries that are no page of the space, for example list items that are
+        only text, without a link."""
         known = self.baseline.pages.keys()
         unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in known}
         return contents.without(entries, unknown)
@@ -328,7 +328,8 @@ def _path_of(entry: Entry) -> str:
 
 @dataclass(frozen=True)
 class FileVersion:
-    """A version of the file of a page."""
+    """The file of a page, as it was in the baseline or as it is now in the folder: its path, its text and the title
+    of the page."""
 
     path: str
     text: str

@@ -38,7 +38,7 @@ class World:
     new_id: Callable[[], str] = random_id
     origin: str = "http://octavo.local"
     """Base of absolute URLs."""
-    private_imports: bool = False
+    allows_private_imports: bool = False
     """True if imports may fetch from this machine and private networks."""
 
     def for_user(self, user: str) -> Self:

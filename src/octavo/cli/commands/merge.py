@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # lazy: the renderer of links, after the first request
 _run_checks = lazy("octavo.tui.review.merge_checks:run_checks")
 _why_blocked = lazy("octavo.tui.review.merge_checks:why_blocked")
-_why_typed = lazy("octavo.tui.review.merge_checks:why_typed")
+_reason_to_type = lazy("octavo.tui.review.merge_checks:reason_to_type")
 _change_line = lazy("octavo.tui.review.merge_checks:change_line")
 
 
@@ -160,7 +160,7 @@ def _why_not(checks: Checks, allowed: Sequence[str], name: str) -> str:
     for each in _named_checks(checks):
         if each["status"] == "bad" and each["name"] not in allowed:
             return f"{each['text']}. To merge anyway, use --allow {each['name']}"
-    if checks.deleted and "deleted" not in allowed and (typed := _why_typed(checks)):
+    if checks.deleted and "deleted" not in allowed and (typed := _reason_to_type(checks)):
         return f"{typed[:1].lower()}{typed[1:]}. To merge anyway, use --allow deleted"
     return ""
 

@@ -73,7 +73,8 @@ class Basis:
     main: str | None = None
     """Revision of main. None if unknown."""
     review: str | None = None
-    """Id of the user's review that a request for another review withdraws. None for all other writes."""
+    """Id of the user's own review that this write withdraws, by requesting the review again. None for all other
+    writes."""
 
 
 @dataclass(frozen=True)

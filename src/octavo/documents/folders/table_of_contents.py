@@ -124,7 +124,8 @@ def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
 
 
 def _folder_entries(folder: Folder, readme: Path) -> list[Entry]:
-    """Return the entries for the subfolders, starting with the first page."""
+    """Return the entries for the pages and subfolders of the root folder. The first page of the space (`readme`, else
+    an index page) comes first, and is stored as `folder.first_page`."""
     folder.first_page = readme if folder.has_file(readme) and _is_page(readme) else _find_index(folder, Path())
     entries = _entries_below(folder, Path(), None)
     return [Entry("document", path=folder.first_page), *entries] if folder.first_page else entries

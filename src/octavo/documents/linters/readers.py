@@ -15,7 +15,8 @@ from octavo.documents.checks.findings import Severity
 from octavo.untrusted_input import parse_json
 
 Columns = Literal["code-points", "utf-16", "utf-16-0", "bytes"]
-"""Units of columns: code points or UTF-16 units or bytes of UTF-8 from 1, or UTF-16 units from 0."""
+"""How a linter counts columns: code points, UTF-16 units or UTF-8 bytes, all counted from 1; `utf-16-0` is UTF-16
+units counted from 0."""
 MAX_REPORTS = 500
 """Maximum number of findings that are read from the output of a linter."""
 MAX_OUTPUT = 4 << 20

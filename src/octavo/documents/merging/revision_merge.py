@@ -277,8 +277,8 @@ class _RevisionMerger:
         values, conflicting = self.fields(
             "field", node_id, *(_without_fields(each, ignored) for each in (base, main, proposed))
         )
-        same: Json = {each: main[each] for each in ("id", "type", "createdAt", "path") if each in main}
-        merged = {**same, **values}
+        kept_from_main: Json = {each: main[each] for each in ("id", "type", "createdAt", "path") if each in main}
+        merged = {**kept_from_main, **values}
         timestamps = [each["updatedAt"] for each in (main, proposed) if "updatedAt" in each]
         if timestamps:
             merged["updatedAt"] = max(timestamps)

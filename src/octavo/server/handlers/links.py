@@ -59,7 +59,8 @@ def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json
 
 
 def _was_broken(resources: LinkedResource, before: set[tuple[str, str]]) -> bool:
-    """Return whether a broken link target was already broken before the change request at all of its locations."""
+    """Return whether a broken target is an old problem: every page that links to it now already had this broken link
+    before the change request."""
     return all((location.page, resources.target.name) in before for location in resources.locations)
 
 

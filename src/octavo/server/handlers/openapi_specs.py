@@ -106,7 +106,7 @@ def _start_processing(
         document["sourceURL"] = op.source.url
     world.store.put(path, document)
     return BackgroundWork(
-        partial(_read_specification, op.source, is_private_allowed=world.private_imports),
+        partial(_read_specification, op.source, is_private_allowed=world.allows_private_imports),
         partial(_finish_processing, world, path, document["attempt"]),
         early_response=present_spec(world, {**document, "processingState": "pending"}),
     )

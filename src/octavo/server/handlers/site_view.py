@@ -62,7 +62,7 @@ class SiteView:
         return {"type": "siteSpaces", "structure": [self.site_space(part.document) for part in root if self.sees(part)]}
 
     def part(self, document: Json) -> Json:
-        """Return a site space, section or group."""
+        """Return the API resource of a site space, section or group, by the type of its document."""
         match document["object"]:
             case "site-space":
                 return self.site_space(document)

@@ -195,7 +195,7 @@ def _create(op: imports.Create, world: World) -> BackgroundWork[Any]:
 
 def _fetcher(op: imports.Create, world: World) -> Fetcher:
     """Return the fetcher for an import. Uploaded files are read from the store, because their URL accepts no downloads."""
-    fetcher = Fetcher(private=world.private_imports)
+    fetcher = Fetcher(private=world.allows_private_imports)
     if (key := upload_key(world, op.url)) is None:
         return fetcher
     organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]

@@ -66,8 +66,9 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
 def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the keys that each custom command can use, by its name, and a sentence for each other key. A key is not
-    used if the class `app` or a view for the items of the command has it already. `keys_of_user` has keys by command id."""
+    """Return the keys that each custom command can use, by its name, and a sentence for each key that it cannot use.
+    A key cannot be used if it belongs to a command of the app class `app`, to a command of a view in which the custom
+    command works, or to an earlier custom command. `keys_of_user`: the keys that the user set, by command id."""
     accepted: dict[str, str] = {}
     problems: list[str] = []
     custom_keys: dict[str, str] = {}

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from octavo.tui.render.comparison import PageComparison
 
 _compare = lazy("octavo.tui.render.comparison:compare")
-_suggestion_lines = lazy("octavo.tui.render.thread_layout:suggestion_lines")
+_lines_with_suggestions = lazy("octavo.tui.render.thread_layout:lines_with_suggestions")
 
 BlockId = tuple[str, str, str]
 """The id of a page, a revision (empty: the current one), and the key of a block."""
@@ -97,7 +97,7 @@ class SuggestionDiffs:
             _result_note(self._result(block, suggestion.text), styles)
             for suggestion in find_suggestions(message.body.text)
         ]
-        lines: list[Line] = _suggestion_lines(message.body.text, diffs, width, styles, notes)
+        lines: list[Line] = _lines_with_suggestions(message.body.text, diffs, width, styles, notes)
         return lines
 
     async def _compare(self, at: Discussion, block: BlockId, texts: list[str]) -> None:

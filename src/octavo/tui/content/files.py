@@ -235,9 +235,9 @@ class FilesScreen(ListView[File]):
     @on(LineList.Opened, "#files")
     def _on_file_chosen(self) -> None:
         if self.rows.item is not None:
-            self.open_file(self.rows.item)
+            self.focus_uses(self.rows.item)
 
-    def open_file(self, file: File) -> None:
+    def focus_uses(self, file: File) -> None:
         """Focus the list of pages that use the file."""
         self.uses.focus()
 

@@ -175,7 +175,7 @@ class PageForm(ConfirmDialog):
         self._values, self._validate, self._keep_values, self._keep_values_now = dict(values), validate, save, save_now
         self._refused = dict(refused)
         self.confirmed_values: Values = {}
-        """The values that the user has confirmed."""
+        """Values of the form when the user saved it. Empty before."""
         # Every field saves the draft of the whole form (`_save_drafts`).
         self._fields = {name: self._field_of(name, value) for name, value in values.items()}
 

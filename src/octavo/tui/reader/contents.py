@@ -106,7 +106,7 @@ class Contents:
         return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
-        """Return the block whose open thread is marked at a selectable block: that block or a block inside it. None if
+        """Return the first block with a marked open thread: the selectable block itself or a block inside it. None if
         there is none."""
         return None
 
@@ -121,7 +121,8 @@ class Contents:
         return 0
 
     def before_painting(self) -> None:
-        """Prepare for the next frame."""
+        """Called before each frame is painted. Subclasses compute what the frame needs, such as the sticky table
+        head."""
 
     def with_marks(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
         """Return the strip of a line with its thread marks."""

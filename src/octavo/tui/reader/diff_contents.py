@@ -208,7 +208,7 @@ class DiffContents(Contents):
 
     @property
     def change_count(self) -> int:
-        """Number of changes."""
+        """Number of changes in the diff that is shown."""
         return self.shown_diff.count
 
     @property

@@ -84,7 +84,7 @@ def _strips(picture: ScaledPicture) -> list[Strip]:
     return [Strip([Segment(piece.text, piece.style) for piece in row]) for row in render_half_blocks(picture)]
 
 
-def _why_only_one(_: object, screen: ImageScreen) -> str | None:
+def _why_no_other_image(_: object, screen: ImageScreen) -> str | None:
     return "This is the only image on the page." if len(screen.pictures) < 2 else None
 
 
@@ -110,8 +110,8 @@ PICTURE: Commands[ImageScreen] = Commands(
     "picture",
     (
         Command("load", "enter", "Load", "Load the external image", run=lambda _, screen: screen.load(), why_not=_why_no_load, shown=False),
-        Command("next", "l,n,right,space", "Next", "Go to the next image", run=lambda _, screen: screen.step(1), why_not=_why_only_one),
-        Command("previous", "h,p,left,b", "Previous", "Go to the previous image", run=lambda _, screen: screen.step(-1), why_not=_why_only_one),
+        Command("next", "l,n,right,space", "Next", "Go to the next image", run=lambda _, screen: screen.step(1), why_not=_why_no_other_image),
+        Command("previous", "h,p,left,b", "Previous", "Go to the previous image", run=lambda _, screen: screen.step(-1), why_not=_why_no_other_image),
         Command("browser", "o", "Open in browser", "Open the image in the browser", run=lambda _, screen: screen.open_in_browser(), why_not=_why_no_browser),
         Command("save", "w", "Download", "Save the image to disk", run=lambda _, screen: screen.save(), why_not=_why_not_loaded),
         Command("again", "r", "Retry", "Reload the image", run=lambda _, screen: screen.reload(), shown=False),

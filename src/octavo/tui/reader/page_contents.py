@@ -425,8 +425,8 @@ def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
 
 
 def _unit_with_head(viewport: Viewport, unit_index: int) -> int:
-    """Return the index of the unit with the head of a table, if a unit begins with rows of that table. Otherwise return
-    the same index."""
+    """If a unit begins with a slice of a table, return the index of the unit with the first slice of that table,
+    which has the head. Otherwise return `unit_index`."""
     bounds = _table_bounds(viewport, unit_index)
     if bounds is None:
         return unit_index

@@ -78,7 +78,8 @@ class PageNavigation:
         self._waiting_since = self.position()
 
     def joins_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
-        """Let a move down wait if others wait already, and return True. A move up cancels those that wait."""
+        """If moves already wait until the page is parsed, add a move down to them and return True. A move up cancels
+        the waiting moves and returns False."""
         if step < 0:
             self.cancel_waiting_moves()
         elif self.waiting_moves():

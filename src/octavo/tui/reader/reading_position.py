@@ -197,7 +197,8 @@ def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) ->
 def scrolled_top(
     lines: Lines, top: LinePosition, rows: int, position: LinePosition, height: int, scroll_to: ScrollTo
 ) -> LinePosition:
-    """Return the top that shows `height` lines from `position` on, in the row that `scroll_to` selects."""
+    """Return the top of the pane after scrolling to the `height` lines from `position` on, in the way that
+    `scroll_to` says (see `ScrollTo`). `top` is returned unchanged if no scrolling is needed."""
     low = lines_between(lines, top, position, 2 * rows)
     if scroll_to == "third":
         if low < 0 or low + height > 2 * rows // 3:

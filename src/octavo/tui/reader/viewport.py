@@ -407,9 +407,9 @@ class BackgroundLayout:
 
     def _steps(self, virtual_lines: VirtualLines[Any], layout: UnitLayout) -> Iterator[None]:
         laid = yield from lay_out_units(layout, [*virtual_lines.units], virtual_lines.estimated_units())
-        self.viewport.widget.call_later(self._take, virtual_lines, laid)
+        self.viewport.widget.call_later(self._use_finished_work, virtual_lines, laid)
 
-    def _take(self, virtual_lines: VirtualLines[Any], laid: LaidUnits) -> None:
+    def _use_finished_work(self, virtual_lines: VirtualLines[Any], laid: LaidUnits) -> None:
         if virtual_lines is not self._virtual_lines:
             return
         self.stop()
@@ -446,7 +446,8 @@ class BackgroundLayout:
         return render_and_record
 
     def request_deferred(self) -> None:
-        """Request the deferred content of the visible units."""
+        """Request the deferred content that the visible units lack, such as link titles and images, and load it in a
+        worker."""
         viewport = self.viewport
         if not self._missing or self._layout is None or self._layout.deferred is None or not viewport.widget.is_running:
             return

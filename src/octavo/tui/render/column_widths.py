@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
+from typing import Literal, NamedTuple
 
 from octavo.documents.blocks import Block
 from octavo.tui.render.styled_lines import Piece, cells, pad, width_of
@@ -23,27 +24,40 @@ _LONG_WORD = 16
 """Maximum width in cells of a part of a word that stays whole. Before a table has to scroll, longer parts are
 broken."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
+
+
+class _Limits(NamedTuple):
+    """Limits for the columns of a table that is too wide."""
+
+    whole: int
+    """A column up to this width does not shrink."""
+    longest: int
+    """Another column shrinks to its longest word, or to this width if that is smaller."""
+    prose: int
+    """The table must fit with each column shrunk to this width, or to the width from `whole` and `longest` if that is
+    larger."""
+    counted: Literal[1, 2]
+    """Index in the result of `_longest_words`: 1 counts addresses as words, 2 leaves them out."""
+
+
 _COLUMN_LIMITS = (
-    *(
-        (16, _ANY_LENGTH, 48, 1),
-        (16, _ANY_LENGTH, 40, 1),
-        (16, _ANY_LENGTH, 32, 1),
-        (16, _ANY_LENGTH, 24, 1),
-        (12, _ANY_LENGTH, 24, 1),
-        (12, _ANY_LENGTH, 24, 2),
-    ),
-    *((12, 32, 16, 1), (12, 32, 16, 2), (8, 32, 16, 1), (8, 32, 16, 2)),
-    *((12, 24, 16, 1), (8, 24, 16, 1), (12, 18, 16, 1), (8, 14, 16, 1)),
+    _Limits(16, _ANY_LENGTH, 48, 1),
+    _Limits(16, _ANY_LENGTH, 40, 1),
+    _Limits(16, _ANY_LENGTH, 32, 1),
+    _Limits(16, _ANY_LENGTH, 24, 1),
+    _Limits(12, _ANY_LENGTH, 24, 1),
+    _Limits(12, _ANY_LENGTH, 24, 2),
+    _Limits(12, 32, 16, 1),
+    _Limits(12, 32, 16, 2),
+    _Limits(8, 32, 16, 1),
+    _Limits(8, 32, 16, 2),
+    _Limits(12, 24, 16, 1),
+    _Limits(8, 24, 16, 1),
+    _Limits(12, 18, 16, 1),
+    _Limits(8, 14, 16, 1),
 )
-"""Limits that are tried in turn until the columns fit. Each has four numbers:
-
-- a column up to this width does not shrink;
-- the longest word of another column stays whole up to this width;
-- the columns fit if they would fit with this width, or with their longest word if that is wider;
-- the index of the longest word in the result of `_longest_words`: 1 to count addresses as words, 2 to leave them out.
-
-A limit with `_ANY_LENGTH` and 2 is only tried if a word is longer than `_LONG_LABEL`.
-"""
+"""Limits that are tried in turn until the table fits. Limits with `_ANY_LENGTH` that leave addresses out are only tried
+if a word is longer than `_LONG_LABEL`."""
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
 """Pattern for the places where a line may break: blanks, and characters of scripts without spaces. Not compiled here,
 because that takes a millisecond: the first table compiles it."""
@@ -105,14 +119,19 @@ def fit_columns(
     text_sizes = [sum(column) for column in sizes]
     widths = _share_widths(natural, hinted, text_sizes, available_width)
     has_long_words = any(word > _LONG_LABEL for _, word, _ in longest_of)
-    for whole, longest, prose, counted in _COLUMN_LIMITS:
-        if counted == 2 and longest == _ANY_LENGTH and not has_long_words:
+    for limits in _COLUMN_LIMITS:
+        if limits.counted == 2 and limits.longest == _ANY_LENGTH and not has_long_words:
             continue
         kept = [
-            wide if wide <= whole else min(max(each[0], each[counted]), longest)
+            wide if wide <= limits.whole else min(max(each[0], each[limits.counted]), limits.longest)
             for wide, each in zip(widths, longest_of, strict=True)
         ]
-        if _excess([max(low, min(wide, prose)) for wide, low in zip(widths, kept, strict=True)], available_width) <= 0:
+        if (
+            _excess(
+                [max(low, min(wide, limits.prose)) for wide, low in zip(widths, kept, strict=True)], available_width
+            )
+            <= 0
+        ):
             break
     else:
         kept = least

@@ -225,8 +225,8 @@ Cells = list[list[Piece]]
 
 @dataclass(frozen=True)
 class _ChangedRow:
-    """A row of the old table, of the new table, or of both, with a sign for each side. If the signs are the same, both
-    sides have the same text."""
+    """A row of the old table, of the new table, or of both. `signs` are the gutter signs of the two sides, such as -
+    and +. Equal signs mean that the text is unchanged."""
 
     old: Cells | None
     new: Cells | None

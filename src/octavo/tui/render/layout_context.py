@@ -162,7 +162,7 @@ class LayoutContext:
     deferred: DeferredContent | None = None
     block_above: Block | None = None
     """Block above the current one, at the same depth."""
-    _known: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
+    _shared_results: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
     """Results of `shared_by_slices`. The blocks are kept too, so that their identities are not reused."""
 
     @property
@@ -228,9 +228,9 @@ class LayoutContext:
         """Return the result of `compute` for the block `whole`. All slices of the block share the result for the same
         `name` and `available_width`."""
         key = name, id(whole), available_width
-        if key not in self._known:
-            self._known[key] = whole, compute(whole)
-        found: T = self._known[key][1]
+        if key not in self._shared_results:
+            self._shared_results[key] = whole, compute(whole)
+        found: T = self._shared_results[key][1]
         return found
 
     @property

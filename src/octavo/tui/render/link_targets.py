@@ -33,7 +33,7 @@ class LinkDestination(Enum):
     MAIL = "mail"
     BROKEN = "broken"
     REFUSED = "refused"
-    """Scheme that Octavo never opens: any but http, https and mailto."""
+    """An address that Octavo never opens: it has another scheme than http, https and mailto, or begins with `//`."""
 
 
 def link_destination(address: str) -> LinkDestination:

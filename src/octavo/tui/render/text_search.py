@@ -67,7 +67,8 @@ class BlockTextFinder:
         letters: int = _SECTION_LETTERS,
     ) -> None:
         """`blocks`: each top-level block or slice with the index of its unit. `text_of` returns the visible text of
-        runs. A section has about `letters` letters: pass a small number if iterating over `blocks` is slow."""
+        runs. The blocks are read in sections of about `letters` letters, and a search may pause after each: pass a
+        small number if iterating over `blocks` is slow."""
         self._blocks, self._text_of, self._letters = iter(blocks), text_of, letters
         self._sections: list[_Section] = []
 

@@ -100,7 +100,7 @@ def _message_lines(
         lines = [name] if name else []
         lines += [
             line.pieces
-            for line in suggestion_lines(
+            for line in lines_with_suggestions(
                 text, cast("tuple[PageComparison, ...]", message.suggestion_diffs), width, styles
             )
         ]
@@ -128,7 +128,7 @@ def _blocks(text: str) -> tuple[Block, ...]:
     return parse(keep_quoted_lines(text)).blocks[:_MOST_LINES]
 
 
-def suggestion_lines(
+def lines_with_suggestions(
     text: str, compared: Sequence[PageComparison], width: int, styles: Styles, notes: Sequence[Sequence[Line]] = ()
 ) -> list[Line]:
     """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`, and `notes` the lines
@@ -136,18 +136,18 @@ def suggestion_lines(
     out: list[Line] = []
     written, start = text.split("\n"), 0
 
-    def words(end: int) -> None:
+    def add_text_until(end: int) -> None:
         part = keep_quoted_lines("\n".join(written[start:end]))
         if part.strip():
             out.extend(lay_out(parse(part).blocks, width, styles, source=part).lines)
             out.append(Line([]))
 
     for number, (each, one) in enumerate(zip(find_suggestions(text), compared, strict=True)):
-        words(each.lines[0])
+        add_text_until(each.lines[0])
         out.append(Line([Piece("Suggested change", styles.muted)]))
         out += [*(notes[number] if notes else ()), *_diff_lines(one, width, styles), Line([])]
         start = each.lines[1]
-    words(len(written))
+    add_text_until(len(written))
     return out[:-1]
 
 

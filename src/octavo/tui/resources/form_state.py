@@ -72,7 +72,8 @@ ReportProgress = Callable[[str], None]
 
 
 def is_path(text: str | None) -> bool:
-    """Return whether a text is a file path."""
+    """Return whether a text is written like a file path: one line that begins with `/`, `./`, `../` or `~/`. The file
+    may be missing."""
     return text is not None and _PATH.fullmatch(text) is not None
 
 

@@ -316,7 +316,7 @@ def _error_sentence(
 
 def _locate(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
     """Return the position of an error in YAML, and its path without the names of union members."""
-    stripped = text.strip()  # The text was stripped before it was parsed, and `strip` removes some control characters.
+    stripped = text.strip()  # Stripped as before validation, so that YAML positions agree: `strip` also removes control characters that YAML does not allow.
     lines_above = text[: text.find(stripped)].count("\n")
     parsed = yaml_values.parse_yaml(stripped)
     path: list[int | str] = []

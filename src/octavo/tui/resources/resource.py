@@ -187,8 +187,8 @@ class RequiredPermissions:
 
 
 def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Arguments]:
-    """Return a function for `Resource.ids` that gives operations the attribute `key` of an item as the argument
-    `id_field`."""
+    """Return a function for `Resource.ids`. It returns the argument `id_field`, whose value is the attribute `key` of
+    the item."""
     return lambda arguments, item: {id_field: attrgetter(key)(item)}
 
 
@@ -269,7 +269,7 @@ class Resource(Generic[M]):
     prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
     """Called before a creation. Returns the function that builds its undo, if deleting the new item does not undo the
     creation."""
-    create_notice: Callable[[Any, Any], str] | None = None
+    creation_notice: Callable[[Any, Any], str] | None = None
     """Returns the notice after a creation from the operation and its response. The response is None if it was lost."""
     after_write: Callable[[Shell, Arguments, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
     """Runs after a creation or an action, with the operation that was sent and its response."""

@@ -45,7 +45,7 @@ def open_create_form(
         )
         notice = f"Created {name}." if name else f"Created the {resource.singular}."
         app.say(
-            notice if resource.create_notice is None else resource.create_notice(operation, response),
+            notice if resource.creation_notice is None else resource.creation_notice(operation, response),
             undo=undo is not None,
         )
         if undo is not None:
@@ -72,7 +72,7 @@ def open_create_form(
             arguments=arguments,
             draft_name=f"form {resource.name} new {_place_path(resource, arguments)}",
             reference_lists=_reference_lists(app, resource, arguments) | _permitted_places(app, resource, arguments),
-            verb="Create" if resource.create_notice is None else resource.create_label,
+            verb="Create" if resource.creation_notice is None else resource.create_label,
             required_fields=resource.required_fields,
             intro=resource.create_intro or resource.description,
             on_sent=on_sent,

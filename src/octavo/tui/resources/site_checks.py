@@ -85,7 +85,8 @@ def page_lists(
 
 
 def problem_label(end: str) -> AnyText:
-    """Return the table cell for a problem of a redirect."""
+    """Return the table cell for `MarkedRedirect.end`, the problem of a redirect: its colored label, or the text
+    itself if it has no label."""
     return Content.styled(*PROBLEM_LABELS[end]) if end in PROBLEM_LABELS else end
 
 

@@ -184,7 +184,7 @@ MEMBER_ROLES: Resource[permissions.UserPermission] = Resource(
     prepare_undo=_undo_grant,
     create_title="Assign a role",
     create_intro=_GRANT_INTRO,
-    create_notice=_grant_notice,
+    creation_notice=_grant_notice,
     delete_verbs=("remove the role from", "removed the role from"),
 )  # fmt: skip
 TEAM_ROLES: Resource[permissions.TeamPermission] = Resource(
@@ -202,7 +202,7 @@ TEAM_ROLES: Resource[permissions.TeamPermission] = Resource(
     prepare_undo=_undo_grant,
     create_title="Assign a role",
     create_intro=_GRANT_INTRO,
-    create_notice=_grant_notice,
+    creation_notice=_grant_notice,
     delete_verbs=("remove the role from", "removed the role from"),
 )  # fmt: skip
 EVERYONE_WITH_ACCESS: Resource[permissions.UserPermission] = Resource(
@@ -230,7 +230,8 @@ MEMBERS_WHO_MERGE: Resource[permissions.UserPermission] = replace(
     items=lambda response: tuple(item for item in response.items if item.permission in MERGE_ROLES),
 )
 ACCESS_TABLES = (EVERYONE_WITH_ACCESS, MEMBERS_WHO_MERGE, MEMBER_ROLES, TEAM_ROLES)
-"""The tables of access, in their order."""
+"""The four tables of who has access to a space or collection, as opened from its row: everyone, members who merge,
+roles of members, roles of teams."""
 
 
 def space_arguments(arguments: Arguments, space: str) -> Arguments:

@@ -37,7 +37,7 @@ class DialogContent:
     """Reason why the write is blocked. Empty if it is allowed."""
     typed: str = ""
     """Text that you have to type to confirm. Empty if a key is enough."""
-    why_typed: str = ""
+    reason_to_type: str = ""
     show_diff: Callable[[], None] | None = None
     """Opens the incoming changes in place of the dialog."""
     archive: Callable[[], None] | None = None
@@ -132,7 +132,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
             after=content.after,
             blocked=content.blocked,
             word=content.typed,
-            word_reason=content.why_typed,
+            word_reason=content.reason_to_type,
         )
         self._show_age()
 

@@ -406,7 +406,7 @@ class ConflictsScreen(View):
     # Sending
 
     def send_choices(self) -> None:
-        """Save the choices."""
+        """Send the choices to the server in the background."""
         open_conflicts = self._open_conflicts
         if open_conflicts is not None and not self._is_sending:
             self._is_sending = True

@@ -109,7 +109,7 @@ def why_blocked(checks: Checks) -> str:
     return checks.why_no_effect
 
 
-def why_typed(checks: Checks) -> str:
+def reason_to_type(checks: Checks) -> str:
     """Return the reason why you have to type the number of the change request to merge it. Empty if `y` is enough."""
     if checks.conflicts:
         return "Pages may conflict"

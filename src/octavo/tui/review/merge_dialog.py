@@ -25,9 +25,9 @@ from octavo.tui.review.merge_checks import (
     Checks,
     change_line,
     predict_conflicts,
+    reason_to_type,
     run_checks,
     why_blocked,
-    why_typed,
 )
 from octavo.tui.review.merge_effects import list_first_names
 from octavo.tui.review.status_changes import offer_to_archive
@@ -76,7 +76,7 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
     after = [f"Pages   {change_line(checks.changes)}"]
     if pages := pages_to_revert(checks.changes):
         after.append(f"To revert   press Z after the merge to create a change request that reverts {pages}")
-    warning = why_typed(checks)
+    warning = reason_to_type(checks)
     if checks.conflicts and checks.names_with_markers:
         warning = f"Readers may see conflict markers on {merge_effects.list_first_names(checks.names_with_markers)}"
     if checks.change_request.outdated and checks.space.permissions.edit:
@@ -92,7 +92,7 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
         after="\n".join(after),
         blocked=why_blocked(checks),
         typed=typed,
-        why_typed=f"{warning}. To merge anyway, type the number of the change request ({typed}) and press enter."
+        reason_to_type=f"{warning}. To merge anyway, type the number of the change request ({typed}) and press enter."
         if warning
         else "",
     )
@@ -185,7 +185,7 @@ def why_not_in_bulk(checks: Checks) -> str:
     be merged."""
     if reason := why_blocked(checks):
         return as_clause(reason)
-    if reason := why_typed(checks):
+    if reason := reason_to_type(checks):
         names = f": {list_first_names(checks.conflicts)}" if checks.conflicts else ""
         return f"{as_clause(reason)}{names} ({_BY_ITSELF})"
     if any(fact.label == MERGED_TEXT for fact in checks.facts):
@@ -203,8 +203,8 @@ def why_not_in_bulk(checks: Checks) -> str:
 async def check_queued(
     live: Live, queued: QueuedMerge, earlier: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
-    """Return the result of the checks of `queued`, which include conflicts with the `earlier` merges, and the `linters`
-    that block merges."""
+    """Check whether a queued merge can run: its own checks, conflicts with the `earlier` merges, and those of the
+    `linters` that can block a merge. A failed check is part of the result."""
     try:
         checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_after(live, queued, checks, earlier)

@@ -434,8 +434,8 @@ class PageDiff:
         return self.pane.cursor.current()
 
     def _row_block(self, block: Block) -> str | None:
-        """Return the key of the block that a draft, a finding or a mark between the lines belongs to. None for other
-        blocks."""
+        """Return the key of the block that a row between the blocks refers to. Such a row (`block`) is a draft, a
+        finding or the mark of the selected block. None if `block` is anything else."""
         if block.kind == "thread" and block.key.startswith(SELECTED):
             return block.key.removeprefix(SELECTED)
         if (found := self._findings.with_row(block)) is not None:

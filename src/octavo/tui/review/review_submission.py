@@ -317,7 +317,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
 
     @property
     def pending(self) -> tuple[OutboxEntry, ...]:
-        """The pending comments."""
+        """Your pending comments on this change request. Empty if no session is open."""
         return self.shell.session.outbox.pending_comments(self._at) if self.shell.has_session else ()
 
     def _show(self) -> None:

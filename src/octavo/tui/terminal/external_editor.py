@@ -142,7 +142,7 @@ class FileNote:
     title: str
     """Title of the draft, such as `Comment on Welcome`, or the title of a page."""
     place: str
-    """Key of the draft."""
+    """Key under which the draft is saved."""
     of: str
     """Namespace of the session."""
     why: str = ""

@@ -18,7 +18,7 @@ def pause_until_frame() -> None:
 
 
 def frame_written() -> None:
-    """Continue the work. Called when a frame is written to the terminal."""
+    """Let the thread continue its work after `pause_until_frame`. Called when a frame is written to the terminal."""
     _is_written.set()
 
 

@@ -98,7 +98,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     CSS_PATH = dialog_styles(__file__, "chooser.tcss")
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
-    UNIT: ClassVar[str] = ""
+    COUNT_NOUN: ClassVar[str] = ""
     """Noun for the number of choices, as in `285 commands`. Empty: only the number of matches is shown."""
     FOOT: ClassVar[str] = "enter choose"
     SHOWS_EXPLANATION: ClassVar[bool] = False
@@ -232,7 +232,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.rows.show(matches)
         self.rows.go_to_first()
         total = f" of {len(self._choices)}" if query.strip() and len(matches) <= len(self._choices) else ""
-        unit = f" {self.UNIT}{'' if len(self._choices) == 1 else 's'}" if self.UNIT else ""
+        unit = f" {self.COUNT_NOUN}{'' if len(self._choices) == 1 else 's'}" if self.COUNT_NOUN else ""
         count = f"{len(matches)}{total}{unit}" if total or unit else ""
         self.query_one(".chooser--count", Static).update(Content(count))
 

@@ -27,7 +27,7 @@ class PaletteScreen(Chooser[None, PaletteValue]):
     """A palette of the commands of the current view, commands of other views, and themes, which are previewed."""
 
     PLACEHOLDER: ClassVar[str] = "Type to filter"
-    UNIT: ClassVar[str] = "command"
+    COUNT_NOUN: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
     SHOWS_EXPLANATION: ClassVar[bool] = True
 
@@ -209,7 +209,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
 
     CONTEXT: ClassVar[str] = "help"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
-    UNIT: ClassVar[str] = "command"
+    COUNT_NOUN: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
     SHOWS_EXPLANATION: ClassVar[bool] = True
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELP_TOPICS,)

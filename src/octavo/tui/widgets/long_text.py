@@ -212,7 +212,8 @@ class WrappedRows:
         return row + self._wraps[row]
 
     def wrap_positions(self, rows: list[str]) -> list[Sequence[int]]:
-        """Return the wrap positions for these rows."""
+        """Return for each row the positions in characters at which it wraps in the current width. They are
+        approximate after `_MAX_EXACT` characters of unusual width."""
         width, tab_width = self.width, self.tab_width
         if not width or max(map(len, rows), default=0) * tab_width <= width:
             return [()] * len(rows)

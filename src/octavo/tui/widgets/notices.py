@@ -74,7 +74,7 @@ class NoticeBoard:
         number = next(self._numbers)
         duration = _SECONDS[tone] if seconds is None else seconds
         self._notices.append(Notice(number, text, tone, duration, self._clock(), undo))
-        self._call_changed()
+        self._notify_changed()
         return number
 
     def close(self, number: int) -> None:
@@ -82,7 +82,7 @@ class NoticeBoard:
         old_count = len(self._notices)
         self._notices = [notice for notice in self._notices if notice.number != number]
         if len(self._notices) != old_count:
-            self._call_changed()
+            self._notify_changed()
 
     def shown(self) -> tuple[Notice, ...]:
         """Return the notices whose time has not run out, oldest first."""
@@ -94,7 +94,7 @@ class NoticeBoard:
         """Return the seconds until a notice disappears."""
         return notice.seconds_left(self._clock())
 
-    def _call_changed(self) -> None:
+    def _notify_changed(self) -> None:
         for each in tuple(self.changed):
             each()
 

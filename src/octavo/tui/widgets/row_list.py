@@ -162,13 +162,13 @@ class RowSelection(Generic[T]):
         """Select or deselect the row under the cursor, and go to the next row."""
         key = self.rows.key
         if key is not None:
-            self._set(self.keys ^ {key})
+            self._set_keys(self.keys ^ {key})
             self.rows.move(1)
 
     def toggle_all(self) -> None:
         """Select all shown rows, or deselect all rows if all shown rows are selected."""
         all_keys = self._selectable_keys(self.rows.items)
-        self._set(frozenset() if all_keys <= self.keys else self.keys | all_keys)
+        self._set_keys(frozenset() if all_keys <= self.keys else self.keys | all_keys)
 
     def select_range(self) -> None:
         """Start a range at the cursor, or select all rows from the start of the range to the cursor."""
@@ -177,28 +177,28 @@ class RowSelection(Generic[T]):
         if range_start is not None and range_start in rows.keys:
             first, last = sorted((rows.keys.index(range_start), rows.cursor))
             self._range_start = None
-            self._set(self.keys | self._selectable_keys(rows.items[first : last + 1]))
+            self._set_keys(self.keys | self._selectable_keys(rows.items[first : last + 1]))
         elif rows.item is not None:
-            self._set(self.keys | self._selectable_keys([rows.item]))
+            self._set_keys(self.keys | self._selectable_keys([rows.item]))
 
     def add(self, keys: Iterable[Hashable]) -> None:
         """Select these rows too."""
-        self._set(self.keys | frozenset(keys))
+        self._set_keys(self.keys | frozenset(keys))
 
     def clear(self) -> None:
         """Deselect all rows."""
         self._range_start = None
-        self._set(frozenset())
+        self._set_keys(frozenset())
 
     def retain(self, keys: Iterable[Hashable]) -> None:
         """Deselect all rows except these."""
         if self.keys:
-            self._set(self.keys.intersection(keys))
+            self._set_keys(self.keys.intersection(keys))
 
     def _selectable_keys(self, items: Sequence[T]) -> frozenset[Hashable]:
         return frozenset(self.rows.key_of(item) for item in items if self.can_select(item))
 
-    def _set(self, keys: frozenset[Hashable]) -> None:
+    def _set_keys(self, keys: frozenset[Hashable]) -> None:
         if keys != self.keys:
             self.keys = keys
             self.rows.redraw()
