@@ -12,6 +12,7 @@ import pytest
 from octavo.api import comments, content
 from octavo.server.app import Platform
 from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.reader.page_view import PageView
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.faulty_server import serving
 from tests.journeys.stage import Stage
@@ -22,7 +23,7 @@ async def test_comment_while_another_page_loads_is_refused(stage: Stage) -> None
     async with stage.play() as run:
         run.gate.shut(content.GetPage)
         await run.press("j", "j", "enter")
-        await run.see("Harbour API › Get started › Quickstart")
+        await run.see("Harbour API › Get started › Quickstart", "Loading Quickstart…")
         await run.press("c")
         await run.hear("Still loading Quickstart.")
         await run.until(lambda: "how deep is the water now" not in run.text, "replace the previous page")
@@ -139,3 +140,35 @@ async def test_key_for_a_row_of_a_loading_list_says_that_it_is_loading(stage: St
     async with stage.play(start=view, shut=True) as run:
         await run.press(keys[view])
         await run.hear("Still loading. Wait a moment.")
+
+
+async def test_moves_in_a_loading_list_wait_and_other_keys_run_at_once(stage: Stage) -> None:
+    async with stage.play(start="changes", shut=True) as run:
+        await run.pilot.press("j", "enter", "j", "question_mark")
+        await run.see("Help")
+        await run.press("escape")
+        run.gate.open()
+        await run.see("7 of 7")
+        rows = run.app.screen.query_one(RowList)
+        await run.until(lambda: rows.cursor == 2, "run both moves")
+
+
+async def test_text_for_a_comment_on_a_loading_page_runs_no_command(stage: Stage) -> None:
+    async with stage.play() as run:
+        run.gate.shut(content.GetPage)
+        await run.press("j", "j", "enter")
+        await run.until(lambda: run.app.screen.query_one(PageView).state.is_waiting, "say that the page is loading")
+        await run.pilot.press("c", "q")
+        await run.hear("Still loading Quickstart.")
+        assert run.app.is_running
+
+
+async def test_moves_on_a_loading_page_wait_for_its_response(stage: Stage) -> None:
+    async with stage.play() as run:
+        run.gate.shut(content.GetPage)
+        await run.press("j", "j", "enter")
+        page = run.app.screen.query_one(PageView)
+        await run.until(lambda: page.state.is_waiting, "say that the page is loading")
+        await run.press("j", "j")
+        run.gate.open()
+        await run.until(lambda: page.viewport.lines_above == 2, "run both moves")

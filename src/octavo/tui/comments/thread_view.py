@@ -36,7 +36,7 @@ from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.render.wrap import wrap
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
-from octavo.tui.widgets.commands import Command, Commands, HasCommands
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.scrolling import ScrollWidget
 from octavo.tui.widgets.short_texts import as_clause, long_age, plural
 
@@ -112,7 +112,7 @@ MESSAGES: Commands[ThreadView] = Commands(
 )  # fmt: skip
 
 
-class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
+class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     """A pane with one thread. The cursor moves by message; the keys act on the thread or the selected message."""
 
     CONTEXT: ClassVar[str] = "threads"

@@ -23,7 +23,7 @@ from octavo.tui.core.tree_rows import page_nodes, space_nodes
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import ReadingPosition, ReadingPositions
 from octavo.tui.terminal.textual_internals import is_being_removed
-from octavo.tui.widgets.commands import Command, Commands, HasCommands
+from octavo.tui.widgets.commands import Command, Commands, HasCommands, StillLoading
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 
@@ -130,7 +130,7 @@ SPACE_TREE: Commands[SpaceTarget] = Commands(
                 run=lazy("octavo.tui.content.space_changes:show_trash")),
     ),
     context="spaces and collections",
-    no_target="Your organization is still loading.",
+    no_target=StillLoading("Your organization is still loading."),
 )  # fmt: skip
 """Commands for the selected space or collection."""
 

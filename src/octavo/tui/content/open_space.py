@@ -24,6 +24,7 @@ from octavo.tui.reader.link_opening import follow_link_page
 from octavo.tui.reader.link_titles import set_link_targets
 from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.reader.reading_position import ReadingPosition
+from octavo.tui.widgets.commands import StillLoading
 
 
 class SpaceThreads:
@@ -169,7 +170,7 @@ class SpaceThreads:
         if self._target.row is not None:
             return self._target.why_no_page_text("text to comment on") if is_whole_page else None
         if page is not None and not self._panes.shows_open_page:
-            return f"{page.title or 'This page'} is still loading."
+            return StillLoading(f"{page.title or 'This page'} is still loading.")
         return None
 
 

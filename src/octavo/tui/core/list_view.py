@@ -145,7 +145,8 @@ class ListView(View, Generic[T]):
         """Show that the list is loading, or the reason why loading failed. `waits_for` is the name of the data in the
         loading message, `items_name` its name in the error message."""
         if snapshot.value is None:
-            self.rows.show(())
+            if self.rows.counts.loaded:
+                self.rows.show(())
             self.rows.state.show_loading(waits_for)
         if snapshot.error is not None:
             self.rows.state.fail(f"Could not load {as_clause(items_name)}", str(snapshot.error))

@@ -14,6 +14,7 @@ from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.text_search import BlockTextFinder, Match
+from octavo.tui.widgets.commands import StillLoading
 
 if TYPE_CHECKING:
     from octavo.tui.render.virtual_lines import UnitLayout
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 MARK_WIDTH = 4
 """Cells reserved at the right for a thread mark: a blank, the sign, a blank, a digit."""
-STILL_LOADING = "The rest of this page is still loading."
+STILL_LOADING = StillLoading("The rest of this page is still loading.")
 
 
 SHORT_PAGE = 6_000

@@ -323,7 +323,6 @@ class DiffBuilder:
         """Show no units, and cancel building."""
         self.cancel()
         self.contents.shown_diff = self.contents.built_diff = DiffUnits()
-        self.pane.waiting_commands = []
         self.pane.viewport.remove_lines()
 
     def _steps(self, build: _Build) -> Iterator[object]:

@@ -21,7 +21,7 @@ from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import ContextSize
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
-from octavo.tui.widgets.commands import Commands
+from octavo.tui.widgets.commands import Commands, StillLoading
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -38,9 +38,8 @@ _MERGE_PREVIEW_KEYS = ("diff.next_change", "diff.unfold")
 
 
 def _why_empty(view: DiffView) -> str:
-    if view.is_waiting_for_lines:
-        return "This page is still loading."
-    return view.state.why_empty("No changes to show.")
+    waiting = StillLoading("This page is still loading.")
+    return view.state.why_empty(waiting if view.is_waiting_for_lines else "No changes to show.")
 
 
 def _for_lines(group: Commands[Any]) -> Commands[Any]:
@@ -106,7 +105,7 @@ class DiffLoadingState(LoadingState):
     """Message of a diff view. While another page is loading, the previous page stays visible for `CLEAR_AFTER`."""
 
     def __init__(self, pane: DiffView) -> None:
-        super().__init__(pane.viewport)
+        super().__init__(pane)
         self.pane = pane
         self._clear_timer: Timer | None = None
 
@@ -239,6 +238,8 @@ class DiffView(Reader):
         contents = self.contents
         before = contents.compared if key == contents.key else None
         same = before is not None
+        if not same and not self.state.is_waiting:
+            self.waiting_commands = ()  # They were for another page.
         self.state.clear()
         if before is not None and compared.has_same_texts(before) and title == contents.title:
             if threads is not None:
@@ -272,6 +273,7 @@ class DiffView(Reader):
     def clear(self) -> None:
         """Show an empty view."""
         self.state.clear()
+        self.waiting_commands = ()
         self.navigation.store_position()
         self.contents.compared, self.contents.key, self.contents.threads = None, "", {}
         self.navigation.builder.drop_units()
@@ -283,7 +285,7 @@ class DiffView(Reader):
 
     @property
     def is_waiting_for_lines(self) -> bool:
-        return self.contents.is_building and not len(self.viewport.virtual_lines)
+        return super().is_waiting_for_lines or (self.contents.is_building and not len(self.viewport.virtual_lines))
 
     def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
         """Replace all lines. If another layout of the diff is needed, only begin to build its units."""

@@ -320,7 +320,7 @@ class FindBar(PanePart):
 FIND: Commands[FindBar] = Commands(
     "page",
     (
-        Command("filter", "slash", "Find", "Find text on this page", run=lambda _, find_bar: find_bar.begin(), key_display="/"),
+        Command("filter", "slash", "Find", "Find text on this page", takes_text=True, run=lambda _, find_bar: find_bar.begin(), key_display="/"),
         Command("next_hit", "n", "Next match", "Go to the next match", run=lambda _, find_bar: find_bar.step(1), why_not=_why_no_match, shown=False),
         Command("prev_hit", "N", "Previous match", "Go to the previous match", run=lambda _, find_bar: find_bar.step(-1), why_not=_why_no_match, shown=False),
     ),

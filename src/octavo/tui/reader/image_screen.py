@@ -33,7 +33,7 @@ from octavo.tui.render.images import ImageReference, page_images, render_half_bl
 from octavo.tui.render.link_targets import LinkTargets
 from octavo.tui.terminal import graphics
 from octavo.tui.terminal.graphics import ScaledPicture
-from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.short_texts import safe, safe_lines
 from octavo.tui.widgets.text_widgets import ChangingText
@@ -97,7 +97,7 @@ def _why_no_load(_: object, screen: ImageScreen) -> str | None:
 
 
 def _why_not_loaded(_: object, screen: ImageScreen) -> str | None:
-    return "The image is not loaded yet." if screen.location is None else None
+    return StillLoading("The image is not loaded yet.") if screen.location is None else None
 
 
 def _why_no_browser(_: object, screen: ImageScreen) -> str | None:

@@ -270,7 +270,7 @@ class Clickables(PanePart):
 LINK_HINTS: Commands[Clickables] = Commands(
     "page",
     (
-        Command("link_hints", "f", "Follow link", "Open a link by typing its letters", run=lambda _, clickables: clickables.begin()),
+        Command("link_hints", "f", "Follow link", "Open a link by typing its letters", takes_text=True, run=lambda _, clickables: clickables.begin()),
     ),
     find=lambda view: view.clickables,
 )  # fmt: skip

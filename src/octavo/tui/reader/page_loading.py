@@ -181,6 +181,8 @@ class PageLoader:
         same = key == contents.key and contents.document is not None
         if same and document is contents.document and head == contents.head and not pane.state.has_failed:
             return
+        if not same and not pane.state.is_waiting:
+            pane.waiting_commands = ()  # They were for another page.
         pane.state.clear()
         anchor = (
             reading_position_of(pane.viewport.virtual_lines, pane.viewport.top, pane.viewport.layout_width)
@@ -251,7 +253,6 @@ class PageLoader:
             free = partial(polite_thread.thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)
             self.pane.call_later(free)  # Later: the pane still refers to the blocks now.
         self.navigation.forget_page()
-        self.pane.waiting_commands = []
 
     @property
     def is_loading(self) -> bool:

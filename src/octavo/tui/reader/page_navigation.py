@@ -24,12 +24,12 @@ from octavo.tui.reader.reading_position import (
 from octavo.tui.reader.viewport import explain
 from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.render.page_parts import anchors_above
-from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.commands import Command, Commands, StillLoading
 
 _MOST_SLICES = 4
 """Maximum number of slices that are searched for a block. Laying out all slices of a block may take seconds."""
 
-_THREADS_LOADING = "The threads on this page are still loading."
+_THREADS_LOADING = StillLoading("The threads on this page are still loading.")
 
 
 class PendingJump(NamedTuple):

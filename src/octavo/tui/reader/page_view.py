@@ -32,7 +32,7 @@ from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.terminal.line_filters import FROM_RIGHT
 from octavo.tui.terminal.textual_internals import is_being_removed
-from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.commands import Command, Commands, StillLoading
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
@@ -164,7 +164,8 @@ class Excerpt(NamedTuple):
 
 
 def _why_empty(page: PageView) -> str:
-    return "This page is still loading." if page.is_waiting_for_lines else page.state.why_empty("No page is open.")
+    waiting = StillLoading("This page is still loading.")
+    return page.state.why_empty(waiting if page.is_waiting_for_lines else "No page is open.")
 
 
 def _for_page(group: Commands[Any]) -> Commands[Any]:
@@ -351,6 +352,7 @@ class PageView(Reader):
     def clear(self) -> None:
         """Show an empty view."""
         self.state.clear()
+        self.waiting_commands = ()
         self.loader.cancel()
         self.selection.cancel_copy()
         self.loader.free_page()
@@ -366,7 +368,7 @@ class PageView(Reader):
 
     @property
     def is_waiting_for_lines(self) -> bool:
-        return self.loader.is_loading and not len(self.viewport.virtual_lines)
+        return super().is_waiting_for_lines or (self.loader.is_loading and not len(self.viewport.virtual_lines))
 
     def scroll_lines(self, lines: int) -> None:
         if self.navigation.joins_waiting_moves(lines, lambda: self.scroll_lines(lines)):

@@ -28,7 +28,7 @@ from octavo.tui.render.layout_context import NARROWEST
 from octavo.tui.render.painting import paint_line, unpaintable_units
 from octavo.tui.render.styled_lines import ClickableSpan, Line
 from octavo.tui.terminal.textual_internals import disable_caches
-from octavo.tui.widgets.commands import Command, Commands, HasCommands
+from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.empty_states import LoadingMessage, empty_lines, failure_lines
 from octavo.tui.widgets.scrolling import ScrollWidget
 
@@ -43,8 +43,8 @@ class LoadingState:
     """Message of a pane that has no content: loading, failed or removed. Visible content is never replaced by a
     message."""
 
-    def __init__(self, viewport: Viewport) -> None:
-        self.viewport = viewport
+    def __init__(self, pane: Reader) -> None:
+        self._pane, self.viewport = pane, pane.viewport
         self._waiting: LoadingMessage | None = None
         self._failure: tuple[str, str] | None = None
         self._reason: tuple[str, str] | None = None
@@ -52,8 +52,11 @@ class LoadingState:
     def show_loading(self, subject: str) -> None:
         """Show that `subject` is loading, unless a page is shown."""
         self._failure = self._reason = None
-        if not self.viewport.contents.has_content and self._waiting is None:
-            self._waiting = LoadingMessage(self.viewport.widget, subject)
+        if not self.viewport.contents.has_content and self.loading_name != subject:
+            if self._waiting is not None:
+                self._waiting.stop()
+                self._pane.waiting_commands = ()  # They were for another page.
+            self._waiting = LoadingMessage(self._pane, subject)
             self.viewport.repaint()
 
     def fail(self, subject: str, cause: str) -> None:
@@ -82,13 +85,18 @@ class LoadingState:
         return self._failure is not None
 
     @property
+    def is_waiting(self) -> bool:
+        """True if the loading message is shown."""
+        return self._waiting is not None
+
+    @property
     def loading_name(self) -> str:
         """Name of the page that is loading. Empty if none is loading."""
         return self._waiting.subject if self._waiting is not None else ""
 
     def why_empty(self, default: str) -> str:
         """Return the disabled reason of the keys in an empty pane: the page is still loading, or `default`."""
-        return f"Still loading {self.loading_name}." if self._waiting is not None else default
+        return StillLoading(f"Still loading {self.loading_name}.") if self._waiting is not None else default
 
     def lines(self) -> list[Content]:
         """Return the lines of the message."""
@@ -101,7 +109,7 @@ class LoadingState:
         return self.viewport.contents.empty_page_lines() if self.viewport.contents.has_content else []
 
 
-class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
+class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     """Scrollable pane of laid-out lines. Subclasses provide `contents` and open links in `open_clickable`."""
 
     DEFAULT_CSS = """
@@ -119,7 +127,6 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
     MOVES: ClassVar[frozenset[str]] = frozenset(
         ("down", "up", "top", "bottom", "page_down", "page_up", "read_on", "read_back", "prev_block", "next_block")
     )
-    """Names of the commands that wait for the first lines of a page. The other commands say that the page is loading."""
 
     class NextPageRequested(Message):
         """`space` was pressed at the end of the page: the user wants the next page."""
@@ -146,10 +153,8 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
         self.find_bar = FindBar(self.viewport, self.cursor)
         self.clickables = Clickables(self.viewport, self.cursor, self.open_clickable)
         self.selection = TextSelection(self.viewport)
-        self.state = LoadingState(self.viewport)
+        self.state = LoadingState(self)
         self.painter = LinePainter(self)
-        self.waiting_commands: list[str] = []
-        """Ids of the commands that were pressed before the page had lines."""
         self._resize_timer: Timer | None = None
 
     @property
@@ -162,21 +167,7 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def is_waiting_for_lines(self) -> bool:
-        """True if the page has no lines yet, because its beginning is still being parsed or compared."""
-        return False
-
-    def action_command(self, id: str) -> object:
-        if self.is_waiting_for_lines and id.partition(".")[2] in self.MOVES:
-            self.waiting_commands.append(id)
-            return None
-        return super().action_command(id)
-
-    def run_waiting_commands(self) -> None:
-        """Run the commands that waited for the first lines of the page."""
-        if not self.is_waiting_for_lines:
-            ids, self.waiting_commands = self.waiting_commands, []
-            for id in ids:
-                self.action_command(id)
+        return self.state.is_waiting and not len(self.viewport.virtual_lines)
 
     def scroll_lines(self, lines: int) -> None:
         """Scroll down by a number of lines, or up if negative."""

@@ -285,6 +285,7 @@ class ThreeWayView(Reader):
         if not same:
             self.go_to_unresolved()
         self.find_bar.content_changed()
+        self.run_waiting_commands()
         self.refresh_bindings()
         self.viewport.notify_moved()
 

@@ -27,7 +27,7 @@ from octavo.tui.core.view import focus_if, is_covered
 from octavo.tui.resources import resource_commands, site_tree
 from octavo.tui.resources.resource import NO_VALID_ID, Arguments, Resource, build_full_list, names_by_id
 from octavo.tui.resources.table import DetailLoader, Details, TableState
-from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.short_texts import as_clause, plural, short_age
@@ -88,7 +88,7 @@ def _scroll_details(view: BrowserScreen, step: int) -> None:
 
 
 def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
-    return None if view.levels else "The organization is still loading."
+    return None if view.levels else StillLoading("The organization is still loading.")
 
 
 def _why_not_sorted(app: Shell, view: BrowserScreen) -> str | None:

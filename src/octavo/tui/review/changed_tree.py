@@ -30,7 +30,7 @@ from octavo.tui.review.changed_pages import (
 from octavo.tui.review.diff_cache import MAX_AHEAD
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.request_findings import RequestFindings
-from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
@@ -242,7 +242,7 @@ class ChangedTree:
 
     def why_not_all(self) -> str | None:
         """Return the reason why all pages cannot be shown. None if they can be shown."""
-        return None if self._comparison.new_pages else "The pages are still loading."
+        return None if self._comparison.new_pages else StillLoading("The pages are still loading.")
 
     # Viewed marks
 

@@ -12,7 +12,7 @@ from textual.screen import Screen
 
 from octavo.api.errors import ApiError
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import Fact
 
@@ -96,7 +96,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
             verb=write.verb,
             intro=write.intro,
             facts=(Fact("asking", write.label, "loading…"),),
-            blocked=write.blocked_while_loading,
+            blocked=StillLoading(write.blocked_while_loading),
             check_again=self._start_checks,
         )
         self._shell, self._write = app, write

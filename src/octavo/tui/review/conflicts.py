@@ -37,7 +37,7 @@ from octavo.tui.review.conflict_choices import Choices, ConflictSource, MergedPr
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.tree_conflicts import TreeConflict
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import plural, safe
@@ -279,7 +279,7 @@ class ConflictsScreen(View):
 
     def _why_not_editable(self) -> str | None:
         if self._open_conflicts is None:
-            return "The conflicts are still loading."
+            return StillLoading("The conflicts are still loading.")
         if self._is_sending:
             return "Your choices are being saved."
         return self.live.why_unavailable(Edit) or why_not_in_space(self.shell, self.source.space.space_id, "edit")
@@ -370,7 +370,7 @@ class ConflictsScreen(View):
     def why_no_preview(self) -> str | None:
         """Return the reason why the page cannot be previewed, in a sentence. None if it can be previewed."""
         if self._open_conflicts is None:
-            return "The conflicts are still loading."
+            return StillLoading("The conflicts are still loading.")
         item = self._item
         if isinstance(item, TreeConflict) and not item.can_choose:
             return "This conflict has no versions to choose from, so there is no preview."

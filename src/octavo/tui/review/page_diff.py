@@ -49,6 +49,7 @@ from octavo.tui.review.page_findings import PageFindings
 from octavo.tui.review.page_scroll import NO_BASE, NO_COMPARISON, RequestScroll
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.word_changes import WordChanges
+from octavo.tui.widgets.commands import StillLoading
 from octavo.tui.widgets.short_texts import plural
 
 
@@ -478,7 +479,7 @@ class PageDiff:
             count = plural(len(self.selected_blocks), "block")
             return f"{count} selected. Press A to write one remark on the selection, or esc to clear it."
         if self.is_comparing:
-            return f"{change.title} is still loading."
+            return StillLoading(f"{change.title} is still loading.")
         if change.page is None:
             return "This is not a page, so it has no blocks to comment on. Press C to comment on the change request."
         if self.scroll.is_on and self.visible_block is None:

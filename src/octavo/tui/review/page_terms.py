@@ -16,7 +16,7 @@ from octavo.tui.review.page_diff import PageDiff
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.term_actions import TermSource
 from octavo.tui.widgets.chooser import Choice, Picker
-from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.commands import Command, Commands, StillLoading
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -46,7 +46,7 @@ class PageTerms:
             return "The server did not return the current revision of this change request."
         compared = self._page_diff.compared
         if self._page_diff.is_comparing:
-            return f"The changes of {change.title} are not loaded yet."
+            return StillLoading(f"The changes of {change.title} are still loading.")
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:

@@ -35,7 +35,7 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.short_texts import plural
 
 PREVIEW_COMMANDS: Commands[SuggestionPreviewScreen] = Commands(
@@ -202,7 +202,7 @@ class SuggestionPreviewScreen(View):
             return (
                 "The preview could not be loaded. Press esc to go back."
                 if self._has_failed
-                else "The preview is still loading."
+                else StillLoading("The preview is still loading.")
             )
         if not self._chosen():
             return "No suggestion can be applied." if self._unfit else "Press x to include a suggestion first."

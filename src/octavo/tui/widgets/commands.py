@@ -65,6 +65,13 @@ _NO_KEY = "palette."
 """Prefix of the placeholder key of a command without keys. No terminal sends such a key."""
 
 
+class StillLoading(str):
+    """Reason why a command cannot run now: its data is loading. The letters that follow run commands nevertheless,
+    except after a command that takes text."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Command(Generic[T]):
     """Something a user can do with a target of one kind. Each function gets the app and the target."""
@@ -97,6 +104,8 @@ class Command(Generic[T]):
     """True if the key is handled before the focused widget gets it."""
     writes: bool | Callable[[Any, T], bool] = False
     """True if the command sends changes to the server, which read-only mode (`--read-only`) does not allow."""
+    takes_text: bool = False
+    """True if the user types letters after the key, although the command does not write: they must not run commands."""
     id: str = ""
     """The complete id, if it is not made from the names of the group and the command."""
 
@@ -213,13 +222,13 @@ class HasCommands:
         """Run a command, or show why it cannot run. An awaitable result is awaited by Textual."""
         if not _is_complete(self):
             return None
+        app, _, command, target = self._resolve_command(id)
         if (reason := self.why_not(id)) is not None:
-            app = cast("Any", self).app
             app.explain(reason)
-            if isinstance(app, HostApp):
+            takes_text = command.takes_text or command.writes
+            if isinstance(app, HostApp) and (takes_text or not isinstance(reason, StillLoading)):
                 app.ignore_typing()
             return None
-        app, _, command, target = self._resolve_command(id)
         if isinstance(app, HostApp):
             app.command_ran(id)
         return command.run(app, target)

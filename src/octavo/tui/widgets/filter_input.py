@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from octavo.tui.widgets.commands import Command, Commands, HasCommands
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.text_inputs import LineInput
 from octavo.tui.widgets.text_widgets import ChangingText
 
@@ -33,7 +33,7 @@ FILTER: Commands[FilterInput] = Commands(
 )  # fmt: skip
 
 
-class FilterInput(HasCommands, LineInput):
+class FilterInput(LineInput):
     """An input without a border. Enter keeps the filter. Esc clears the text, or leaves the empty line."""
 
     CONTEXT: ClassVar[str] = "filter line"

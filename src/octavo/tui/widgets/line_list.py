@@ -21,7 +21,7 @@ from textual.widget import Widget
 from octavo.api.folding import fold
 from octavo.lazy_import import lazy
 from octavo.tui.terminal.textual_internals import disable_caches
-from octavo.tui.widgets.commands import Command, Commands, HasCommands
+from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.empty_states import (
     LoadingMessage,
     age_line,
@@ -47,7 +47,7 @@ _CACHE_SIZE = 2000
 _PARTLY_LOADED = "loaded, more on the server"
 
 
-STILL_LOADING = "Still loading. Wait a moment."
+STILL_LOADING = StillLoading("Still loading. Wait a moment.")
 
 
 def _why_not_open(app: App[Any], lines: LineList) -> str | None:
@@ -56,18 +56,12 @@ def _why_not_open(app: App[Any], lines: LineList) -> str | None:
     return STILL_LOADING if lines.state.is_waiting else "You cannot open this item."
 
 
-def _why_not_move(app: App[Any], lines: LineList) -> str | None:
-    return STILL_LOADING if lines.state.is_waiting and not lines.keys else None
-
-
 LIST: Commands[LineList] = Commands(
     "list",
     (
         Command("open", "enter", "Open", "Open the selected item", run=lambda _, lines: lines.choose(), why_not=_why_not_open),
-        Command("down", "j,down", "Down", "Go to the next item", run=lambda _, lines: lines.move(1),
-                why_not=_why_not_move, shown=False),
-        Command("up", "k,up", "Up", "Go to the previous item", run=lambda _, lines: lines.move(-1),
-                why_not=_why_not_move, shown=False),
+        Command("down", "j,down", "Down", "Go to the next item", run=lambda _, lines: lines.move(1), shown=False),
+        Command("up", "k,up", "Up", "Go to the previous item", run=lambda _, lines: lines.move(-1), shown=False),
         Command("top", "g,home", "Top", "Go to the first item", run=lambda _, lines: lines.go_to_first(), shown=False),
         Command("bottom", "G,end", "Bottom", "Go to the last item and load more", run=lambda _, lines: lines.go_to_last(), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Go down half a page", run=lambda _, lines: lines.move_by_half_page(1), shown=False),
@@ -85,7 +79,7 @@ LIST: Commands[LineList] = Commands(
 )  # fmt: skip
 
 
-class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
+class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     """A list of keyed items with a cursor, a filter, and status messages.
 
     A subclass sets the lines of the items with `lay_out` and draws an item in `draw_item`.
@@ -123,6 +117,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
     }
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (LIST,)
+    MOVES: ClassVar[frozenset[str]] = frozenset(("down", "up", "top", "bottom", "page_down", "page_up"))
 
     class ListMessage(Message):
         """Base of the messages of a list. `control` lets `on` handlers select the list."""
@@ -285,6 +280,12 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
             self.scroll_to(y=max(0, top), animate=False, force=True, immediate=True)
         self._scroll_to_cursor()
         self._announce_selection()
+        if self.waiting_commands and keys:
+            self.call_later(self.run_waiting_commands)  # The view may first select another item.
+
+    @property
+    def is_waiting_for_lines(self) -> bool:
+        return self.state.is_waiting and not self.keys
 
     def on_resize(self, event: Resize) -> None:
         self.lay_out_again()
@@ -294,6 +295,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         self._refresh_items(self.cursor)
 
     def on_blur(self, event: Blur) -> None:
+        self.waiting_commands = ()
         self._refresh_items(self.cursor)
 
     def _nearest_stop(self, index: int, step: int) -> int:
@@ -526,6 +528,7 @@ class ListState:
     def fail(self, message: str, cause: str) -> None:
         """Show an error instead of the items, or below items that are already loaded."""
         self.clear_messages()
+        self._list.waiting_commands = ()
         self._failure = (message, cause)
         self._list.lay_out_again()
 

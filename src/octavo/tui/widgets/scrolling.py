@@ -1,8 +1,9 @@
-"""A scrolling widget that does not keep the strips of old frames in memory."""
+"""A scrolling widget that does not keep the strips of old frames in memory, and whose moves wait for its first lines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from rich.color import Color
 from rich.segment import Segment
@@ -14,17 +15,42 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
 from octavo.tui.terminal.textual_internals import disable_caches, update_scroll_bars, vertical_scroll_bar
+from octavo.tui.widgets.commands import HasCommands
 
 
-class ScrollWidget(ScrollView):
-    """A scroll view whose scroll bar grows with its content. A layout is only needed if its size is automatic."""
+class ScrollWidget(HasCommands, ScrollView):
+    """A scroll view whose scroll bar grows with its content. A layout is only needed if its size is automatic. Commands
+    that move among the lines wait for the first of them."""
 
+    MOVES: ClassVar[frozenset[str]] = frozenset()
+    """Names of the commands that wait for the first lines. The other commands say that the lines are loading."""
+    waiting_commands: tuple[str, ...] = ()
+    """Ids of the commands that were pressed before there were lines."""
     virtual_size = Reactive(Size(0, 0))
 
     def watch_virtual_size(self, size: Size) -> None:
         update_scroll_bars(self, size)
         if self.styles.auto_dimensions:
             self.refresh(layout=True)
+
+    @property
+    def is_waiting_for_lines(self) -> bool:
+        """True if there are no lines yet, because the first lines are still being loaded, parsed or compared."""
+        return False
+
+    def action_command(self, id: str) -> object:
+        if self.is_waiting_for_lines and id.partition(".")[2] in self.MOVES:
+            self.waiting_commands += (id,)
+            return None
+        self.run_waiting_commands()
+        return super().action_command(id)
+
+    def run_waiting_commands(self) -> None:
+        """Run the commands that waited for the first lines, in order, unless they still must wait."""
+        if self.waiting_commands and not self.is_waiting_for_lines:
+            ids, self.waiting_commands = self.waiting_commands, ()
+            for id in ids:
+                self.action_command(id)
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
