@@ -56,6 +56,19 @@ async def test_rows_show_the_status_of_each_change_request(stage: Stage) -> None
         assert status_line(run, "#4  Correct") == conflicting
 
 
+async def test_number_of_open_threads_is_shown_once_summaries_of_reviews_are_known(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("3 Changes 7  4 Comments  5 Sites")
+        await run.press("ctrl+o")
+        await run.see("4 spaces · 7 open change requests  ")
+        await run.press("escape", "4")
+        await run.see("72 of 72", "4 Comments 72")
+        await run.press("2")
+        await run.see("4 Comments 72  5 Sites")
+    async with stage.play() as run:
+        await run.see("4 Comments 72  5 Sites")
+
+
 async def test_number_of_open_threads_is_the_same_in_every_view(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("To do 17", "4 Comments 72", "● 1 open thread", "REVIEWS")

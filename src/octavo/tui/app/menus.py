@@ -98,12 +98,13 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         spaces, workspace = self._spaces.get(organization.id), self.shell.workspace
         if spaces is None:
             return self._failed.get(organization.id, "…")
-        if workspace.organization is not None and workspace.organization.id == organization.id:
-            threads = plural(workspace.counts["comments"], "open thread")
-        else:
-            threads = f"{plural(sum(each.comments for each in spaces), 'open thread')} on pages"
-        requests = plural(sum(each.change_requests_open for each in spaces), "open change request")
-        return f"{plural(len(spaces), 'space')} · {requests} · {threads}"
+        parts = [plural(len(spaces), "space")]
+        parts.append(plural(sum(each.change_requests_open for each in spaces), "open change request"))
+        if workspace.organization is None or workspace.organization.id != organization.id:
+            parts.append(f"{plural(sum(each.comments for each in spaces), 'open thread')} on pages")
+        elif (known := workspace.counts.get("comments")) is not None:
+            parts.append(plural(known, "open thread"))
+        return " · ".join(parts)
 
     def _show_role(self, organization: Organization, snapshot: Snapshot[Member]) -> None:
         if snapshot.value is not None:

@@ -223,14 +223,14 @@ class Workspace:
         counted = next((item.comments for item in undecided if item.id == change_request), counted)
         if counted is not None:  # Some servers may not send a count.
             summaries = min(summaries, max(0, counted - (len(open_comments) - summaries)))
-        if self._summary_counts.get(change_request, 0) == summaries:
+        if self._summary_counts.get(change_request) == summaries:
             return
         self._summary_counts[change_request] = summaries
         if self._session is not None:
             undecided_ids = (
                 {item.id for item in undecided} if len(self._change_requests) > 1 else set(self._summary_counts)
             )
-            saved = {name: number for name, number in self._summary_counts.items() if number and name in undecided_ids}
+            saved = {name: number for name, number in self._summary_counts.items() if name in undecided_ids}
             self._session.state.set_fact(_SUMMARY_COUNTS, saved)
         self._publish_frame()
 
@@ -264,13 +264,18 @@ class Workspace:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of items that need attention in each view."""
+        """Number of items that need attention in each view. The number of open threads is missing until Octavo knows
+        how many comments of each change request are summaries of reviews."""
         if self._cached_counts is None or self._cached_counts[0] is not self.spaces:
             items = self.spaces.value.items if self.spaces.value else ()
-            undecided = (each for items in self._change_requests.values() for each in items)
-            change_requests = sum(space.change_requests_open for space in items)
-            threads = sum(space.comments for space in items) + sum(map(self.open_thread_count, undecided))
-            self._cached_counts = self.spaces, {"changes": change_requests, "comments": threads}
+            counts = {"changes": sum(space.change_requests_open for space in items)}
+            undecided = [each for items in self._change_requests.values() for each in items]
+            if len(self._change_requests) == len(UNDECIDED) and all(
+                not each.comments or each.id in self._summary_counts for each in undecided
+            ):
+                threads = sum(space.comments for space in items) + sum(map(self.open_thread_count, undecided))
+                counts["comments"] = threads
+            self._cached_counts = self.spaces, counts
         return {"inbox": self.inbox.count, **self._cached_counts[1]}
 
     def pending_entry(self, message_id: str) -> OutboxEntry | None:

@@ -291,7 +291,7 @@ def summary_lines(
         lines += _more_line(len(snoozed))
     keys = [
         ("3", f"change requests ({counts.get('changes', 0)})"),
-        ("4", f"open threads ({counts.get('comments', 0)})"),
+        ("4", f"open threads ({counts['comments']})" if "comments" in counts else "open threads"),
         ("2", "pages"),
         ("s", "search"),
     ]
