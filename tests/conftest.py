@@ -17,9 +17,12 @@ from hypothesis import settings
 
 from octavo.api.operation import load
 from octavo.tui.terminal.crash_report import FaultLog, fault_reports
+from tests.benchmarks.terminal import THIS_TREE
 
 settings.register_profile("octavo", deadline=None, max_examples=50)  # No deadline: examples are slow on a busy machine.
 settings.load_profile("octavo")
+
+os.environ.update(THIS_TREE)
 
 HERE = Path(__file__).parent
 GARBAGE_LIMIT = 500_000

@@ -11,12 +11,11 @@ import pytest
 
 from octavo import __version__
 from octavo.tui.app.routes import CHANGE_REQUEST, OWN_CONFLICTS, SEARCH, VIEWS
-from tests.benchmarks.terminal import Terminal
+from tests.benchmarks.terminal import THIS_TREE, Terminal
 from tests.journeys.conftest import library
 
 __all__ = ["library"]
 
-ROOT = Path(__file__).parent.parent
 PAGE, TREE = "The Harbour API answers", "Your first tide"
 CTRL_Q = b"\x11"
 
@@ -53,7 +52,7 @@ def home(library: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
     (demo_folder := folder / "data" / "demo").mkdir(parents=True, mode=0o700)
     shutil.copyfile(library, demo_folder / "platform.db")
     environ = {f"OCTAVO_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-    environ |= {"HOME": str(folder), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    environ |= {"HOME": str(folder), **THIS_TREE}
     with demo(environ) as first:
         first.wait_for("Inbox", "updated")
         first.write(b"2")

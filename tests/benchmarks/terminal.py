@@ -16,6 +16,7 @@ import termios
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import pyte
@@ -27,6 +28,9 @@ LIMIT = 120.0
 
 _FRAME_ENDS = b"\x1b[?2026l"
 _ALTERNATE_SCREEN_LEFT = b"\x1b[?1049l"
+ROOT = Path(__file__).parents[2]
+THIS_TREE = {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+"""Environment of a program that runs the source of this checkout, although another may be installed."""
 _TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 _NOT_PASSED = (
     "COLUMNS",

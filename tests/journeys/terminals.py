@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from octavo.data.state_db import StateDb
-from tests.benchmarks.terminal import Terminal
+from tests.benchmarks.terminal import THIS_TREE, Terminal
 from tests.journeys.stage import Stage
 
-ROOT = Path(__file__).parents[2]
 MODULE = (sys.executable, "-m")
 
 
@@ -29,7 +27,7 @@ def terminal(
     signals. `environ` has additional environment variables."""
     _store_last_view(stage)
     folders = {f"OCTAVO_{name.upper()}_DIR": str(stage.folder / name) for name in ("config", "data", "state", "cache")}
-    environ |= {**folders, "PYTHONPATH": str(ROOT)}  # Modules of the tests must be importable.
+    environ |= {**folders, **THIS_TREE}
     return Terminal((*(CONTROLS if controls else ()), *MODULE, *command), environ, columns=size[0], rows=size[1])
 
 

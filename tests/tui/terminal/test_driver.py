@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.terminal import Terminal
+from tests.benchmarks.terminal import ROOT, THIS_TREE, Terminal
 
-ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
 import os
 import signal
@@ -52,7 +51,7 @@ print("gone")
 
 
 def test_terminal_is_suspended_and_restored_without_delay() -> None:
-    with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
+    with Terminal([sys.executable, "-c", PROGRAM], THIS_TREE) as app:
         before = app.modes()
         app.wait_for("here we are")
         for number in ("1", "2"):
@@ -68,7 +67,7 @@ def test_terminal_is_suspended_and_restored_without_delay() -> None:
 
 def test_terminal_is_told_not_to_reorder_text() -> None:
     pytest.importorskip("bidi")
-    with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT), "TURNS": "octavo"}) as app:
+    with Terminal([sys.executable, "-c", PROGRAM], {**THIS_TREE, "TURNS": "octavo"}) as app:
         app.wait_for("here we are")
         app.write(b"e")
         app.wait_for("back, 1")
@@ -82,7 +81,7 @@ def test_terminal_is_told_not_to_reorder_text() -> None:
 
 
 def test_character_split_over_reads_is_decoded() -> None:
-    with Terminal([sys.executable, "-c", PROGRAM.replace('("e",', '("ß",')], {"PYTHONPATH": str(ROOT)}) as app:
+    with Terminal([sys.executable, "-c", PROGRAM.replace('("e",', '("ß",')], THIS_TREE) as app:
         app.wait_for("here we are")
         for byte in "ß".encode():
             app.write(bytes([byte]))
@@ -95,7 +94,7 @@ def test_character_split_over_reads_is_decoded() -> None:
 def test_invalid_utf8_does_not_end_the_input() -> None:
     """A terminal with another encoding, or a paste of binary data, may send invalid UTF-8. Later keys must still
     work."""
-    with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
+    with Terminal([sys.executable, "-c", PROGRAM], THIS_TREE) as app:
         app.wait_for("here we are")
         app.write(b"\xff\xfe\xe9")
         app.settle(0.05)
@@ -106,7 +105,7 @@ def test_invalid_utf8_does_not_end_the_input() -> None:
 
 
 def test_sigcont_without_a_stop_is_ignored() -> None:
-    with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
+    with Terminal([sys.executable, "-c", PROGRAM], THIS_TREE) as app:
         app.wait_for("here we are")
         os.kill(app.pid, signal.SIGCONT)
         app.settle(0.2)
@@ -115,6 +114,14 @@ def test_sigcont_without_a_stop_is_ignored() -> None:
 
 
 def test_app_ends_when_its_terminal_is_closed() -> None:
-    with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
+    with Terminal([sys.executable, "-c", PROGRAM], THIS_TREE) as app:
         app.wait_for("here we are")
         assert app.hang_up() == -signal.SIGHUP
+
+
+@pytest.mark.parametrize("module", ["octavo", "tests"])
+def test_child_program_uses_the_tree_under_test(module: str) -> None:
+    code = f"import {module}; print({module}.__file__, end='.')"
+    with Terminal([sys.executable, "-c", code], THIS_TREE, columns=500) as app:
+        app.wait_for(f"{ROOT}/", f"{module}/__init__.py.")
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).startswith(f"{ROOT}/")

@@ -10,7 +10,7 @@ import pytest
 
 from octavo.tui.editing.page_drafts import restore_line_endings
 from octavo.tui.terminal.external_editor import LARGEST, Edited, NotEdited, run_editor
-from tests.benchmarks.terminal import Terminal
+from tests.benchmarks.terminal import THIS_TREE, Terminal
 
 
 def environment_with_editor(folder: Path, script: str) -> dict[str, str]:
@@ -215,10 +215,7 @@ def test_editor_that_forks_is_awaited(tmp_path: Path) -> None:
         '#!/bin/sh\n(sleep 0.3; while [ ! -e "$0.go" ]; do sleep 0.05; done; printf later > "$1") >/dev/null 2>&1 &\n'
     )
     code.chmod(0o700)
-    root = Path(__file__).parents[3]
-    with Terminal(
-        [sys.executable, "-c", EDIT_PROGRAM, str(tmp_path / "editing"), str(code)], {"PYTHONPATH": str(root)}
-    ) as running:
+    with Terminal([sys.executable, "-c", EDIT_PROGRAM, str(tmp_path / "editing"), str(code)], THIS_TREE) as running:
         running.wait_for("code exited immediately", "code --wait", "press enter")
         (tmp_path / "code.go").touch()
         running.wait_for("The file was saved. Press enter when you are done.")
