@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from textual.events import MouseScrollDown
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -258,6 +259,15 @@ async def test_keys_of_the_page_before_do_not_move_the_next_page() -> None:
         app.pane.show_markdown(OTHER, title="Other", key="q")
         await finish_loading(app, pilot)
         assert app.pane.scroll_offset.y == 0
+
+
+async def test_wheel_while_loading_reaches_the_same_place_as_afterwards() -> None:
+    async with loading_page() as (app, pilot):
+        for _ in range(20):
+            app.pane.post_message(MouseScrollDown(app.pane, 5, 5, 0, 1, 0, False, False, False))
+            await pilot.pause()
+        await finish_loading(app, pilot)
+        assert app.pane.viewport.lines_above == 20 * app.scroll_sensitivity_y
 
 
 @pytest.mark.parametrize("keys", [("k",), ("b",), ("g",), ("(",), ("{",)])

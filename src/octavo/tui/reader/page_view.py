@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import unquote
 
+from textual.events import MouseScrollDown
 from textual.message import Message
 
 from octavo.api.content import Page
@@ -376,6 +377,12 @@ class PageView(Reader):
         missing = self.viewport.go_by(lines)
         if missing and not self.contents.is_fully_parsed:
             self.navigation.repeat_when_parsed(lambda: self.scroll_lines(missing))
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        if not (self.contents.is_fully_parsed or event.ctrl or event.shift):
+            event.stop()
+            event.prevent_default()
+            self.scroll_lines(round(self.app.scroll_sensitivity_y))
 
     def select_block(self, step: int) -> None:
         if self.navigation.joins_waiting_moves(step, lambda: self.select_block(step)):
