@@ -110,8 +110,9 @@ class TopBar(Widget):
 
     def _left_part(self, title_length: int, *, has_all_names: bool, is_tight: bool) -> Content:
         """Return the title of the organization, shortened to `title_length` letters, and the tabs. Without
-        `has_all_names`, only the current tab has a name. With `is_tight`, there are no gaps between the tabs."""
-        gap = Content("" if is_tight else " ")
+        `has_all_names`, only the current tab has a name. With `is_tight`, there are no gaps between the tabs,
+        except around the current tab."""
+        is_after_current = False
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
         self._spans = []
@@ -123,10 +124,11 @@ class TopBar(Widget):
             )
             if (count := self.shell.workspace.counts.get(view)) and has_all_names:
                 label = label + Content(f" {count}")
-            label = Content.assemble(" " if view == self._view else gap, label, " ")
-            if view == self._view:
+            is_current = view == self._view
+            label = Content.assemble(" " if is_current or is_after_current or not is_tight else "", label, " ")
+            if is_current:
                 label = label.stylize("bold $foreground on $panel")
-            left = self._append_tab(left, label, view)
+            left, is_after_current = self._append_tab(left, label, view), is_current
         return left
 
     def _append_tab(self, line: Content, piece: Content, view: str) -> Content:

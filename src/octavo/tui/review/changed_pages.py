@@ -64,8 +64,6 @@ class EntryMarks:
     """Keys of the entries that may conflict with main."""
     unsent: Mapping[str, Sequence[UnsentText]] = field(default_factory=dict)
     """Unsent drafts by entry key."""
-    tight: bool = False
-    """True if the tree is narrow, so rows show shorter marks."""
     findings: Mapping[str, int] = field(default_factory=dict)
     """Number of findings of the checks, by entry key."""
 
@@ -169,8 +167,8 @@ def _node(entry: ChangedPage, marks: EntryMarks, below: Sequence[TreeNode] = (),
         kind="page" if entry.changes or kind == "document" else kind,
         count=marks.open_threads.get(entry.key, 0),
         sign=_sign(viewed_mark, entry.sign) if entry.changes else "",
-        right=_right_end(*figures, has_conflict, marks.tight, unsent_mark(unsent)),
-        short_right=_right_end(*short_figures, has_conflict, marks.tight, unsent_mark(unsent, tight=True)),
+        right=_right_end(*figures, has_conflict, unsent_mark(unsent)),
+        short_right=_right_end(*short_figures, has_conflict, unsent_mark(unsent, tight=True)),
         dim=viewed or (not entry.changes and entry.page is None and entry.key != WHOLE),
     )
 
@@ -182,15 +180,13 @@ def _sign(mark: str, sign: str) -> Content:
 
 
 @lru_cache(500)
-def _right_end(
-    findings: int, risky: int, added: int, removed: int, conflicts: bool, tight: bool, unsent: Content
-) -> Content:
+def _right_end(findings: int, risky: int, added: int, removed: int, conflicts: bool, unsent: Content) -> Content:
     """Return the right end of a row: findings, risky changes, added and removed words, the conflict warning, the mark of unsent
     drafts."""
     risk = Content.styled(f"{risky}!", "$warning") if risky else None
     added_count = [Content.styled(f"+{added}", "$success")] if added else []
     removed_count = [Content.styled(f"−{removed}", "$error")] if removed else []
-    size = Content("" if tight else " ").join([*added_count, *removed_count])
+    size = Content(" ").join([*added_count, *removed_count])
     found = Content.styled(f"▲{findings}", "$warning") if findings else None
     signs = (found, risk, size, Content.styled("⚠", "$warning") if conflicts else None, unsent)
     return Content(" ").join([each for each in signs if each])

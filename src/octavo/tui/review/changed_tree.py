@@ -126,7 +126,6 @@ class ChangedTree:
         self._unsent = {page or WHOLE: words for page, words in self._threads.unsent_by_page().items()}
         commented = commented_pages(self._threads.comments, changed, titles, self._unsent)
         counts = thread_counts(self._threads.posted_threads)
-        tight = self._view.has_class("-narrow")
         conflicting = comparison.conflicting | comparison.diffs.with_markers
         diffs = comparison.diffs
         marks = EntryMarks(
@@ -137,7 +136,6 @@ class ChangedTree:
             diffs.kind_counts,
             conflicting,
             self._unsent,
-            tight,
             self._findings.counts,
         )
         nodes = tree_nodes(

@@ -65,7 +65,8 @@ def fit(content: Content, width: int, *, right: bool = False) -> Content:
         return _content("")
     missing = width - content.cell_length
     if missing < 0:
-        return content.truncate(width, ellipsis=True)
+        cut = content.truncate(width, ellipsis=True)
+        return cut if not cut.plain.endswith("……") else cut[:-1].pad_right(1)
     return content.pad_left(missing) if right else content.pad_right(missing)
 
 
