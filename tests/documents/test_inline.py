@@ -210,12 +210,13 @@ def test_editor_emoji_names_are_found_in_its_own_table(name: str) -> None:
     assert emoji._other_names.cache_info().currsize == 0
 
 
-def test_only_compressed_emoji_tables_stay_in_memory() -> None:
+def test_emoji_are_found_without_the_tables_of_other_packages() -> None:
     emoji.from_name.cache_clear()
-    emoji._editor_names.cache_clear()
+    emoji._section.cache_clear()
     emoji._other_names.cache_clear()
 
     assert emoji.from_name("rocket") == "🚀"
     assert emoji.from_name("no_emoji_is_called_so") is None
+    assert emoji.from_name("no_\ud800") is None
 
     assert not [name for name in sys.modules if name.startswith("pymdownx.") and name.endswith("_db")]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TypeAlias
 from unicodedata import category, east_asian_width
 from unicodedata import name as unicode_name
-from zlib import compress, decompress
 
 from octavo.api.folding import fold
 from octavo.api.safety import safe_line
@@ -71,17 +68,17 @@ def from_name(name: str) -> str | None:
     """Return the emoji with a name from the platform's editor, Unicode or other programs. None if the name is
     unknown."""
     name = name.replace("-", "_")
-    return _to_character(_common_code(name) or _code_by_alias(name) or _composed_code(name))
+    code = _common_code(name) or _code_by_alias(name) or _composed_code(name)
+    return _to_character(code) if code else None
 
 
 def from_editor_name(name: str) -> str | None:
     """Return the emoji with a name from the platform's editor. None if the name is unknown. Faster than `from_name`."""
-    return _to_character(_apply_aliases(name.replace("-", "_"), _common_code))
+    code = _apply_aliases(name.replace("-", "_"), _common_code)
+    return _to_character(code) if code else None
 
 
-def _to_character(code: str | None) -> str | None:
-    if code is None:
-        return None
+def _to_character(code: str) -> str:
     found = "".join(chr(int(point, 16)) for point in code.split("-"))
     if found[-1] == _KEYCAP:
         return f"{found[0]}{_EMOJI_STYLE}{_KEYCAP}"
@@ -109,7 +106,7 @@ def api_code(character: str) -> str:
 
 def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
     """Search emoji by a part of a name, or by the emoji itself. Exact names are first, then names that begin with the
-    text, then names with a word that begins with it, then all others. The first call takes 100 ms: call it in a
+    text, then names with a word that begins with it, then all others. A call takes 40 ms: use a
     thread."""
     text = text.strip().strip(":")
     if (known := _known_characters().get(_without_style(text))) is not None:
@@ -117,8 +114,8 @@ def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
     query = "_".join(fold(text).replace("-", "_").split())
     if not _NAME.fullmatch(query):
         return []
-    ranked = []
-    for name in _all_names():
+    ranked, codes = [], _all_codes()
+    for name in codes:
         position = f"_{name}".find(query)
         if position >= 0:
             rank = 0 if name == query else 1 if name.startswith(query) else 2 if f"_{query}" in f"_{name}" else 3
@@ -127,17 +124,17 @@ def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
     for *_, name in sorted(ranked):
         if len(by_character) == limit:
             break
-        if (character := from_name(name)) is not None:
-            by_character.setdefault(_without_style(character), NamedEmoji(name, character))
+        character = _to_character(codes[name])
+        by_character.setdefault(_without_style(character), NamedEmoji(name, character))
     return list(by_character.values())
 
 
 @cache
 def _known_characters() -> dict[str, NamedEmoji]:
     known: dict[str, NamedEmoji] = {}
-    for name in _all_names():
-        if (character := from_name(name)) is not None:
-            known.setdefault(_without_style(character), NamedEmoji(name, character))
+    for name, code in _all_codes().items():
+        character = _to_character(code)
+        known.setdefault(_without_style(character), NamedEmoji(name, character))
     return known
 
 
@@ -147,11 +144,11 @@ def _without_style(character: str) -> str:
 
 def _common_code(name: str) -> str | None:
     """Return the code points for a name from the platform's editor or a common alias. None if the name is unknown."""
-    return _find_in(name, _editor_names()) or _find_in(name, _editor_aliases())
+    return _find_in(name, _section("editor")) or _find_in(name, _section("aliases"))
 
 
 def _code_from_any_table(name: str) -> str | None:
-    return _common_code(name) or _find_in(name, _described_names()) or _find_in(name, _other_names())
+    return _common_code(name) or _find_in(name, _section("descriptions")) or _find_in(name, _other_names())
 
 
 def _code_by_alias(name: str) -> str | None:
@@ -184,71 +181,44 @@ def _is_drawn_as_text(character: str) -> bool:
     return east_asian_width(character) != "W" and category(character) != "Cn"
 
 
-# Compressed lines that are grouped by first letter take 100 KB in all. A lookup takes about 70 µs.
-_NameTable: TypeAlias = Mapping[str, bytes]
 _FILE = Path(__file__).with_name("emoji_names.txt")
 """Names and code points, with a section for each source of names. Written by `tests/emoji_table.py`."""
 
 
 @cache
-def _editor_names() -> _NameTable:
-    return _pack(_read_section("editor"))
+def _section(title: str) -> bytes:
+    """Return the lines of a section of the file, each with a name and code points, and a line break before and after them.
+    A name is found in 20 µs, and few sections are ever read."""
+    _, _, rest = _FILE.read_bytes().partition(f"[{title}]".encode())
+    return rest.partition(b"[")[0]
 
 
 @cache
-def _editor_aliases() -> _NameTable:
-    return _pack(_read_section("aliases"))
-
-
-@cache
-def _described_names() -> _NameTable:
-    """Return the Unicode descriptions of the emoji that the platform's editor names. They are loaded separately, because
-    few pages use them."""
-    return _pack(_read_section("descriptions"))
-
-
-@cache
-def _other_names() -> _NameTable:
-    others = dict(_read_section("others"))
-    listed = (entry.split(" ")[1] for entry in _entries(_editor_names()))
+def _other_names() -> bytes:
+    """Return the section of names that other programs use, and the Unicode names of all emoji."""
+    others = dict(_entries(_section("others")))
+    listed = (code for _, code in _entries(_section("editor")))
     for code in {code for code in (*listed, *others.values()) if "-" not in code}:
         others.setdefault(_BETWEEN_WORDS.sub("_", unicode_name(chr(int(code, 16)), "").lower()), code)
-    return _pack(others.items())
+    return "".join(f"\n{name} {code}" for name, code in others.items() if name).encode() + b"\n"
 
 
-def _read_section(title: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and code points in the section of the file with a title."""
-    _, _, rest = _FILE.read_text(encoding="utf-8").partition(f"[{title}]\n")
-    for row in rest.partition("[")[0].splitlines():
-        name, _, code = row.partition(" ")
-        yield name, code
+def _find_in(name: str, lines: bytes) -> str | None:
+    start = f"\n{name} ".encode(errors="replace")
+    position = lines.find(start)
+    return None if position < 0 else lines[position + len(start) : lines.index(b"\n", position + len(start))].decode()
 
 
-def _pack(names: Iterable[tuple[str, str]]) -> _NameTable:
-    lines: defaultdict[str, bytearray] = defaultdict(
-        bytearray
-    )  # a bytearray, because a list would take four times the memory
-    for name, code in names:
-        if name:
-            lines[name[0]] += f"\n{name} {code}".encode()
-    return {first: compress(each + b"\n", 1) for first, each in lines.items()}
+def _entries(lines: bytes) -> Iterator[tuple[str, str]]:
+    """Return the names and code points of a section."""
+    words = iter(lines.decode().split())
+    return zip(words, words, strict=True)
 
 
-def _find_in(name: str, table: _NameTable) -> str | None:
-    if name[:1] not in table:
-        return None
-    lines, prefix = decompress(table[name[0]]), f"\n{name} ".encode()
-    position = lines.find(prefix)
-    return None if position < 0 else lines[position + len(prefix) : lines.index(b"\n", position + len(prefix))].decode()
-
-
-def _entries(table: _NameTable) -> Iterator[str]:
-    for each in table.values():
-        yield from decompress(each).decode().splitlines()[1:]
-
-
-def _all_names() -> Iterator[str]:
-    """Yield all known names, some of them more than once."""
-    for table in (_editor_names(), _editor_aliases(), _described_names(), _other_names()):
-        for entry in _entries(table):
-            yield entry.split(" ")[0]
+def _all_codes() -> dict[str, str]:
+    """Return the code points of all names, the names of the platform's editor first."""
+    codes: dict[str, str] = {}
+    for lines in (_section("editor"), _section("aliases"), _section("descriptions"), _other_names()):
+        for name, code in _entries(lines):
+            codes.setdefault(name, code)
+    return codes
