@@ -66,6 +66,7 @@ TUI_PACKAGES = (
 ALLOWED_IN = {
     "terminal": {
         "octavo.settings",
+        "octavo.settings.programs",
         "octavo.redaction",
         "octavo.first_picture",
         "octavo.untrusted_input",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.settings import Linter
+from octavo.settings.programs import Linter
 from tests.test_settings import read
 
 VALE = 'name = "vale"\ncommand = ["vale", "--output=JSON", "{file}"]\nformat = "vale"\n'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import comments, content
-from octavo.settings import Linter
+from octavo.settings.programs import Linter
 from tests.journeys.contests import Contest, add_page, edit_page
 from tests.journeys.stage import Run, Stage
 

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from octavo.settings import Linter
+from octavo.settings.programs import Linter
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.contests import Contest, add_page, edit_page
 from tests.journeys.stage import Run, Stage

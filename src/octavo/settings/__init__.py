@@ -11,13 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.settings import table
 from octavo.settings.file import FILE, SettingsFile
-from octavo.settings.programs import CustomCommand, Hook, Linter
 from octavo.settings.table import INBOX_REASONS, InboxFilter, Setting
 from octavo.settings.values import LONGEST_NAME, InvalidValueError, did_you_mean, quoted
+
+if TYPE_CHECKING:
+    from octavo.settings.programs import CustomCommand, Hook, Linter
 
 __all__ = [
     "FILE",
@@ -25,7 +27,6 @@ __all__ = [
     "LONGEST_NAME",
     "Found",
     "InboxFilter",
-    "Linter",
     "Settings",
     "did_you_mean",
     "in_words",

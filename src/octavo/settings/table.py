@@ -11,9 +11,14 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from octavo.help import text_of
+from octavo.lazy_import import lazy
 from octavo.settings.key_names import why_not_keys
-from octavo.settings.programs import validate_commands, validate_hooks, validate_linters
 from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted
+
+# lazy: few configuration files have these sections
+_validate_hooks = lazy("octavo.settings.programs:validate_hooks")
+_validate_commands = lazy("octavo.settings.programs:validate_commands")
+_validate_linters = lazy("octavo.settings.programs:validate_linters")
 
 V = TypeVar("V")
 Kind = Literal["text", "true or false", "number", "list of texts", "section"]
@@ -302,7 +307,7 @@ LINTERS = Setting(
     "section",
     "none",
     "Programs that check pages, in [[linter]] sections; see `octavo help linters`",
-    validate_linters,
+    _validate_linters,
     "",
 )
 NOTIFY = Setting(
@@ -315,14 +320,14 @@ NOTIFY = Setting(
     _NOTIFICATIONS,
 )
 HOOKS = Setting(
-    "hook", "section", "none", "Programs that run when something happens, in [[hook]] sections", validate_hooks, ""
+    "hook", "section", "none", "Programs that run when something happens, in [[hook]] sections", _validate_hooks, ""
 )
 COMMANDS = Setting(
     "command",
     "section",
     "none",
     "Your own commands, which run programs, in [[command]] sections",
-    validate_commands,
+    _validate_commands,
     "",
 )
 KEYS = Setting("keys", "section", "none", "Your keys, by the command IDs that `octavo help keys` lists", _keys, "")

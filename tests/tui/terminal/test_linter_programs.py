@@ -10,7 +10,7 @@ from time import sleep
 
 import pytest
 
-from octavo.settings import Linter
+from octavo.settings.programs import Linter
 from octavo.tui.terminal.limited_programs import MAX_OUTPUT, LinterOutput, ProgramFailed, run_linter
 
 

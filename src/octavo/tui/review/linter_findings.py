@@ -33,7 +33,7 @@ from octavo.documents.linters.readers import (
     read_reports,
 )
 from octavo.documents.source_reader import parse
-from octavo.settings import Linter
+from octavo.settings.programs import Linter
 from octavo.tui.review.merge_effects import MAX_CHECKED_PAGES, MergeTrees, list_first_names
 from octavo.tui.terminal.limited_programs import MAX_AT_ONCE, ProgramFailed, run_linter
 from octavo.tui.widgets.short_texts import Fact, plural

@@ -28,7 +28,7 @@ from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.documents.revision_changes import title_of
 from octavo.lazy_import import lazy
-from octavo.settings import Linter
+from octavo.settings.programs import Linter
 from octavo.tui.review import merge_effects
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.short_texts import Fact, Mark

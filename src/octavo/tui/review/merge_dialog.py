@@ -15,7 +15,7 @@ from octavo.data.live import Live
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import SendResult
-from octavo.settings import Linter
+from octavo.settings.programs import Linter
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.review import merge_effects
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent

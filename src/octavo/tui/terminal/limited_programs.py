@@ -21,7 +21,7 @@ from time import monotonic
 from typing import IO, TypeVar
 
 from octavo.api.safety import safe_line
-from octavo.settings import Linter
+from octavo.settings.programs import Linter
 
 T = TypeVar("T")
 
