@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import subprocess
+import sys
 import textwrap
 from collections import defaultdict
 from collections.abc import Callable
@@ -69,3 +71,37 @@ def test_no_two_handlers_have_the_same_code() -> None:
 def test_plain_writes_have_a_guard() -> None:
     writes = {kind for kind, spec in SPECS.items() if spec.method != "GET" and kind not in HANDLERS}
     assert [SPECS[kind].name for kind in writes - GUARDS.keys()] == []
+
+
+def test_modules_of_an_area_have_all_handlers_of_its_operations() -> None:
+    code = """
+import os
+from octavo.api.operation import load
+from octavo.server import dispatch, handlers, rest
+
+def print_registered(area):
+    for kind, spec in specs.items():
+        if kind.__module__ == area:
+            models = [spec.response_type, *getattr(spec.response_type, "__pydantic_generic_metadata__", {}).get("args", ())]
+            print(spec.name, rest.handle.dispatch(kind).__name__, kind in rest.GUARDS, *(m in rest.PRESENTERS for m in models),
+                  *(m in rest.BEFORE_SAVE for m in models), flush=True)
+
+specs = load()
+areas = list(dict.fromkeys(kind.__module__ for kind in specs))
+for area in areas:
+    if not os.fork():
+        for kind in specs:
+            if kind.__module__ == area:
+                handlers.load_for(kind)
+        print_registered(area)
+        os._exit(0)
+    os.wait()
+handlers.load()
+for area in areas:
+    print_registered(area)
+"""
+    listed = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    alone, together = listed[: len(SPECS)], listed[len(SPECS) :]
+    assert alone == together

@@ -11,8 +11,7 @@ import pytest
 from octavo.api import openapi
 from octavo.api.openapi import OpenApiSpec, Source
 from octavo.documents.openapi import SpecificationError, read_specification
-from octavo.server.app import Platform
-from octavo.server.handlers.openapi_specs import fail_unfinished
+from octavo.server.app import Platform, fail_unfinished_specs
 from octavo.server.world import World
 from tests.server.asking import ACME, Ask, check_refused
 from tests.server.web import Web, open_web
@@ -117,7 +116,7 @@ async def test_fetch_from_a_private_network_is_refused(ask: Ask, web: Web) -> No
 async def test_specification_in_progress_at_shutdown_has_failed(ask: Ask, world: World) -> None:
     await ask(openapi.Create(at=ACME, slug="pets", source=Source(text=YAML)))
     world.store.update("/orgs/acme/openapi/pets", processingState="progress")
-    fail_unfinished(world)
+    fail_unfinished_specs(world)
     found = await _get(ask)
     assert (found.processing_state, found.last_process_error_code) == ("complete", "FETCH_TIMEOUT")
 

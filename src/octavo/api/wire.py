@@ -83,18 +83,14 @@ def encode(op: Operation[Any]) -> Request:
 def decode(request: Request) -> Operation[Any]:
     """Return the operation for a request. Raises NoSuchOperation, NothingChanged, or pydantic's ValidationError."""
     path, _, query = request.url.partition("?")
-    other_methods: list[str] = []
-    for route, pattern in _patterns():
-        found = pattern.fullmatch(path)
-        if found is None:
-            continue
-        if route.spec.method != request.method:
-            other_methods.append(route.spec.method)
-            continue
-        return _decode_operation(
-            route, {name: unquote(value) for name, value in found.groupdict().items()}, query, request.body
-        )
-    raise NoSuchOperation(request.method, path, tuple(dict.fromkeys(other_methods)))
+    found = _find_routes(path)
+    if all(route.spec.method != request.method for route, _ in found):
+        load()  # The operation may be in an area that is not imported yet.
+        found = _find_routes(path)
+    for route, values in found:
+        if route.spec.method == request.method:
+            return _decode_operation(route, values, query, request.body)
+    raise NoSuchOperation(request.method, path, tuple(dict.fromkeys(route.spec.method for route, _ in found)))
 
 
 def operation_for_route(route: Route, values: dict[str, Any]) -> Operation[Any]:
@@ -160,13 +156,24 @@ def _decode_operation(route: Route, values: dict[str, str], query: str, body: di
     return operation_for_route(route, {**values_by_name, **values})
 
 
+def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
+    """Return the routes of imported operations that match a path, and the values in the path. Those with fewer parameters
+    come first. Otherwise /content/pages would match /content/{anything}.
+
+    No path of an area matches a route of another area, so it does not matter which other areas are imported."""
+    found = [
+        (route, {name: unquote(value) for name, value in match.groupdict().items()})
+        for spec in tuple(SPECS.values())  # a copy, because another thread may import an area
+        if not spec.repeats_request
+        for route, pattern in _patterns(spec)
+        if (match := pattern.fullmatch(path))
+    ]
+    return sorted(found, key=lambda each: each[0].path.count("{"))
+
+
 @cache
-def _patterns() -> list[tuple[Route, re.Pattern[str]]]:
-    """Return the routes with their patterns, those with fewer parameters first. Otherwise /content/pages would match
-    /content/{anything}."""
-    found = [route for spec in load().values() for route in routes(spec)]
-    found.sort(key=lambda route: route.path.count("{"))
-    return [(route, re.compile(_NAME.sub(_capture, route.path))) for route in found]
+def _patterns(spec: Spec) -> list[tuple[Route, re.Pattern[str]]]:
+    return [(route, re.compile(_NAME.sub(_capture, route.path))) for route in routes(spec)]
 
 
 def _capture(name: re.Match[str]) -> str:

@@ -25,6 +25,21 @@ MAX_SLUG = 100
 MAX_HEADING = 1000
 """Maximum number of characters of a heading that can become a title."""
 
+DEFAULT_LAYOUT: Json = {
+    "width": "default",
+    "cover": True,
+    "coverSize": "hero",
+    "title": True,
+    "description": True,
+    "tableOfContents": True,
+    "outline": True,
+    "pagination": True,
+    "metadata": True,
+}
+"""Layout of a page that sets none."""
+EMPTY_REVISION: Json = {"pages": [], "files": [], "reusableContents": [], "variables": {}}
+"""The content of a space before its first revision."""
+
 _HEADING = re.compile(r"(?:[ ]{0,3})#(?!#)[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*")
 _UNDERLINE = re.compile(r" {0,3}=+[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
@@ -40,6 +55,13 @@ _INLINE = (
 
 
 _UNHIDE = {_PRIVATE_USE + code: code for code in range(0x21, 0x7F)}
+
+
+def document_id(page: Json) -> str | None:
+    """Return an id that identifies the text of a page or of reusable content. None if the text is empty."""
+    if page.get("document"):
+        return str(page["document"])
+    return page["text"][:20] if page.get("text") else None
 
 
 def walk(pages: Pages) -> Iterator[Json]:

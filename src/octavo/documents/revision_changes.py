@@ -10,7 +10,7 @@ from functools import cached_property
 from octavo.api.content import Change, File, Page, PageReference, Revision
 from octavo.documents import page_trees
 from octavo.documents.diff_model import AttributeChange
-from octavo.documents.page_trees import Json, Pages
+from octavo.documents.page_trees import Json, Pages, document_id
 from octavo.documents.sequences import unmoved_items
 
 _COMMON = ("title", "emoji", "icon", "hidden", "noIndex", "noRobotsIndex")
@@ -21,16 +21,6 @@ _ATTRIBUTES = {
 }
 _FILE_ATTRIBUTES = ("name", "downloadURL", "size", "contentType", "dimensions")
 _REUSABLE_ATTRIBUTES = ("title", "document")
-
-EMPTY_REVISION: Json = {"pages": [], "files": [], "reusableContents": [], "variables": {}}
-"""The content of a space before its first revision."""
-
-
-def document_id(page: Json) -> str | None:
-    """Return an id that identifies the text of a page or of reusable content. None if the text is empty."""
-    if page.get("document"):
-        return str(page["document"])
-    return page["text"][:20] if page.get("text") else None
 
 
 def changes_between(before: Revision, after: Revision) -> tuple[Change, ...]:

@@ -32,16 +32,16 @@ from octavo.api import wire
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wrong_values import error_sentence
 from octavo.lazy_import import lazy
-from octavo.server import handlers
 from octavo.server.dispatch import run_operation
-from octavo.server.handlers import pdf, uploads
-from octavo.server.handlers.openapi_specs import fail_unfinished
 from octavo.server.handlers.spaces import purge
 from octavo.server.store import Json, MissingResource, WriteFailure
 from octavo.server.world import BackgroundWork, Refusal, World
 
 _openapi_document = lazy("octavo.api.openapi_document:document")  # lazy: builds the schemas of all models
-
+# lazy: handlers are imported for the first operation that needs them
+_pdf_maker = lazy("octavo.server.handlers.pdf:pdf_maker")
+_find_pending = lazy("octavo.server.handlers.uploads:find_pending")
+_receive_file = lazy("octavo.server.handlers.uploads:receive_file")
 
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
@@ -60,9 +60,8 @@ class Platform:
     """
 
     def __init__(self, world: World) -> None:
-        handlers.load()
         purge(world)
-        fail_unfinished(world)
+        fail_unfinished_specs(world)
         self.world = world
         self.delay = 0.0
         """Seconds to wait before each response."""
@@ -163,17 +162,17 @@ class Platform:
     async def _print(self, request: Request) -> Response:
         # No token is required: the signed URL itself grants access to the PDF.
         payload, signature, name = (request.path_params[each] for each in ("payload", "signature", "name"))
-        make = await self._in_thread(lambda: pdf.pdf_maker(self.world, payload, signature))
+        make = await self._in_thread(lambda: _pdf_maker(self.world, payload, signature))
         headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(name, safe='')}", **_request_id()}
         return Response(await asyncio.to_thread(make), headers=headers, media_type="application/pdf")
 
     async def _receive(self, request: Request) -> Response:
         # No token is required: the secret in the URL itself permits the upload.
         address = request.path_params
-        awaited = await self._in_thread(lambda: uploads.find_pending(self.world, **address))
+        awaited = await self._in_thread(lambda: _find_pending(self.world, **address))
         async with AsyncExitStack() as lock_stack:
             data = await self._bytes(request, awaited["size"], lock_stack)
-            await self._in_thread(lambda: uploads.receive_file(self.world, **address, data=data))
+            await self._in_thread(lambda: _receive_file(self.world, **address, data=data))
         return Response(headers=_request_id())
 
     async def _body(self, request: Request, lock_stack: AsyncExitStack) -> Json | None:
@@ -227,6 +226,18 @@ class Platform:
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+def fail_unfinished_specs(world: World) -> None:
+    """Mark the OpenAPI specifications that were being processed when the platform stopped as failed."""
+    sentence = "The server stopped before the source was processed. Upload the specification again."
+    for organization in world.store.all("/orgs"):
+        for document in world.store.all(f"/orgs/{organization['id']}/openapi"):
+            if document["processingState"] != "complete":
+                document |= {"processingState": "complete", "lastProcessedAt": world.timestamp()}
+                document["lastProcessErrorCode"] = "FETCH_TIMEOUT"
+                document["lastProcessedErrors"] = [{"message": sentence, "code": "FETCH_TIMEOUT"}]
+                world.store.put(f"/orgs/{organization['id']}/openapi/{document['slug']}", document)
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from octavo.api import spaces
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, RevisionRef, SiteRef, SpaceRef
-from octavo.server.handlers import site_tree
+from octavo.server.handlers import load_for, site_tree
 from octavo.server.handlers.permissions import can_see_collection, membership, role
 from octavo.server.handlers.spaces import is_expired
 from octavo.server.rest import handle
@@ -22,6 +22,7 @@ def run_operation(op: Operation[Any], world: World) -> Any:
 
     A failed write changes nothing. Deleting a missing resource is not an error.
     """
+    load_for(type(op))
     method = SPECS[type(op)].method
     try:
         with world.store.cached_reads() if method == "GET" else world.store.transaction():

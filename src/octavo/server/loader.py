@@ -38,8 +38,8 @@ from octavo.documents.folders.page_files import read_layout, single_line
 from octavo.documents.folders.table_of_contents import read_folder
 from octavo.documents.link_rewriting import link_urls
 from octavo.documents.merging import revision_merge
-from octavo.documents.page_trees import Pages
-from octavo.documents.revision_changes import EMPTY_REVISION, revision_differences
+from octavo.documents.page_trees import EMPTY_REVISION, Pages
+from octavo.documents.revision_changes import revision_differences
 from octavo.server.handlers import revisions, spaces
 from octavo.server.image_size import image_size
 from octavo.server.store import Json

@@ -18,18 +18,6 @@ from octavo.documents.yaml_values import write_entry
 
 Json = dict[str, Any]
 
-DEFAULT_LAYOUT: Json = {
-    "width": "default",
-    "cover": True,
-    "coverSize": "hero",
-    "title": True,
-    "description": True,
-    "tableOfContents": True,
-    "outline": True,
-    "pagination": True,
-    "metadata": True,
-}
-"""Layout of a page that sets none."""
 API_KEYS = (
     "title",
     "description",
@@ -173,8 +161,8 @@ def _matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
 
 def _written_layout(layout: Json) -> Json:
     """Return a layout as front matter has it. Empty if all its parts are as in `DEFAULT_LAYOUT`."""
-    known = {name: layout[name] for name in DEFAULT_LAYOUT if name in layout}
-    if all(known[name] == DEFAULT_LAYOUT[name] for name in known):
+    known = {name: layout[name] for name in page_trees.DEFAULT_LAYOUT if name in layout}
+    if all(known[name] == page_trees.DEFAULT_LAYOUT[name] for name in known):
         return {}
     written: Json = {}
     for name, value in known.items():
@@ -241,7 +229,8 @@ def _means(key: str, old: Any, value: Any) -> bool:
     """Return whether a value in a file means the same as the value of the API. None stands for a missing value."""
     if key == "layout":
         return bool(
-            {**DEFAULT_LAYOUT, **read_layout(old)} == {**read_layout(old), **DEFAULT_LAYOUT, **read_layout(value)}
+            {**page_trees.DEFAULT_LAYOUT, **read_layout(old)}
+            == {**read_layout(old), **page_trees.DEFAULT_LAYOUT, **read_layout(value)}
         )
     if key in _FLAGS.values():
         return (old is True) == (value is True)

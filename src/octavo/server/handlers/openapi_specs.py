@@ -146,20 +146,6 @@ def _finish_processing(world: World, path: str, attempt: str, outcome: Specifica
     world.store.put(path, document)
 
 
-def fail_unfinished(world: World) -> None:
-    """Mark the specifications that were being processed when the platform stopped as failed."""
-    for organization in world.store.all("/orgs"):
-        for document in world.store.all(f"/orgs/{organization['id']}/openapi"):
-            if document["processingState"] != "complete":
-                outcome = SpecificationContent(
-                    code="FETCH_TIMEOUT",
-                    sentences=("The server stopped before the source was processed. Upload the specification again.",),
-                )
-                _finish_processing(
-                    world, f"/orgs/{organization['id']}/openapi/{document['slug']}", document["attempt"], outcome
-                )
-
-
 @handle.register
 def _get_latest_version(op: openapi.GetLatestVersion, world: World) -> Json:
     return present_spec_version(world, _latest_version(op, world))
