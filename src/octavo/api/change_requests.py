@@ -53,7 +53,7 @@ class ChangeRequest(Model):
 
     @property
     def base(self) -> str | None:
-        """The revision of main that the change request is compared with."""
+        """The revision of main that the change request is compared with. None if the server does not send it."""
         return self.revision_merged_ancestor or self.revision_initial
 
     def with_space(self, space: SpaceRef) -> "ChangeRequest":

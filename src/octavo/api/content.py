@@ -392,8 +392,8 @@ class Edited(Model):
 class Edit(Operation[SafeJson], post="{content}", success=200, query=("compat",)):
     """Edit the content of a change request: up to 50 changes, all or none, in one new revision.
 
-    Newer servers and the embedded platform have it; others answer 404. With `compat=False` the answer is
-    `{changeRequest, changes, insertedFiles}`.
+    Newer servers and the embedded platform support this operation. Other servers respond with 404. With
+    `compat=False`, the response is `{changeRequest, changes, insertedFiles}`.
     """
 
     at: ChangeRequestRef

@@ -47,7 +47,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Trace:
-    """The request of an error. Contains no URL with values, no headers and no token."""
+    """The request that caused an error. Contains no URL with values, no headers and no token."""
 
     method: str = ""
     route: str = ""

@@ -138,8 +138,8 @@ def word_part_starts(text: str) -> list[int]:
 
 
 def word_parts(text: str) -> str:
-    """Return the parts of the words in `text`, and what remains of a word from each part on: `getStationId` becomes
-    `get Station Id StationId`. Words without parts are left out."""
+    """Return the parts of each word in `text`, and the ends of the word that begin with a middle part:
+    `getStationId` becomes `get Station Id StationId`. Words without parts are left out."""
     found: dict[str, None] = {}
     for word in _WORD.findall(text):
         if word.islower() or word.isupper() or len(word) > MAX_SPLIT_WORD or not (starts := word_part_starts(word)):
@@ -202,7 +202,7 @@ _LABEL = re.compile(r'"([^"\n]{1,300})"|[\[({|>]+([^][(){}|"\n]{1,300})[\])}|]+'
 _MESSAGE = re.compile(r"^[^:\n]{1,200}:[ \t]*([^\n]+)$")
 _TITLE_LINE = re.compile(r"^[ \t]*(?:title|section|subgraph|accTitle:?|accDescr:?)[ \t]+([^\n]+)$")
 _INVISIBLE_LINE = re.compile(r"^[ \t]*(?:%%|---|(?:style|classDef|class|linkStyle|click|direction)\b(?![ \t]*[:\[({]))")
-"""The beginnings of lines of a diagram that contain no visible text."""
+"""The beginning of a diagram line without visible text, such as a comment, a style or a click action."""
 
 
 def diagram_labels(line: str) -> str:

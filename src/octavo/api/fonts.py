@@ -56,7 +56,7 @@ class NewFace(Model):
 
 
 class ChangedFace(Model):
-    """A replaced file for a weight of a font. None removes the weight."""
+    """A replacement file for a weight of a font, by its storage key. A key of None removes the weight."""
 
     weight: Weight
     storage_key: FontKey | None

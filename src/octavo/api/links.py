@@ -81,7 +81,7 @@ class ListOfChangeRequest(Listing[Link], get="/links"):
     at: ChangeRequestRef
     status: Status | None = None
     broken_context: Literal["change-request", "space"] | None = None
-    """Only broken links: links that this change request breaks, or links that were broken before."""
+    """Only links that this change request breaks (`change-request`), or links that were broken before (`space`)."""
 
 
 class ListOfPage(AtContent, Listing[Link], get="{content}/page/{page_id}/links"):

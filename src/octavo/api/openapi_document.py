@@ -67,8 +67,8 @@ _MAY_BE_MISSING = frozenset(
 
 @cache
 def document(only: Spec | None = None) -> Json:
-    """Return the document of all operations, or of one. Its paths begin with `/v1`. The result is cached, so do not modify
-    it."""
+    """Return the OpenAPI document of all operations, or of the operation `only`. Its paths begin with `/v1`. The
+    result is cached, so do not modify it."""
     found = [route for spec in ([only] if only else load().values()) for route in routes(spec)]
     schemas = _Schemas([route.spec for route in found])
     paths: dict[str, Json] = {}

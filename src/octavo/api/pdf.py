@@ -16,6 +16,6 @@ class Get(Operation[Pdf], get="/pdf"):
 
     at: SpaceRef | ChangeRequestRef
     page: Id | None = None
-    """The first page of the PDF."""
+    """The page to export, with its subpages unless `only` is set. If not set, all pages are exported."""
     only: bool | None = None
     """Whether to leave out the subpages."""

@@ -75,7 +75,7 @@ class List(InSite, Listing[Redirect], get="/redirects"):
     """List the redirects on a site."""
 
     search: str | None = None
-    """Part of a source."""
+    """Part of the source path of a redirect."""
 
 
 class Create(InSite, Operation[Redirect], post="/redirects"):

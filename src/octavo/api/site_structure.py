@@ -50,7 +50,8 @@ class SiteSection(Model):
 
     @property
     def default_site_space(self) -> str | None:
-        """The site space where visitors of the section start. The request field that changes it has the same name."""
+        """The id of the site space where visitors of the section start. None if no space is the default. The
+        request field that changes it has the same name."""
         return next((each.id for each in self.site_spaces if each.default), None)
 
 
@@ -140,7 +141,7 @@ class ListSiteSpaces(InSite, Listing[SiteSpace], get="/site-spaces"):
 
     share_key: str | None = None
     default: bool | None = None
-    """Only the default spaces of sections, or only the other spaces."""
+    """True lists only the default spaces of sections. False lists only the other spaces."""
 
 
 class CreateSiteSpace(InSite, Operation[SiteSpace], post="/site-spaces"):
@@ -180,7 +181,7 @@ class CreateSection(InSite, Operation[SiteSection], post="/sections", nullable=(
 
     space_id: Id
     title: Title | None = None
-    """If not set, the title of the space is used."""
+    """The title of the section. If not set, the title of the space is used."""
     icon: Icon | None = None
     """The name of an icon, for example book or rocket."""
 

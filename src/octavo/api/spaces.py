@@ -85,7 +85,7 @@ class GitSync(Model):
 
 
 class SpacePointer(Tagged):
-    """A space in a collection."""
+    """The space that a `Position` is before or after."""
 
     type: Literal["space"] = "space"
     space: Id

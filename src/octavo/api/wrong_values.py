@@ -59,7 +59,8 @@ def null_error(spec: Spec, given: Mapping[str, Any]) -> str | None:
 
 
 def rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
-    """Return the message about a value, such as `must be a whole number`. `alike` are all errors of the same type."""
+    """Return the message about a value, such as `must be a whole number`. `alike` are all errors of the same type and
+    field."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "missing":

@@ -49,7 +49,7 @@ def resolve(settings: Settings, options: argparse.Namespace) -> Access:
 
 
 def signed_in(settings: Settings, options: argparse.Namespace) -> tuple[Access, SecretStr]:
-    """Return the account and its API key. Raises Failure with code 4 if there is none."""
+    """Return the account and its API key. Raises Failure, with code 4 if the key is missing or cannot be read."""
     try:
         access = resolve(settings, options)
         key = signing_in.token_of(home_of(settings).with_longer_timeout(tell), access)

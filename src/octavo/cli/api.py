@@ -251,8 +251,8 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
 async def _send(
     lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, everything: bool
 ) -> ApiError | None:
-    """Send the request and print the response. If reading a list fails, print the items that were read before, and return
-    the error."""
+    """Send the request and print the response. If the request fails, print the items of the list that were read
+    before, and return the error. None if it succeeds."""
     items: list[Any] = []
     try:
         client = await lazy_client.client()

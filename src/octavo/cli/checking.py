@@ -241,7 +241,7 @@ _MAX_LINKED_PAGES = 200
 
 @dataclass(frozen=True)
 class ContentOptions:
-    """What `octavo check REF` checks."""
+    """Options of `octavo check REF`."""
 
     is_added_only: bool = False
     """Whether only findings on words that the change request added are reported."""
@@ -257,7 +257,7 @@ class _Loaded:
     page: Page
     text: str
     added: AddedRanges | None
-    """What the change request added. None outside of change requests."""
+    """Ranges of the text that the change request added. None if the page is not checked in a change request."""
     checked: CheckedPage
 
 

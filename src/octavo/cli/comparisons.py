@@ -1,5 +1,5 @@
 """What a change request changes: the compared revisions, the changed pages, and their texts before and after. Remembers which
-revision a command showed last, so that a review is about what was read."""
+revision a command showed last, so that a review is for the revision that the user read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
 PARALLEL = 6
-"""Pages that are loaded at the same time."""
+"""Maximum number of pages that are loaded at the same time."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Sides:
     """The two versions that are compared."""
 
     old: ContentRef | None
-    """None if the server does not say on what the change request is based."""
+    """The version before the changes. None if the server does not send the base of the change request."""
     new: ContentRef
 
 

@@ -143,7 +143,8 @@ def _keyring(home: signing_in.Home, access: Access) -> Check:
 
 
 async def _server_checks(settings: Settings, access: Access, key: SecretStr | None) -> list[Check]:
-    """Return a check of the server, one of its clock, and one of the API key, if there is one."""
+    """Return the checks of the server, of this machine's clock, and of the API key. Checks that cannot be made are
+    left out."""
     try:
         client = Client(access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS)
     except ValueError as error:
@@ -206,7 +207,8 @@ async def _key_check(client: Client) -> Check:
 
 
 def storage_checks(settings: Settings) -> Iterator[Check]:
-    """Yield a check for each folder with a problem, or one for all folders, and one for the databases."""
+    """Yield the problems of folders, or one check of the sizes if no folder has a problem. Then yield the checks of
+    the databases."""
     folders = {
         "config": settings.config_folder,
         "data": settings.data_folder,

@@ -43,5 +43,5 @@ class Failure(Exception):
 
 
 def why_read_only(options: argparse.Namespace) -> str:
-    """Return the message for a refused write with `--read-only` or OCTAVO_READ_ONLY. Empty without both."""
+    """Return the message for a write that `--read-only` or OCTAVO_READ_ONLY refuses. Empty if neither is set."""
     return READ_ONLY if options.read_only or os.environ.get("OCTAVO_READ_ONLY", "") not in ("", "0") else ""

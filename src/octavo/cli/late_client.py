@@ -99,14 +99,15 @@ class LazyClient:
         self._origin, self._key, self._ca_file, self._platform = origin, key, ca_file, platform
         self._client: Client | None = None
         self._key_task: asyncio.Task[SecretStr] | None = None
-        """The running attempt to read the key. All requests that start meanwhile share its result."""
+        """The last attempt to read the key. Requests that start while it runs share its result. None before
+        the first attempt."""
         self._reading_started_at = 0.0
         self._key_activity: Activity | None = None
         """Log entry of the last attempt to read the key, if it is slow or has failed."""
         self._open = asyncio.Event()
 
     def open(self) -> None:
-        """Allow requests."""
+        """Let requests start. All requests wait until this is called."""
         self._open.set()
 
     async def __call__(self, op: Operation[T]) -> T:

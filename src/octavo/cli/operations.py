@@ -98,7 +98,7 @@ def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
 
 def _describe_value(schema: Json, schemas: Json, *, needed: bool) -> Json:
     """Return a short description of a value: type, required, nullable, fields and limits. `--openapi` prints the full
-    schema. `schemas` are those that others refer to, by name."""
+    schema. `schemas` are the schemas that references name, by name."""
     shapes = list(_shapes(schema, schemas))
     description: Json = {"type": _type(schema, schemas), "required": needed}
     if {"type": "null"} in shapes:

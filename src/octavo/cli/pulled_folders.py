@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def file_failures(action: str) -> Iterator[None]:
-    """Raise Failure for errors of files and of the state of a folder. `action` says what could not be done."""
+    """Convert errors of files and of pulled folders in the `with` block to Failure. `action` follows “Could not” in
+    the message."""
     try:
         yield
     except NotPulled as error:
@@ -76,7 +77,7 @@ def report_progress(sentence: str) -> None:
 
 
 def tell_first(sentences: list[str], most: int = 20) -> None:
-    """Write messages to standard error, and how many more there are."""
+    """Write the first `most` messages to standard error, then the number of the other messages."""
     tell(*sentences[:most])
     if len(sentences) > most:
         tell(f"… and {len(sentences) - most} more.")

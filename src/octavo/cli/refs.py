@@ -72,11 +72,11 @@ class Ref:
     """First part of a REF: the title, short name or id of a space, or the id of another item. Empty for the default
     space."""
     number: int | None = None
-    """Number of a change request."""
+    """Number of a change request. None for a REF of a space."""
     page: str = ""
-    """Path or id of a page."""
+    """Path or id of a page. Empty if the REF names no page."""
     block: str = ""
-    """Key of a block, or the id of a thread."""
+    """Key of a block, or the id of a thread. Empty if the REF names neither."""
 
     @property
     def place(self) -> str:
@@ -101,7 +101,7 @@ class Target:
 
     @property
     def at(self) -> SpaceRef | ChangeRequestRef:
-        """The place of its content and its threads."""
+        """The reference of the change request, else of the space."""
         return self.space.ref if self.change_request is None else self.change_request.ref(self.space.ref)
 
     @property

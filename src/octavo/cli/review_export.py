@@ -52,7 +52,7 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """What an export contains."""
+    """Options that choose the content of an export."""
 
     page: str = ""
     """Path, id or title of the only page. Empty for all pages."""

@@ -231,7 +231,7 @@ class Note:
     quote: str = ""
     text: str = ""
     suggestion: str | None = None
-    """The whole block in Markdown as it should be. None without a suggestion."""
+    """Markdown of the whole block with the suggested change. None if the note has no suggestion."""
     side: Literal["after", "before"] = "after"
     revision: str = ""
     """Id of the revision that the program read. Empty if unknown."""

@@ -60,7 +60,7 @@ def _seconds(text: str) -> float:
 
 
 def given_text(options: argparse.Namespace) -> str | None:
-    """Return the text of `-m` or `-F`. None without both. Raises Failure."""
+    """Return the text of `-m` or `-F`. None if neither is used. Raises Failure."""
     if options.message == "-":
         raise Failure(
             "Could not read the text: -m takes the text itself. To read the text from standard input use -F -.", USAGE
@@ -203,7 +203,7 @@ def remember_once(state: StateDb, key: str, ids: Sequence[str]) -> None:
 
 
 def was_done_once(session: Session, key: str | None) -> bool:
-    """Return whether a command with this `--once` key has written in the last 7 days, or still waits to be sent."""
+    """Return whether a command with this `--once` key has written in the last 7 days, or has writes in the outbox."""
     if not key:
         return False
     if any(each.draft_key == once_key(key) for each in session.outbox.entries):
@@ -216,5 +216,5 @@ def was_done_once(session: Session, key: str | None) -> bool:
 
 
 def once_key(key: str | None) -> str:
-    """Return the key under which the outbox knows the writes of a `--once` key. Empty without a key."""
+    """Return the draft key that marks the writes of a `--once` key in the outbox. Empty if `key` is None or empty."""
     return f"once {key}" if key else ""

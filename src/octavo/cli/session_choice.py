@@ -24,7 +24,7 @@ _accounts = lazy("octavo.client.accounts:Accounts")
 
 @dataclass(frozen=True)
 class SessionChoice:
-    """The account or platform to open, and what the app shows about it."""
+    """The session to open first: an account on a server, a folder, the demo, or the sign-in screen."""
 
     place: str
     """Unique name of the session on this machine, for its first picture. Empty for the sign-in screen."""

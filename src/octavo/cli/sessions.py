@@ -308,7 +308,7 @@ class _SignIn:
     previous_label: str = ""
     """Label of the session that was open before the sign-in screen. Empty if there was none."""
     again: Callable[[], Session] | None = None
-    """Opens the previous session again."""
+    """Function that opens the previous session again. None if there was none."""
 
     def methods(self) -> SignInMethods:
         return SignInMethods(

@@ -60,13 +60,15 @@ def write_error(text: str) -> None:
 
 
 def install_main_hooks() -> None:
-    """Install the hooks of the main thread. For a process that only runs Octavo."""
+    """Install the hooks that print tracebacks of the main thread without API keys. Only for processes of Octavo
+    itself."""
     sys.excepthook = _uncaught
     sys.unraisablehook = _unraisable
 
 
 def install_thread_and_log_hooks() -> None:
-    """Install the hooks of threads and logs. Called after the first picture, because the imports cost time."""
+    """Install the same hooks for other threads, and redact log messages. Called after the first picture, because the
+    imports cost time."""
     if sys.excepthook is not _uncaught:
         return
     threading.excepthook = _uncaught_in_thread

@@ -101,7 +101,8 @@ def _width_of(text: str) -> int:
 
 
 def _ask(question: str, end: re.Pattern[bytes]) -> bytes:
-    """Write a question to the terminal, and return its answer until `end`, or what came within `_ANSWER_SECONDS`."""
+    """Write a question to the terminal, and return its answer. Stop at a match of `end`, or after
+    `_ANSWER_SECONDS`."""
     device = sys.stdin.fileno()
     before = termios.tcgetattr(device)
     answer = b""

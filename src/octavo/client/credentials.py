@@ -22,7 +22,7 @@ from octavo.client.private_files import NotPrivate, read_private, write_private
 from octavo.concurrency import Overdue, run_with_timeout
 from octavo.untrusted_input import parse_json
 
-if TYPE_CHECKING:  # lazy: takes 0.25 s to load, and longer to find its backends
+if TYPE_CHECKING:  # lazy: keyring, 0.25 s, and more time to find its backends
     from keyring.backend import KeyringBackend
 
 T = TypeVar("T")
@@ -162,7 +162,7 @@ class Keyring:
                 return backend  # type: ignore[no-any-return]  # the library has no types
         if why := _why_unreachable():
             raise why
-        from keyring.backends import SecretService, fail  # lazy: as the library itself
+        from keyring.backends import SecretService, fail  # lazy: loads keyring
 
         if isinstance(chosen, fail.Keyring) and sys.platform not in _WITHOUT_DBUS:
             # The Secret Service was started after keyring had searched for a backend, which it does only once.
@@ -196,7 +196,7 @@ def _why_unreachable() -> StoreUnavailable | None:
         return StoreUnavailable(cause, f"Unset {_BACKEND_VARIABLE}.")
     if sys.platform in _WITHOUT_DBUS:
         return None
-    from keyring.backends import SecretService  # lazy: as the library itself
+    from keyring.backends import SecretService  # lazy: loads keyring
 
     try:
         SecretService.Keyring.priority  # noqa: B018  # reading it asks whether the service can be reached

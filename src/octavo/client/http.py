@@ -167,8 +167,8 @@ class HttpCarrier:
             await run_to_end(_release(chunks, sending.response))
 
     async def aclose(self) -> None:
-        """Close the connections. Requests that were not sent raise NotSent. Requests that wait for a response raise
-        Lost."""
+        """Close the connections. Requests that were not sent raise Unsendable. Requests that wait for a
+        response raise Lost."""
         self._closed = True
         await run_to_end(self._cancel_all())
 

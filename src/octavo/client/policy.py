@@ -62,7 +62,7 @@ class Limits:
     limit: int | None
     remaining: int | None
     reset: datetime | None
-    """When the rate limit resets, by the clock of this machine."""
+    """When the rate limit resets, by the clock of this machine. None if the server does not send the time."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def _retry_before(deadline: float, elapsed: float, delay: float) -> Decision:
 
 
 def _server_time(headers: Mapping[str, str], now: datetime) -> datetime:
-    """Return the time of the server's clock, to which its reset time refers."""
+    """Return the current time by the server's clock, or `now` if the headers have no valid date."""
     return _date(headers.get("date", "")) or now
 
 
@@ -264,7 +264,7 @@ def refusal(host: str, status: int, message: str, again: str = "", method: str =
 
 
 def retry_sentence(moment: datetime, now: datetime) -> str:
-    """Return a phrase that says when to try again."""
+    """Return a sentence that says when to try again."""
     here, today = moment.astimezone(), now.astimezone().date()
     return f"Try again {'' if here.date() == today else 'tomorrow '}at {here:%H:%M:%S}."
 

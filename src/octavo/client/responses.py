@@ -123,8 +123,8 @@ async def error_message(answer: Answer, host: str) -> str:
 
 
 def message_in(body: bytes, headers: Mapping[str, str]) -> str:
-    """Return the message in an error body. It may have the form `{"error": {"message"}}`, or forms that other servers
-    use."""
+    """Return the message in an error body. Empty if the body has no message. The body may have the form
+    `{"error": {"message"}}`, or a form that other servers use."""
     if "html" in headers.get("content-type", "").lower():
         return ""
     try:

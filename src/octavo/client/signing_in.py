@@ -109,7 +109,7 @@ class Status:
     current: bool
     fingerprint: str = ""
     ending: str = ""
-    """The last four characters of the token."""
+    """The last four characters of the token. Empty if there is no token, or if the token is short."""
     problem: str = ""
     """Sentence that says why the token cannot be read, or why there is no token. Empty if the token can be read."""
 

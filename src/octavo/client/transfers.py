@@ -106,7 +106,7 @@ def split_url(base: str, url: str) -> SplitResult:
 
 
 async def connect_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
-    """Return a carrier for another host, without the token. Raises NotSent or BadResponse."""
+    """Return a carrier for another host, without the token. Raises NotSent, BadResponse or Unsendable."""
     scheme, host, port = _triple(parts)
     if scheme != "https":
         raise BadResponse(f"Could not download the file: the connection to {host} would not be encrypted.")

@@ -138,7 +138,7 @@ def _start_new_file(path: Path) -> None:
 
     unlock = lock_file(path.with_name(f"{FILE}.lock"))
     if unlock is None:
-        return  # Another program does this.
+        return  # Another program starts the new file.
     try:
         if path.stat().st_size >= MOST_BYTES:
             path.replace(path.with_name(f"{FILE}.1"))

@@ -24,11 +24,11 @@ class Snapshot(Generic[T]):
     """A response as screens show it. After a failed refresh it has both the last value and the error."""
 
     value: T | None = None
-    """The last response with unconfirmed writes applied."""
+    """The last response with unconfirmed writes applied. None if no response is loaded."""
     error: ApiError | None = None
     loading: bool = False
     fetched_at: datetime | None = None
-    """When the response was fetched."""
+    """When the response was fetched, in this run or an earlier one. None if it is not loaded."""
     pending: int = 0
     """Number of applied writes that the server has not confirmed. Writes that wait for the user do not count."""
     pages: int = 0
@@ -81,7 +81,8 @@ class LiveResponse:
     requested_at: datetime | None = None
     """When the request for this value was sent. None if the value was read from disk."""
     checked_at: datetime | None = None
-    """When the response was last known to be current: it was fetched, or its stamp was unchanged."""
+    """When the response was last known to be current: it was fetched, or its stamp was unchanged. None if it is not
+    loaded."""
     pages: int = 0
     wanted_pages: int = 1
     """Number of pages that a refresh fetches."""
@@ -93,7 +94,7 @@ class LiveResponse:
     indexed_value: object = None
     """The value that is in the search index."""
     stored_at: float | None = None
-    """Timestamp that `ResponseCache.put` returned for this value."""
+    """Timestamp of this value in the response cache, as `ResponseCache.put` returned it. None if it is not cached."""
     last_snapshot: Snapshot[Any] = Snapshot()
     edits: list[Edit] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)

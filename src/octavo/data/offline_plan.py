@@ -77,7 +77,7 @@ class OfflinePlanner:
                 self.space = value
                 self._cache.put_version(
                     self.space_want.url, stamps.space_stamp(value)
-                )  # the stamp that a list of spaces gives to the space
+                )  # Wants of views have this stamp for the space.
                 if value.deleted_at is None:
                     yield from wants_of_space(value, self.owner)
             case content.ListPages(at=SpaceRef() as at), PageTree():

@@ -80,7 +80,7 @@ class OfflineSpace:
     """`reading` during a download, `kept` after a complete round, `lost` if the space was deleted or the user may no
     longer read it. The copies of a `lost` space are still on disk."""
     why: str = ""
-    """A sentence that says why the state is `waiting` or `lost`."""
+    """A sentence that says why the state is `waiting` or `lost`. Empty for other states, or if the cause is unknown."""
     read: int = 0
     """Number of responses on disk, out of `of` responses."""
     of: int = 0
@@ -307,7 +307,7 @@ class OfflineSpaces:
         failure = failures.get(planner.space_want.url)
         if (
             failure is not None and planner.space_want.url in self._live.cache.versions
-        ):  # only a 403 or 404 is stored as a version
+        ):  # A failed response has a version only if the status was 403 or 404.
             self._change(replace(known, state="lost", why=failure.cause))
         elif failure is not None or space is None:
             self._change(replace(known, state="waiting", why=failure.cause if failure is not None else ""))

@@ -138,7 +138,7 @@ class Hit:
     change_request: str = ""
     page: str = ""
     node: str = ""
-    """Key of the block that the thread is on."""
+    """Key of the block that the thread is on. Empty if the thread is on no block, or if the hit is no thread."""
     author: str = ""
     about: str = ""
     """Status of a change request or a thread."""

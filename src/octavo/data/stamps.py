@@ -69,7 +69,7 @@ class ListedPlaces:
 
     def __init__(self) -> None:
         self._lists: dict[int, tuple[ListPage[Any], dict[str, Space | ChangeRequest]]] = {}
-        """For the `id()` of each list: the list, and its items by the result of `_name`."""
+        """Each list by its `id()`, together with its items by the result of `_name`."""
 
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
         """Replace the lists. A list object that is already stored is not read again."""

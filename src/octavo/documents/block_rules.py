@@ -182,7 +182,8 @@ def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> b
 
 
 def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse fenced code. An end tag may follow the closing fence on the same line."""
+    """Parse fenced code. An end tag may follow the closing fence on the same line. Return False if there is no fenced
+    code at `start`."""
     if not state.src.startswith(("`", "~"), state.bMarks[start] + state.tShift[start]):
         return False
     is_code = fence(state, start, end, silent)
@@ -266,7 +267,7 @@ _MAX_COMMENT_LINES = 4000
 
 
 def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a block of HTML."""
+    """Parse a block of HTML. Return False if there is no such block at `start`."""
     position, line_end = state.bMarks[start] + state.tShift[start], state.eMarks[start]
     if not state.src.startswith("<", position) or state.is_code_block(start):
         return False

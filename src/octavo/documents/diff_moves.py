@@ -14,7 +14,7 @@ from octavo.documents.diff_restructuring import CONTAINERS, collapse_container
 from octavo.documents.sequences import text_similarity
 
 _PART_KINDS = kinds_with("part")
-"""Kinds of blocks that count as moved in their container even if they are short."""
+"""Kinds of parts, such as rows and list items. A part can count as moved among its siblings even if it is short."""
 _MIN_EDITED_LENGTH = 60
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_CONTAINER_SIMILARITY = 0.75
@@ -74,7 +74,8 @@ class _MoveFinder:
         self._give_numbers(all_steps)
         self._parents = {id(inner): step for step in all_steps for inner in (*(step.inside or ()), *step.rows)}
         self._split: set[int] = set()
-        """`id()` of the containers in which a part moved, stayed or changed by itself."""
+        """`id()` of the steps of containers with a block inside that moved or exists in both versions. Such a
+        container cannot move as a whole."""
         for step in all_steps:
             if step.status not in ("added", "removed"):
                 self._mark_split(step)
@@ -89,7 +90,7 @@ class _MoveFinder:
         self._number += len(moved)
 
     def find_equal(self, steps: Sequence[DiffStep], key: Callable[[Node], Hashable]) -> None:
-        """Join removed and added blocks whose `key` is equal."""
+        """Turn removed and added steps into moves if the `key` of their blocks is equal."""
         by_key: dict[Hashable, list[DiffStep]] = {}
         for step in reversed(steps):
             if step.old and self._is_free(step, "removed"):
@@ -105,7 +106,8 @@ class _MoveFinder:
     def find_edited(
         self, steps: Sequence[DiffStep], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
-        """Join added blocks with the most similar removed blocks, and compare the two."""
+        """Turn added and removed steps of similar blocks into moves, the most similar pair first. Blocks of
+        the same kind are similar if `similarity_of` returns `at_least`."""
         removed: dict[str, list[DiffStep]] = {}
         for step in steps:
             if self._is_free(step, "removed"):
@@ -129,7 +131,7 @@ class _MoveFinder:
                 self._move(source, step)
 
     def move_neighbors(self, lists: Sequence[Sequence[DiffStep]]) -> None:
-        """Join equal blocks that are next to a moved block on both sides of the comparison, even if they are short."""
+        """Turn equal blocks next to both ends of a move into moves too, even if they are short."""
         before: dict[int, DiffStep] = {}
         after: dict[int, DiffStep] = {}
         for siblings in lists:

@@ -60,7 +60,7 @@ class Node:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Node]:
-        """Yield the node and its descendants, if they have text of their own."""
+        """Yield those nodes among this node and its descendants that have text of their own."""
         if self.block.runs or self.block.text or not self.children:
             if self.text:
                 yield self
@@ -112,7 +112,7 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
         case "tight":
             return value is not False
         case "value":
-            return value is None  # False and 0 are not defaults, because an unchecked box and zero stars are visible.
+            return value is None  # False and 0 are not defaults: both are visible.
         case "id" if block.kind == "heading":
             return value in _EMPTY_VALUES or is_anchor_of(plain_text(block.runs), str(value))
         case "slug" if block.kind == "tab":
@@ -411,4 +411,4 @@ def _value_text(value: Any) -> str | None:
         return ", ".join(filter(None, map(_value_text, value)))
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_value_text(each)}" for name, each in value.items())
-    return f"{value:.0f} %" if isinstance(value, float) else str(value)  # only widths in percent are floats
+    return f"{value:.0f} %" if isinstance(value, float) else str(value)  # Every float is a width in percent.

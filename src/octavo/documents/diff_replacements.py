@@ -182,7 +182,7 @@ def _count_in_text(text: str) -> int:
 _MIN_EDITS = 4
 """Minimum number of edits of a section that is shown as replaced. Fewer edits are readable one by one."""
 _MIN_RENAMED_SHARE = 0.3
-"""Share of the text of a heading, from 0 to 1. If more has changed, the section may be about another topic."""
+"""Changed share of a heading, from 0 to 1, above which its section may be about another topic."""
 
 
 def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:

@@ -52,7 +52,8 @@ def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[Diff
 
 
 def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep] | None:
-    """Join the steps of blocks that moved into or out of a container. None if there are no such blocks."""
+    """Join the steps of blocks that moved into or out of a container. None if there are no such blocks, or if there
+    are too many blocks to compare."""
     if len(run) < 2 or not (_container_kinds(step.old for step in run) & _container_kinds(step.new for step in run)):
         return None
     sides = _texts(run)
@@ -78,7 +79,7 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     pairs = [part for pair in _pair_parts(parts, others) for part in _split_container_pair(pair)]
     paired_nodes = [one.node for one, other in pairs if one is not None and other is not None]
     if sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
-        return None  # almost no text that crossed the edge of a container is in a pair
+        return None  # The pairs contain almost none of the text that moved into or out of a container.
     step = _restructured_step(pairs, compare, _same_containers(pairs))
     if step.note and len(old) == len(new) == 1:
         # the two versions of the block were not paired, because its size changed too much
@@ -87,7 +88,8 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
 
 
 def _split_container_pair(pair: _Pair) -> list[_Pair]:
-    """Split a pair of a container and another block into two pairs with None. Return any other pair unchanged."""
+    """If only one block of a pair is a container, return two pairs, each of one block and None. Otherwise return the
+    pair unchanged."""
     one, other = pair
     if one and other and (one.node.kind in CONTAINERS) is not (other.node.kind in CONTAINERS):
         return [(one, None), (None, other)]
@@ -99,8 +101,8 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
 
 
 def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
-    """Return the old and new texts of each step. If a new text is similar to a removed text, return the removed text
-    for it."""
+    """Return the old and the new texts of each step, with counts. A new text that is similar to a removed text is
+    replaced by the removed text."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([step.old for step in run], [step.new for step in run])
@@ -342,8 +344,8 @@ def collapse_container(step: DiffStep) -> None:
 
 
 def _finish_container(container: DiffStep) -> None:
-    """Complete the step of a container that remains. Its old children are the blocks inside that have an old
-    version."""
+    """Complete the step of a container that exists in both versions, after its steps inside are known. The old
+    children of the container become the old blocks of these steps."""
     assert container.inside is not None, "a container must have steps inside"
     assert container.old is not None
     assert container.new is not None

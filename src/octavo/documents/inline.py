@@ -112,7 +112,8 @@ class RunBuilder:
         self._write(text[position:], "text", self._link, self._attrs)
 
     def special(self, kind: str, text: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
-        """Add a run of another kind. Its line breaks become spaces, because a tag may be written on several lines."""
+        """Add a run that is not plain text, such as an icon. Line breaks in its text become spaces, because a
+        tag may span several lines."""
         if not self._invisible_depth:
             self.runs.append(Run(safe_text(text).replace("\n", " "), self._marks, self._link, kind, attrs))
 
@@ -306,9 +307,11 @@ def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
 
 
 def _is_part_of_list(text: str, start: int, end: int) -> bool:
-    """Return whether a text like `:name:` is part of a list such as `a:b:c`, and so no emoji. A short name is part of a
-    list if it touches a letter or digit on either side. So is a flag, which has two letters, if it touches another
-    colon. A longer name is part of a list only if it touches letters or digits on both sides."""
+    """Return whether a text like `:name:` is part of a list such as `a:b:c`, and not an emoji.
+
+    A short name is part of a list if it touches a letter or digit on either side. A flag, which has a name of two
+    letters, is also part of a list if it touches another colon. A longer name is part of a list only if it touches
+    letters or digits on both sides."""
     neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in neighbors]
     is_flag = end - start == _FLAG_LENGTH and text[start + 1 : end - 1].isalpha()

@@ -37,7 +37,7 @@ SLICE_LENGTH = 3000
 """Number of characters parsed at a time. A longer block is parsed again with twice as many."""
 
 FENCE_ESCAPE = "\U0010f7e5"
-"""Put before a fence in the source if the fence is part of the code. Removed from the parsed text."""
+"""Character before a fence in the source that is part of the code. It is removed from the parsed text."""
 
 _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 
@@ -76,7 +76,8 @@ _SLICE_LENGTH = 10_000
 
 
 def sanitize(text: str) -> str:
-    """Return `text` sanitized. Line breaks and tabs are kept. Long texts are sanitized in slices to save memory."""
+    """Return `text` in the form of `safe_text`: without control and invisible characters, with its line breaks and
+    tabs. A long text is read in slices to save memory."""
     if len(text) < _SLICE_LENGTH or text.isascii():
         return safe_text(text)
     parts, copied_to, start = [], 0, 0

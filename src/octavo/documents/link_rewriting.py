@@ -9,7 +9,7 @@ _LINK = re.compile(
     r"""\]\(\s{0,9}(?:<([^<>\n]{1,1000})>|([^\s()]{1,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9}))"""
     r"""|(?:src|href|srcset|url)=["']([^"'\n]{1,1000})["']"""
 )
-"""Markdown or HTML link. Longer URLs are not matched, because they cannot be paths."""
+"""Markdown or HTML link. URLs of more than 1000 characters are not matched, because they cannot be paths."""
 FENCED = re.compile(r"^[ \t>]{0,20}(```+|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 """Fenced code."""
 

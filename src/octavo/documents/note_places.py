@@ -52,7 +52,7 @@ class NotePlaces:
         """Return the block of a note, or the reason why there is none, as the end of a sentence.
 
         `side` is the version that the note is about. `read` is the version in which the program found the block, if that
-        is neither of the two.
+        version is neither the old nor the new version of the page.
         """
         sides: tuple[tuple[Side, _Version], ...] = (("after", self._after), ("before", self._before))
         if side == "before":
@@ -122,7 +122,8 @@ class _Version:
                 yield from inner if inner and not is_row else (block,)
 
     def most_similar(self, quote: str) -> Block | None:
-        """Return the block that has a part most similar to the quote. None if none is similar, or two are."""
+        """Return the block with the part that is most similar to the quote. None if no block is similar, or
+        if two blocks are about equally similar."""
         words = _normalize(quote)
         if len(words) < _MIN_SIMILAR or len(self._leaves) > _MAX_BLOCKS:
             return None

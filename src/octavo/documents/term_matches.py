@@ -38,7 +38,7 @@ class TermMatch:
 
     start: int
     end: int
-    """Position after the range in the source of the page. `start` is its first position."""
+    """The range in the source of the page: `start` is its first position, and `end` the position after it."""
     line: int
     """Line in the source, counted from 0."""
     text: str

@@ -67,9 +67,9 @@ class TextFacts:
     """Numbers, units, warning words and URLs of a text."""
 
     numbers: tuple[str, ...] = ()
-    """The numbers in their order, without their units."""
+    """The numbers in the order of the text, without their units."""
     units: tuple[str, ...] = ()
-    """The units in their order, each in its short form."""
+    """The units in the order of the text, each in its short form."""
     warnings: Counter[str] = field(default_factory=Counter)
     """How often each warning word occurs. All negations count as “not”."""
     urls: tuple[str, ...] = ()
@@ -106,7 +106,8 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def short_unit(token: str, *, after_number: bool) -> str | None:
-    """Return the short form of a unit. None if the word is no unit here."""
+    """Return the short form of a unit. None if `token` is not a unit, or is a unit only after a number and
+    `after_number` is False."""
     if token in _SIGNS or token in _LONE_UNITS:
         return token
     if (unit := _LONG_UNITS.get(token.lower())) is not None:

@@ -17,15 +17,15 @@ _MAX_BLOCKS = 4_000
 the keyboard."""
 _EMPTY = Document("", (), "")
 WordChange = Literal["", "changed", "gone"]
-"""What happened to the words of a block after a comment on it was written. Empty if nothing happened."""
+"""Change of the words of a block since a comment on the block was written. Empty if there is no change."""
 
 
 class ThreadAnchors:
     """An index from threads to the blocks of a document. The document is walked once for all threads."""
 
     def __init__(self, document: Document = _EMPTY, *, whole: bool = True) -> None:
-        """Create the index. `whole` means that the document is complete: in a partial one, missing blocks may still
-        come."""
+        """Create the index. `whole` is True if the document is complete. If not, a missing block does not
+        count as deleted, because it may not be loaded yet."""
         self.document = document
         self.whole = whole
         self._exact_keys: dict[tuple[str, str], str] = {}
@@ -157,7 +157,8 @@ class TwoVersionAnchors:
         return {**found, "": rest} if rest else found
 
     def word_change(self, thread: Comment) -> WordChange:
-        """Return what happened in the new version to the words that a thread is about."""
+        """Return the change, in the new version, of the words that a thread is about. Empty if there is no
+        change."""
         if self._new.has_other_words(thread):
             return "changed"
         if not self.is_outdated(thread):
@@ -171,9 +172,9 @@ class TwoVersionAnchors:
     def is_outdated(self, thread: Comment) -> bool:
         """Return whether a thread is outdated.
 
-        A thread is not outdated if the new version has its block. Otherwise it is outdated if the server says so, or if
-        neither version has the block or its text. The server does not know pending comments. A pending comment that
-        quotes its block was written on the new version, so it is outdated too.
+        A thread is not outdated if the new version has its block. Otherwise it is outdated if the server says so, or
+        if neither version has the block or its text. The server does not know pending comments: as they were
+        written on the new version, they are outdated if they quote a block that this version does not have.
         """
         if thread.target.node is None or self._new.has_block_of(thread):
             return False

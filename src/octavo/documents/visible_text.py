@@ -10,7 +10,8 @@ from typing import NamedTuple
 from octavo.documents.linters.placement import mask
 
 BARRIER = "\0"
-"""Stands for code, a URL, or the end of a block. So a term never spans them."""
+"""Character in place of code, front matter, a URL, a tag or the end of a block. No term contains the character, so no
+match spans one of these."""
 
 _FORMATS = "b|strong|i|em|u|mark|s|del|ins|sub|sup|span|font|small|big"
 _TOKEN = re.compile(
@@ -45,8 +46,8 @@ class VisibleText(NamedTuple):
 
 
 def visible_text(source: str) -> VisibleText:
-    """Return the visible text of the Markdown of a page: without code, URLs, front matter and the signs of formats. A
-    line break inside a paragraph is a space."""
+    """Return the visible text of the Markdown of a page: without link targets and formatting marks, and with
+    `BARRIER` in place of code, front matter, URLs and tags. A line break inside a paragraph becomes a space."""
     masked = _without_comments(mask(source, ("code", "front-matter")))
     text: list[str] = []
     starts: list[int] = []

@@ -85,8 +85,8 @@ def without(entries: Iterable[Entry], ids: Collection[str]) -> Entries:
 
 
 def with_missing(entries: Entries, known: Entries, missing: Collection[str]) -> Entries:
-    """Return a table of contents with the entries in `missing` added. Each is taken from `known`, and gets the place
-    that it has there."""
+    """Return `entries` with the entries added whose IDs are in `missing`. The added entries, and their places, come
+    from `known`."""
     pages, sources = nodes(entries), {entry.id: entry for entry in walk_entries(known)}
     sources |= {entry.id: entry for entry in walk_entries(entries)}
     known_pages = nodes(known)

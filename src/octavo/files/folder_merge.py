@@ -65,7 +65,7 @@ class WantedFile:
     path: str
     """Path in the folder."""
     server_path: str
-    """Path in a new folder."""
+    """Path that the file would have in a new folder."""
     kind: FileKind
     id: str
     text: str = ""

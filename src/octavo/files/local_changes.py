@@ -28,7 +28,7 @@ from octavo.files.contents import Entries, identify
 from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, text_digest, text_of
 
 SIMILAR = 0.6
-"""Part of the words of two files that must be equal for the one to be the renamed other."""
+"""Minimum share of equal words, from 0 to 1, for a missing file and a new file to count as one renamed file."""
 Status = Literal["M", "A", "D", "R", "!", "?"]
 STATUS_WORDS: dict[Status, str] = {
     "M": "edited",
@@ -48,7 +48,7 @@ class FileChange:
     path: str
     kind: FileKind
     before: str = ""
-    """Path of the last pull, if the file was renamed. Empty otherwise."""
+    """Path in the last pull, if the file was renamed since. Empty otherwise."""
 
 
 @dataclass

@@ -74,7 +74,8 @@ class Proposal:
     _head: Revision | None = None
 
     async def plan(self) -> ProposalPlan:
-        """Return what would be sent. Sends nothing. Raises ApiError, OSError, NotPulled or ProposalFailed."""
+        """Return the plan of the changes to send. Sends nothing. Raises ApiError, OSError, NotPulled or
+        ProposalFailed."""
         self.local = LocalFiles.read(self.folder)
         self._request = self.into or await self._open_request()
         at = self._request.ref(self._space) if self._request is not None else self._space

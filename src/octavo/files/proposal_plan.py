@@ -1,6 +1,6 @@
 """Plans the changes of a proposal to its change request, before anything is sent.
 
-Start at `ProposalPlanner`. `page_change` compares a file with its page, and merges it with what the page has by now.
+Start at `ProposalPlanner`. `page_change` merges the changes in a file with the current content of its page.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ProposalPlan:
     new_pages: dict[str, FileVersion] = field(default_factory=dict)
     """Pages to add, by ID."""
     steps: list[TreeStep] = field(default_factory=list)
-    """Insertions and moves, in their order."""
+    """Insertions and moves, in the order in which they are sent."""
     edits: dict[str, PageChange] = field(default_factory=dict)
     """Changes of existing pages, by ID."""
     deletions: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Brings the content of a space into a folder: reads what may have changed, and merges it with the folder."""
+"""Brings the content of a space into a folder: reads the pages and files that may have changed, and merges them."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class _Remote:
     proposed: frozenset[str]
     """IDs of the pages whose last known text comes from a merged proposal."""
     skipped: list[Problem] = field(default_factory=list)
-    """Files that the server lists without their content."""
+    """Pages and files that the server lists without their content."""
 
     async def read(self, reader: SpaceReader, report: Report) -> list[WantedFile]:
         tracked = {file.id: file for file in self.folder.files.values() if file.id}

@@ -13,7 +13,7 @@ from octavo.concurrency import gather_bounded
 from octavo.data.availability import Send
 
 PARALLEL = 6
-"""Requests at the same time."""
+"""Maximum number of requests at the same time."""
 MAX_FILE = 256 << 20
 """Largest file that is downloaded, in bytes."""
 Download = Callable[[str, int], AsyncGenerator[bytes, None]]
@@ -21,7 +21,7 @@ Download = Callable[[str, int], AsyncGenerator[bytes, None]]
 
 @dataclass(frozen=True)
 class SpaceReader:
-    """Reads one space, change request or revision with the requests of a session."""
+    """Reads one space, change request or revision. `send` and `download` are the functions of a session."""
 
     send: Send
     download: Download

@@ -34,8 +34,8 @@ def run_operation(op: Operation[Any], world: World) -> Any:
 
 
 def resolve_place(op: Op, world: World) -> Op:
-    """Return `op` with the ID of the resource that it belongs to. Raises MissingResource if the caller cannot see the
-    resource."""
+    """Check that the caller can see the resource of `op`. Return `op`, with the ID of its change request in place of
+    a number. Raises MissingResource if the resource is missing or hidden."""
     match getattr(op, "at", None):
         case OrganizationRef() as at:
             if membership(world, at.organization_id) is None:

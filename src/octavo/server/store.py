@@ -221,7 +221,8 @@ class Store:
         return rows
 
     def all(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[Json]:
-        """Yield the documents of a collection, or those with `status`, in order of creation."""
+        """Yield the documents of a collection in order of creation, or with `newest_first` in reverse order.
+        With `status`, yield only documents with this status."""
         rows = self.items(collection, newest_first=newest_first, status=status)
         return (document for _, document in rows)
 

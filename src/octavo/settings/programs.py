@@ -15,8 +15,8 @@ from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, did_
 HookEvent = Literal["inbox-row", "review-requested", "new-reply", "changes-requested", "outdated", "merged"]
 EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 HOOK_PLACEHOLDERS = ("{ref}", "{url}", "{kind}", "{space}")
-"""Placeholders that Octavo replaces in a command. A placeholder must be a whole argument, or the part of an argument
-after `=`."""
+"""Placeholders that Octavo replaces in the command of a hook. A placeholder must be a whole argument, or the part of
+an argument after `=`."""
 _CODE_OPTIONS = ("-c", "-e", "--eval")
 """Options after which many programs run their argument as code."""
 _HOOK_FIELDS = ("on", "command")
@@ -35,8 +35,8 @@ FORMATS = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
 COLUMNS = ("code-points", "utf-16", "utf-16-0", "bytes")
 MASKS = ("tags", "code", "front-matter")
 LINTER_PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
-"""Placeholders that Octavo replaces in a command. A placeholder must be a whole argument, or the part of an argument
-after `=`."""
+"""Placeholders that Octavo replaces in the command of a linter. A placeholder must be a whole argument, or the part
+of an argument after `=`."""
 _MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")

@@ -29,7 +29,7 @@ STATUSES: tuple[Status, ...] = ("draft", "open", "archived", "merged")
 PARALLEL = 6
 """Maximum number of requests at the same time, for fields that need a request for each row."""
 _BATCH = 30
-"""Rows that are loaded before they are printed."""
+"""Number of change requests whose rows are loaded together and then printed."""
 _COLORS = {
     "open": "green",
     "merged": "magenta",

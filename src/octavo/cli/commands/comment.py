@@ -119,7 +119,7 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.suggest == "-" and options.file == "-":
         raise Failure("Could not comment: -F and --suggest cannot both read standard input.", USAGE)
-    given_text(argparse.Namespace(message=options.message, file=None))  # refuses -m -
+    given_text(argparse.Namespace(message=options.message, file=None))  # Raises Failure for `-m -` early.
 
     async def work(session: Session) -> int:
         await _write(session, options)
@@ -130,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class _Place:
-    """What the comment is on."""
+    """The space, change request, page or block that the comment is attached to."""
 
     target: Target
     page: str | None = None

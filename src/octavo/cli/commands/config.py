@@ -120,7 +120,7 @@ def _get(setting: Setting[Any], found: Mapping[str, Found]) -> None:
 
 
 def _value_text(value: Any) -> str:
-    """Return a value as `config set` takes it. A list or a section as JSON."""
+    """Return a value in the form that `config set` takes. A list or a section is JSON."""
     if isinstance(value, float):
         return toml_of(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

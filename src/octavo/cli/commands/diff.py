@@ -216,7 +216,7 @@ def _word_lines(page: PageTexts, context: int) -> Iterator[str]:
 
 
 def _unified(page: PageTexts, context: int) -> str:
-    """Return a unified diff of the Markdown, which `patch -p1` takes."""
+    """Return a unified diff of the Markdown, which `patch -p1` takes. Empty if both texts are equal."""
     if page.before == page.after:
         return ""
     name = page.path if page.path.endswith((".md", ".yaml")) else f"{page.path}.md"

@@ -199,7 +199,8 @@ class InboxList:
         }
 
     async def _ref_of(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
-        """Return the REF of a row. For a write that was not sent, its id in `octavo outbox`."""
+        """Return the REF of a row. For a write that was not sent, return its id in `octavo outbox`. Empty if
+        the row belongs to no space."""
         if isinstance(row.target, WriteRef):
             return row.target.entry_id
         if at is None:

@@ -46,7 +46,7 @@ _NAMES = {
     "merge rules": "merge-rules",
     "merged text": "merged-text",
 }
-"""Names of checks for `--allow` whose labels differ."""
+"""Names that `--allow` takes, by the label of the check. Other names equal the label, with hyphens."""
 _MARKS = {"ok": ("✓", "green"), "care": ("!", "yellow"), "bad": ("✗", "red")}
 
 
@@ -166,7 +166,7 @@ def _why_not(checks: Checks, allowed: Sequence[str], name: str) -> str:
 
 
 def _named_checks(checks: Checks) -> list[dict[str, str]]:
-    """Return the checks with the names that `--allow` takes. A check without a label belongs to the one above it."""
+    """Return the checks with the names that `--allow` takes. A check without a label has the name of the check above."""
     found: list[dict[str, str]] = []
     for fact in checks.facts:
         label = fact.label or (found[-1]["name"] if found else "status")

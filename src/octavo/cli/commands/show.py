@@ -161,7 +161,7 @@ class _Shown:
         print_object(self._options, KINDS["change request"], row, lambda: self._change_text(row, changed))
 
     async def _changed_pages(self, target: Target) -> list[tuple[str, str, str]]:
-        """Return the path, the title and the sign of each changed page and file."""
+        """Return the path, the title and the sign (`+`, `−`, `→` or `~`) of each changed page and file."""
         listed = await self._live.fetch(ListChanges(at=target.at, limit=1000))
         return [
             ((each.page.path or each.page.id) if each.page is not None else each.title, each.title, each.sign)

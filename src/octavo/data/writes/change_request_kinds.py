@@ -108,8 +108,8 @@ async def _check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> C
 
 
 async def _find_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
-    """Return the merge if it was done. Its `result` is empty, because only the lost response said whether there were
-    conflicts."""
+    """Return the merge. Its `result` is empty, because only the lost response said whether there were conflicts. None
+    if the change request is not merged."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if now.status != "merged":
         return None
@@ -129,8 +129,8 @@ async def _check_update(send: Send, attempt: Attempt[change_requests.UpdateFromM
 
 
 async def _find_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
-    """Return the update if it was done. Its `result` is empty, because only the lost response said whether there were
-    conflicts."""
+    """Return the update. Its `result` is empty, because only the lost response said whether there were conflicts.
+    None if the change request was not updated."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if now.base == attempt.basis.base or now.revision == attempt.basis.revision:
         return None

@@ -127,18 +127,18 @@ class SavedTexts:
     merged."""
 
     revision: str | None
-    """Head of the change request."""
+    """Head of the change request. None if the server does not send it."""
     texts: Mapping[str, WrittenText] = field(default_factory=dict)
     """Saved texts by page id, without the pages in `conflicts`. If the edit overwrote a text of another person,
     `before` is that text, and `after` is both texts merged."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
-    """Texts of other people by page id, for the pages that do not have both texts. If `restored` is True, both people
-    changed the same words, and the page has the text of the other person again. If `restored` is False, the page has
-    the text of the edit."""
+    """Texts of other users by page id, for the pages on which both texts could not be merged. If `restored`
+    is True, the users changed the same words, and the page has the text of the other user again. If
+    `restored` is False, the page still has the text of the edit."""
     restored: bool = True
     """False if the pages that someone else had changed could not be saved again."""
     warning: str = ""
-    """A sentence if the edit may have replaced the text of someone else, because their text could not be read."""
+    """A sentence if the edit may have replaced the text of another user that could not be read. Otherwise empty."""
 
 
 class NotEditable(Exception):
@@ -363,9 +363,10 @@ class PageOutcome:
     people edited the same text. `gone`: the page does not exist any more."""
     message: str = ""
     revision: str = ""
-    """Latest revision of the change request."""
+    """Latest revision of the change request that is known. Empty if none is known."""
     text: Raw | None = None
-    """The text that was sent. For a conflict, the text with conflict markers, based on `revision`."""
+    """The text that was sent or that the page already has. For a conflict, the text with conflict markers, based on
+    `revision`. None if the page was deleted, or if the save failed before a text was sent."""
 
 
 async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, mine: Raw) -> PageOutcome:

@@ -47,7 +47,7 @@ class Account:
         self.user = user
         """The user, confirmed in this session. None while unknown."""
         self.remembered: User | None = None
-        """The user of the last session. The token may belong to another user now."""
+        """The user of the last session, or None. The token may belong to another user now."""
         self.entries_of_instance: set[str] = set()
         """Ids of the entries that this instance added. They belong to the signed-in user, even if the server names that
         user only later."""
@@ -56,7 +56,7 @@ class Account:
 
     @property
     def shown(self) -> User | None:
-        """Return the user to show: the confirmed user, else the remembered user."""
+        """Return the user to show: the confirmed user, else the remembered user. None if both are unknown."""
         return self.user or self.remembered
 
     async def load_id(self) -> str | None:

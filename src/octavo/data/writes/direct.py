@@ -113,12 +113,13 @@ class SendResult(Generic[T]):
     """`changed` means that nothing was sent, because the target has changed. `unknown` means that the write may be
     done."""
     message: str = ""
-    """Sentence for the user. If the write failed, it says what and why. If the write is done, it is a remark or
-    empty."""
+    """Sentence for the user. If the write is not done, the sentence says what failed and why. If the write is done,
+    it is a remark or empty."""
     result: T | None = None
-    """Response of the server, or the result that was found after the response was lost."""
+    """Response of the server, or the result that was found after the response was lost. None if the write is not
+    done."""
     error: ApiError | None = None
-    """Error of a refused request."""
+    """Error of a request that failed. None if the write is done, or if there was no such request."""
     revision: str | None = None
     """Head revision of the change request after an edit, or after a change by others. Otherwise None."""
     later_ids: tuple[str, ...] = ()

@@ -116,9 +116,9 @@ class OutboxEntry:
     newest_at: datetime | None = None
     basis: Basis = field(default_factory=Basis)
     remote_id: str = ""
-    """Id that the server gave to the created item."""
+    """Id that the server gave to the created item. Empty until the write is done, or if it creates no item."""
     review: str = ""
-    """Id shared by a review and its comments."""
+    """Id shared by a review and its comments. Empty if the write belongs to no submitted review."""
     changed_by_others: bool = False
     """True if the write was not sent because another user had changed the target. Then the user decides."""
     already_done: bool = False

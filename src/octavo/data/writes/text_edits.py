@@ -44,7 +44,7 @@ _PAGES_AT_ONCE = 8
 _EDITED, _EDITED_NOW = "was edited in the meantime", "was edited by someone else at the same moment"
 _NOT_SENT = "was not sent"
 Change = Callable[[Raw], Raw | None]
-"""Returns the new text of a page, or None if its text is not the expected text."""
+"""Function that returns the new text of a page, or None if its text is not the expected text."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from octavo.data.writes.store import OutboxEntries
 POLL_SECONDS = 1.0
 """Maximum pause in seconds. After it, the worker reads the entries that other instances have added."""
 MAX_PLACES = 3
-"""Maximum number of places to which entries are sent at the same time, so that a slow one does not delay the others."""
+"""Maximum number of places to which entries are sent at the same time. With more than one, a slow place does not
+delay the others."""
 
 _RUNNING = "outbox.running"
 

@@ -41,11 +41,11 @@ class WriteFacts:
     thread: str = ""
     """Id of the comment that the write changes or replies to. Empty for a new thread and for a review."""
     page: str = ""
-    """Id of the page of a new thread."""
+    """Id of the page of a new thread. Empty for all other writes, and for a thread on no page."""
     node: str = ""
-    """Key of the block of a new thread."""
+    """Key of the block of a new thread. Empty for all other writes, and for a thread on no block."""
     text: str = ""
-    """Text that the write sends."""
+    """Text that the write sends. Empty if it sends no text."""
     creates: bool = False
     """True if the write creates an item. If it were sent twice, the item would exist twice."""
     is_review: bool = False

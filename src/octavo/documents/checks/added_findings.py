@@ -66,7 +66,7 @@ def with_keys(found: Iterable[Finding], document: Document, text: str) -> tuple[
 
 
 def page_name(found: Finding) -> str:
-    """Return the path of the page of a finding."""
+    """Return the path of the page of a finding in its space. If the file is no page, return the path of the file."""
     return found.page or found.path
 
 

@@ -21,7 +21,7 @@ _ASSET_URL = re.compile(r"\.gitbook/assets/(?=([^\"'<>\n]{1,300}))")
 """Start of an asset URL. The group has up to 300 characters after the start: the file name ends somewhere in them. The
 group is in a lookahead, because these characters can contain the next asset URL."""
 INDEX = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
-"""The end of the path of a page that stands for its folder."""
+"""The end of the path of an index page, which is the page of its folder: `readme` or `index`."""
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,8 @@ class ReferenceCheck:
                 yield url
 
     def external_findings(self, page: CheckedPage, problems: Mapping[str, str]) -> Iterator[Finding]:
-        """Yield the findings for links to websites. `problems` has the reasons by URL, without fragment."""
+        """Yield the findings for links to websites. `problems` has the reason why a URL does not work, by URL
+        without fragment."""
         places = page.places()
         for reference in page.references:
             url = self._external_url(page, reference)

@@ -22,7 +22,7 @@ EXTERNAL_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 FILE_LIMIT = 5_000_000
 """Largest file that is read, in bytes."""
 DEPTH_LIMIT = 30
-"""Number of nested folders in which pages are found."""
+"""Maximum nesting of folders. Pages in deeper folders are left out."""
 ASSETS = Path(".gitbook/assets")
 INCLUDES = Path(".gitbook/includes")
 """Folder of the content that several pages include."""
@@ -44,7 +44,8 @@ LEAVES, HIDDEN, DEVICE, LONG, TAKEN, LINKED = (
 )
 """Reasons why a file is not written."""
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\\\ud800-\udfff\u2400-\u2421\ufffd]")
-"""Control characters, as such and as `api/safety.py` shows them, and the backslash."""
+"""Characters that no path may contain: control characters, their visible replacements from `api/safety.py`, and the
+backslash."""
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)", re.IGNORECASE)
 
 
@@ -69,7 +70,7 @@ class Entry:
     """Target of a link: a URL, or a path from the root of the pages with an anchor."""
     children: list[Entry] = field(default_factory=list)
     slug: str = ""
-    """Slug of a group, if it is not that of its title. Empty otherwise."""
+    """Slug of a group. Empty if the slug follows from the title."""
     link_title: str = ""
     """Short title of a page for navigation. Empty if there is none."""
     id: str = ""
@@ -85,7 +86,8 @@ class Folder:
     entries: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
-    """First page, if the tree follows the subfolders. It comes before all other pages."""
+    """First page of a tree that follows the subfolders. None if there is none, or if the tree follows
+    `summary`."""
     summary: Path | None = None
     """File of the table of contents. None if the tree follows the subfolders."""
     unlisted: list[Path] = field(default_factory=list)
@@ -218,7 +220,8 @@ def include_targets(markdown: str) -> Iterator[str]:
 
 
 def slug_source(path: PurePath) -> str:
-    """Return the name that the slug of a page is made from: that of its file, or of the folder for an index page."""
+    """Return the name from which the slug of a page is made: the name of its file, or of its folder for an index
+    page."""
     is_index = path.stem.lower() in ("readme", "index")
     return path.parent.name if is_index and path.parent.name else path.stem
 

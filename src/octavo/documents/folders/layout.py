@@ -26,7 +26,7 @@ _OWN_FILES = (SUMMARY, VARIABLES.as_posix())
 """Files that no page or file of a space may replace."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
-"""Links that mean nothing in a folder, although they name a page or file of the space."""
+"""Start of URLs that do not work in a folder. They are rewritten even if the path of the page stays the same."""
 
 
 @dataclass(frozen=True)
@@ -100,25 +100,27 @@ class FolderLayout:
         return {path: name for name, path in self.paths.items()}
 
     def leads_to(self, url: str, page: Page, target: str) -> bool:
-        """Return whether a link on a page, as the server has it, leads to the page or file `target`."""
+        """Return whether `url`, a link on a page in the form of the server, leads to the page or file
+        `target`."""
         return _target_id(links.resolve(url, link_base(page), self._server_links))[0] == target
 
     def page_file(self, page_id: str, markdown: str, existing: str = "") -> str:
-        """Return the file of a page with the text that the server has. `existing` is the file as it is now."""
+        """Return the text of the file of a page. `markdown` is the text on the server, `existing` the current
+        file."""
         page = self.pages[page_id]
         cover = page.cover.get("ref") if isinstance(page.cover, dict) else None
         address = self.url_of(cover, self.paths[page_id]) if isinstance(cover, dict) else ""
         return write_page(page, self.text_in_folder(page_id, markdown), cover=address, existing=existing)
 
     def text_in_folder(self, page_id: str, markdown: str) -> str:
-        """Return the text of a page with its links changed to those that files in the folder use."""
+        """Return `markdown`, the text of a page, with its links in the form for files in the folder."""
         page = self.pages[page_id]
         return change_outside_code(
             markdown, lambda part: rewrite_links(part, lambda url: self.url_in_folder(url, page))
         )
 
     def url_in_folder(self, url: str, page: Page) -> str | None:
-        """Return the URL of a link on a page in the folder. None if it stays as it is."""
+        """Return the URL in the folder for `url`, a link on a page. None if the link does not change."""
         here = self.paths[page.id]
         is_relative = not _ALWAYS_REWRITTEN.match(url)
         if is_relative and page.git is not None and page.git.path == here:

@@ -1,7 +1,7 @@
 """The file of a page: front matter and Markdown.
 
-A file that exists is changed as little as possible: the lines of front matter that mean the same stay as they are, and so
-do the keys that the API does not give, such as `tags`.
+An existing file is changed as little as possible. Lines of front matter with the same meaning stay unchanged. Keys
+that the API does not return, such as `tags`, stay too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True)
 class PageFile:
-    """A page as its file has it. `text` is the whole file with line feeds, without a byte order mark."""
+    """The content of the file of a page. `text` is the whole file with line feeds, without a byte order mark."""
 
     text: str
 
@@ -160,7 +160,7 @@ def _matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
 
 
 def _written_layout(layout: Json) -> Json:
-    """Return a layout as front matter has it. Empty if all its parts are as in `DEFAULT_LAYOUT`."""
+    """Return a layout in the form of front matter. Empty if all its parts equal those in `DEFAULT_LAYOUT`."""
     known = {name: layout[name] for name in page_trees.DEFAULT_LAYOUT if name in layout}
     if all(known[name] == page_trees.DEFAULT_LAYOUT[name] for name in known):
         return {}

@@ -20,7 +20,7 @@ from octavo.documents.tag_blocks import TagScanner
 
 _WORD = re.compile(r"\w")
 _RUN = 6
-"""Number of words in a row that are recognized in another place of the page."""
+"""Minimum number of words in a row that count as moved and not as added."""
 _RUN_WORD = re.compile(r"\S+")
 _ON_INPUT = ("", "-", "stdin", "<text>", "<stdin>", "stdin.txt", "stdin.md")
 """Names that linters give to text on standard input."""
@@ -195,8 +195,8 @@ def _splits_word(line: str, index: int) -> bool:
 
 
 def added_ranges(before: str, after: str) -> AddedRanges:
-    """Return what was added to `before`, the Markdown of a page, to get `after`. Words that were moved, and words in
-    paragraphs with other line breaks, were not added."""
+    """Return the ranges of `after` that were added to `before`, the old Markdown of the page. Moved words, and words
+    that are only on another line, do not count as added."""
     lines: dict[int, tuple[tuple[int, int], ...]] = {}
     for change in diff_lines(before, after):
         if change.op == "insert":
@@ -215,9 +215,11 @@ def added_ranges(before: str, after: str) -> AddedRanges:
 
 
 def _kept_ranges(before: str, after: str) -> dict[int, list[tuple[int, int]]]:
-    """Return the columns of the words of `after` that are also in `before`, by line: lines, and at least `_RUN` words in
-    a row, that `after` does not have more often. A range that continues on the line above or below includes the end of
-    its line, and begins before the first column or ends after the last."""
+    """Return the column ranges of `after` that are also in `before`, by line number.
+
+    A range is a whole line, or `_RUN` words in a row. It counts only if `after` does not have the same words more
+    often than `before`. A range that includes the line break before it starts at column -1. A range that includes the
+    line break after it ends one column after its line."""
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
     kept: dict[int, list[tuple[int, int]]] = {
@@ -265,7 +267,7 @@ def _columns_on(place: Place, line: int) -> tuple[int, int]:
 
 
 def _overlaps(start: int, end: int, other_start: int, other_end: int) -> bool:
-    if start == end:  # A deletion stands between two characters.
+    if start == end:  # A deletion is between two characters, so it touches both.
         return other_start <= start <= other_end
     return start < other_end and other_start < end
 

@@ -157,7 +157,8 @@ def _sarif_message(message: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
 
 
 def _sarif_replacement(result: Mapping[str, Any], region: Mapping[str, Any]) -> str | None:
-    """Return the text of the only fix, if it replaces exactly the region of the finding."""
+    """Return the text of the first fix, if its only change replaces exactly the region of the finding. None
+    otherwise."""
     changes = [
         change
         for fix in _list(result.get("fixes"))[:1]

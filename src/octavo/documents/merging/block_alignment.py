@@ -399,7 +399,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
                 old_places[old] = [*blocks]
         for addition in other.added:
             last = addition.siblings[addition.place - 1] if addition.place else None
-            # If the other side added a block after a moved block, move it too.
+            # Move blocks that the other side added to the moved text, too.
             if last in old_places and _belongs_to_moved(addition, mover.moved) and not other.has_moved_into(addition):
                 changes[side][mover.moved[last]] += addition.blocks
                 old_places[last] += addition.blocks

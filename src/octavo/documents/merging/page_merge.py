@@ -22,10 +22,9 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
 5. If moved text is in conflict in one place, one choice resolves the conflict in all places of the text
    (`_join_conflicts_of_moved_text`).
 6. Check two results (merge_check.py): all conflicts resolved for main, and all resolved for the change request. If
-   words
-   are lost or repeated, merge again: the regions with such words, and all regions between them, become one conflict. If
-   no region has such words, all regions do. If the check fails again, follow no moves, and make one conflict of
-   everything from the first to the last change.
+words are lost or repeated, merge again: the regions with such words, and all regions between them, become one
+conflict. If no region has such words, all regions become one conflict. If the check fails again, follow no moves, and
+make one conflict of everything from the first to the last change.
 """
 
 from __future__ import annotations

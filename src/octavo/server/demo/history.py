@@ -113,14 +113,15 @@ _CHANGE_LIMIT = 50
 
 
 def start_change(change: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """Create a draft change request, with its description if it has one."""
+    """Yield the operations that create a draft change request, with its description if it has one."""
     yield change_requests.Create(at=SpaceRef(space_id=at.space_id), subject=change["subject"])
     if "about" in change:
         yield change_requests.Update(at=at, description=to_json_document(change["about"]))
 
 
 def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """Apply all edits of a step as one revision. Edits of the same page apply one after the other."""
+    """Yield the operation that makes all edits of a step in one revision. Edits of one page apply one after the
+    other."""
     changes: list[content.ContentEdit] = []
     texts: dict[str, str] = {}
     for edit in step["edit"]:
@@ -157,7 +158,7 @@ def _move(edit: Any, at: ChangeRequestRef, world: World) -> content.UpdatePage:
 
 
 def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """Replace a name in the texts and descriptions of all pages in a folder."""
+    """Yield the operation that replaces a name in the texts and descriptions of all pages in a folder."""
 
     def renamed(block_text: str) -> str:
         return block_text.replace(step["find"], step["put"])
@@ -205,7 +206,8 @@ STEPS: dict[str, StepOperations] = {
 
 
 def post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation[Any]]:
-    """Create a thread on the space, on a page, or on the block that contains the words `block`."""
+    """Yield the operation that creates a thread on the space, on a page, or on the block that contains the words
+    `block`."""
     body = Markdown(markdown=thread["text"])
     if "page" not in thread:
         yield comments.Create(at=at, body=body)
@@ -226,7 +228,8 @@ def resolve_thread(at: Discussion, thread: str, world: World) -> Iterator[Operat
 
 
 def react(at: Discussion, thread: str, reply: str | None, emoji: str, world: World) -> Iterator[Operation[Any]]:
-    """Add a reaction to a thread or a reply. The API expects hexadecimal code points, such as `1f44d`."""
+    """Yield the operation that adds a reaction to a thread or reply. The API expects hexadecimal code points, such as
+    `1f44d`."""
     added = ("-".join(f"{ord(letter):x}" for letter in emoji),)
     if reply is None:
         yield comments.Update(at=at, comment_id=thread, added_reactions=added)

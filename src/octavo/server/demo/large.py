@@ -200,7 +200,7 @@ def _change_requests(
 
 @dataclass(frozen=True)
 class _Proposal:
-    """Changes pages of a book in a change request, may request reviews and may receive them."""
+    """A change request on a book. It changes pages of the book, and may request and receive reviews."""
 
     world: World
     names: DemoIds

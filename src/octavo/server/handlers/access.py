@@ -84,7 +84,8 @@ def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
 
 
 def _members_with_role(world: World, shared: Json, wanted_role: str | None) -> Iterator[tuple[int, Json]]:
-    """Yield the members with a role in a space or collection, with their sort keys."""
+    """Yield the members with a role in a space or collection, with their sort keys. If `wanted_role` is not None,
+    yield only members with that role."""
     for place, member in world.store.items(f"/orgs/{shared['organization']}/members"):
         current_role = role(world, shared, member["id"])
         if current_role and wanted_role in (None, current_role):

@@ -107,7 +107,7 @@ def require_in_organization(world: World, organization: Json, action: str) -> No
 
 
 def organization_guard(action: str) -> Callable[[Any, World], None]:
-    """Return a guard that requires a role in the organization that allows an action."""
+    """Return a guard that raises Refusal unless the caller's role in the organization allows `action`."""
 
     def guard(op: Any, world: World) -> None:
         require_in_organization(world, world.store.get(f"/orgs/{op.at.organization_id}"), action)

@@ -71,7 +71,7 @@ class CommandTarget:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The target as a JSON object: the fields that hooks get, and those of pages and blocks."""
+        """The target as a JSON object: the fields that hooks get, and the fields `path` and `block`."""
         names = ("kind", "ref", "title", "text", "space", "url", "path", "block")
         return {name: getattr(self, name) for name in names}
 
@@ -98,7 +98,7 @@ def find_targets(view: View) -> dict[CommandPlace, CommandTarget]:
 
 
 def _selected_thread(view: View) -> ThreadTarget | None:
-    """Return the thread under the cursor: of the focused thread, of the row, or of the selected block."""
+    """Return the thread that has the focus, else the thread of the selected row or block. None if there is none."""
     ancestors = view.focused.ancestors_with_self if view.focused is not None else ()
     if focused := next((each for each in ancestors if isinstance(each, ThreadView)), None):
         return focused.thread_target

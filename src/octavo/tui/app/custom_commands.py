@@ -88,7 +88,8 @@ def usable_keys(
 
 
 def _built_in_keys(classes: Iterable[type[DOMNode]], keys_of_user: Mapping[str, str]) -> dict[str, str]:
-    """Return the name or id of the command of each key of some classes."""
+    """Return the keys that `classes` use, each with the id of its command, or with a description if the command has
+    no id."""
     bindings = [each for owner in classes for base in owner.__mro__ for each in own_bindings(base)]
     return {
         key: each.id or each.description or each.action

@@ -49,8 +49,9 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
     (BlameScreen, "content", "page.blame"),
     (BrowserScreen, "admin", ""),
 )
-"""Screens and panes with commands: the class, its view, and the command of that view that opens it. If several classes share a
-command, the first is used. Dialogs are omitted, because a dialog needs the item for which it is opened."""
+"""Screens and panes with commands: the class, the mode of its view, and the id of the command that opens the screen
+from that view. The id is empty if the view shows the screen or pane itself. If several classes share a command, the
+first is used. Dialogs are omitted, because a dialog needs the item for which it is opened."""
 
 _CHECK_INTERVAL, _MOST_CHECKS = 0.02, 100
 """Seconds between two checks whether a screen was opened, and maximum number of checks. A message opens the screen, so

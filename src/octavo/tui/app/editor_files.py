@@ -46,7 +46,8 @@ _NAMES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A 
 
 @dataclass(frozen=True)
 class UnsentFile:
-    """A file with a draft from an editor that has ended."""
+    """A file with an unsent draft: an editor that has ended left it, or Octavo could not save the draft in the
+    database."""
 
     path: Path
     note: FileNote

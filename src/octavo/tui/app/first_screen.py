@@ -78,7 +78,8 @@ class PictureRecorder:
         self._app, self._picture = app, picture
         self._timer: Timer | None = None
         self._recorded = self._state_of_next_start() if picture.is_saved else None
-        """The state that the saved picture shows. None without a picture: the app takes one when it quits at the latest."""
+        """The state that the saved picture shows. None if no picture is saved. Then the app takes a picture
+        when it quits, if not earlier."""
 
     def page_shown(self, screen: View) -> None:
         """Take a picture of a view soon, because it shows another page or another state of the inbox."""
@@ -148,7 +149,7 @@ def _marked_as_cached(bar: Strip) -> Strip:
     segments = list(bar)
     for index, segment in enumerate(segments[:-1]):
         if _CONNECTION.match(segment.text):
-            # Use the style of the next segment, because the color of the sign would say that the data is live.
+            # Use the style of the next segment. The color of the connection status would say that the data is live.
             segments[index] = Segment(CACHED.ljust(segment.cell_length), segments[index + 1].style)
     return Strip(segments, bar.cell_length)
 

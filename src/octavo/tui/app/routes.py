@@ -144,7 +144,8 @@ def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
 
 
 async def _content(shell: Shell, wanted: ToPage | None = None) -> ContentScreen:
-    """Switch to Content without other screens on top, and return it. It shows `wanted` instead of the last page."""
+    """Switch to Content, close the screens on top of it, and return its screen. The screen then opens
+    `wanted`, or by default the last page."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
     content.spaces.wanted_route = wanted or content.spaces.wanted_route

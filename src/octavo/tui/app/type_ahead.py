@@ -113,7 +113,7 @@ class TypeAhead:
         self._last_press: tuple[Offset, float, ref[Screen[Any]]] | None = None
         """Position, time and screen of the last press of a mouse button."""
         self._is_pressed = False
-        """True while that button is pressed."""
+        """True while the button of the last press is held down."""
         self.text = TypedText(self._app)
 
     async def handle(self, event: Event) -> None:
@@ -167,7 +167,7 @@ class TypeAhead:
         elif isinstance(event, MouseDown):
             self._last_press, self._is_pressed = (event.screen_offset, event.time, ref(screen)), True
             await self._dispatch(event)
-        elif not isinstance(event, MouseUp) or self._is_pressed:  # A release is dropped if its press was.
+        elif not isinstance(event, MouseUp) or self._is_pressed:  # Drop the release of a press that was dropped.
             self._is_pressed = self._is_pressed and not isinstance(event, MouseUp)
             await self._dispatch(event)
 
@@ -209,7 +209,7 @@ class TypeAhead:
         pumps: list[MessagePump] = [
             each for each in (last.ancestors_with_self if last else ()) if each is not self._app
         ]
-        pumps *= 2  # Each is asked twice, because a clicked widget may first send itself a message.
+        pumps *= 2  # Call each loop twice: a clicked widget may first send itself a message.
         try:
             while not (is_ending(self._app) or (ready.is_set() and screen is self._screen)):
                 if screen is not self._screen:

@@ -307,7 +307,7 @@ class CommentsScreen(ListView[Thread]):
         elif thread.is_outdated and comment.is_open:
             age = f"outdated · {age}"
         of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
-        # Without the comment that starts the thread: the age column already shows that it is unsent.
+        # Leave out the comment that starts the thread: the age column shows its status.
         unsent = [each for each in of_thread if not each.starts_a_thread]
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", text),

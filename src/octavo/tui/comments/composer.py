@@ -380,7 +380,8 @@ class Composer(Dialog[str | None]):
             self._queued_keys.append(event)
 
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
-        """Close with `text` once it is saved: until the outbox has queued it, only the draft has it."""
+        """Close with `text` as the result, once the text is saved. Until it is in the outbox, only the draft
+        has the text."""
         saved = await self._finish_saving(text, saving)
         queued_keys, self._queued_keys = self._queued_keys, []
         if self._is_closed:

@@ -108,7 +108,7 @@ class SuggestionDiffs:
         try:
             loaded_page = await (live.cached_or_fetch(op) if revision else live.fetch(op))
         except ApiError:
-            return  # The view then shows the suggestion as plain Markdown.
+            return  # Without a comparison, the view shows the suggestion as plain Markdown.
         source = await asyncio.to_thread(find_block_source, loaded_page.markdown or "", key)
         if source is None:
             return

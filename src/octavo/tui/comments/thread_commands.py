@@ -115,7 +115,7 @@ def why_not_any(app: Shell, action: str, selected: Sequence[Thread]) -> str | No
 
 
 def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str | None:
-    """Return why a key does not act on the previewed thread alone: other threads are selected in the list."""
+    """Return why a key does not act on the previewed thread alone, if other threads are selected. None otherwise."""
     if set(selected) <= {current_key}:
         return None
     is_or_are = "thread is" if len(selected) == 1 else "threads are"

@@ -46,13 +46,13 @@ class Thread:
 
     @property
     def is_outdated(self) -> bool:
-        """Return whether the block of the thread was deleted."""
+        """Return whether the server says that the page or block of the thread is missing from main."""
         page = self.comment.target.page
         return bool(page and page.outdated)
 
     @property
     def sign(self) -> tuple[str, str]:
-        """Return the state of the thread as a sign and its style."""
+        """Return the symbol for the status of the thread, and its style."""
         if not self.comment.is_open:
             return "✓", "$success"
         if self.comment.is_review:

@@ -83,7 +83,7 @@ class ThreadLoader:
         self._change_requests: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """Open change requests by status."""
         self.requested: dict[str, ThreadSource] = {}
-        """The sources whose threads are loaded or loading, by key, in order."""
+        """The sources whose threads are loaded or loading, by key. Spaces come before change requests."""
         self._threads: dict[str, Snapshot[ListPage[Comment]]] = {}
         """The threads of each source, as far as they are loaded."""
         self.source_count, self._limit = 0, BATCH
@@ -92,7 +92,7 @@ class ThreadLoader:
         self._is_scheduled = False
 
     def load(self, organization: Organization) -> None:
-        """Load the threads of this organization instead of the last."""
+        """Load the threads of `organization`, and forget the threads of the previous organization."""
         self._view.subscriptions.stop()
         self.requested.clear()
         self._threads.clear()
@@ -238,7 +238,7 @@ class PageWords:
         try:
             page = await self._view.shell.session.live.fetch(op)
         except ApiError:
-            return  # The rows then say “outdated”, as the server does.
+            return  # Without the page, the rows only say “outdated”.
         document = await asyncio.to_thread(parse, page.markdown or "")
         if key in self._pages:
             self._pages[key] = TwoVersionAnchors((_EMPTY, document))

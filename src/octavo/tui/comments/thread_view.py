@@ -371,7 +371,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return [*lines, Line([Piece("   "), *keys]), Line([])]
 
     def _state(self) -> tuple[str, Style]:
-        """Return the sign and the style of an open or a resolved thread."""
+        """Return the symbol for the status of the thread, open or resolved, and its style."""
         styles, is_open = self._line_styles, self.comment is None or self.comment.is_open
         return (styles.glyphs.dot, styles.note) if is_open else (styles.glyphs.yes, styles.success)
 

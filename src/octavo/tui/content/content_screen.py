@@ -89,7 +89,7 @@ class SpaceList:
 
     @property
     def target(self) -> SpaceTarget | None:
-        """The selected space or collection, with the others. None while they are loading."""
+        """The spaces and collections, and the selected one of them. None while the spaces are loading."""
         workspace, node = self._open_space.shell.workspace, self._open_space.nav.spaces.node
         if (organization := workspace.organization) is None or workspace.spaces.value is None:
             return None
@@ -291,7 +291,7 @@ class ContentScreen(View, CopiesWhenReady):
         show_new_specifications(self.open_space.shown_page)
 
     def _show_drafts(self) -> None:
-        if self.is_current:  # otherwise `on_screen_resume` shows them
+        if self.is_current:  # Otherwise `on_screen_resume` shows the drafts when the screen is current again.
             self.open_space.show_unsent()
 
     @property

@@ -57,7 +57,7 @@ class ReadingHistory:
 
     @cached_property
     def positions(self) -> ReadingPositions:
-        """The reading positions on the last read pages."""
+        """The reading positions of the pages that were read last."""
         return ReadingPositions(self._screen.shell.session.state)
 
     def last_page(self, space_id: str, pages: PageTree) -> Page | None:

@@ -202,7 +202,8 @@ class OpenSpace(SpacePanes):
         """The index of unsent drafts when the page tree was drawn."""
 
     def show_tree_of(self, tree_name: TreeName) -> None:
-        """Show the tree of spaces or of pages. If a tree has the focus, the shown tree gets it."""
+        """Show the tree of spaces or of pages. Focus this tree if a tree has the focus, or if nothing has the
+        focus."""
         focus = self._screen.focused is None or self.nav.has_focus_on is not None
         self.nav.show_tree(tree_name, self.space, focus=focus)
 

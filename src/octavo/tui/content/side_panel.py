@@ -21,7 +21,7 @@ from octavo.tui.widgets.short_texts import long_age, short_age
 from octavo.tui.widgets.text_widgets import ChangingText
 
 _BLOCK_CHANGES = {"changed": "block edited", "gone": "block deleted"}
-"""What happened to the block of an outdated thread."""
+"""Note about the block of an outdated thread, by the change of the block."""
 MAX_HEADING_LEVEL = 3
 """The level of the deepest headings in an outline."""
 
@@ -90,7 +90,7 @@ class SidePanel(Vertical):
         """Show the outline, threads and facts of `page`.
 
         `threads` is None while they are loading. `is_complete` says that the whole document is loaded. `block_change`
-        returns what happened to the block of an outdated thread, `drafts_in` your drafts in a thread.
+        returns the change of the block of an outdated thread. `drafts_in` returns your drafts in a thread.
         """
         self._block_change, self._drafts_in = block_change, drafts_in
         self.outline.state.empty = "No headings." if is_complete else "The page is still loading."

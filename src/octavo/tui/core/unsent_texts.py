@@ -88,8 +88,8 @@ class UnsentTexts:
 
 
 def unsent_mark(texts: Iterable[UnsentText], *, tight: bool = False) -> Content:
-    """Return the mark of a row with drafts or pending comments: a sign and a word. With `tight`, only the sign. Empty
-    if `texts` is empty."""
+    """Return the mark of a row with drafts or pending comments: a symbol and a word. With `tight`, only the symbol.
+    Empty if `texts` is empty."""
     all_texts = tuple(texts)
     pending, unsaved = sum(bool(each.entry_id) for each in all_texts), sum(each.is_late for each in all_texts)
     return _mark_content(len(all_texts) - pending - unsaved, pending, unsaved, tight) if all_texts else Content("")

@@ -142,9 +142,9 @@ class View(HasCommands, Screen[None]):
         *,
         refetch: bool = True,
     ) -> None:
-        """Call `show` with the response to `op`, now and whenever it changes. `slot` is a name for the subscription:
-        following another operation, or None, with the same `slot` ends it. Without `refetch`, a response that another
-        widget follows is not fetched again."""
+        """Call `show` with the response to `op`, now and whenever the response changes. `slot` names the
+        subscription. It ends when the view follows another operation, or None, with the same `slot`. Without
+        `refetch`, a response that another widget follows is not fetched again."""
         if op is not None and not self.shell.has_session:
             return  # The session has ended, and a late callback asks to follow something.
         self.subscriptions.follow(slot, op, show, refetch=refetch)

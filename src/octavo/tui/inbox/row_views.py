@@ -207,7 +207,8 @@ class RowPreview(Vertical):
         self.thread.clear()
 
     def scroll_by_page(self, direction: int) -> bool:
-        """Scroll by one page. Return False if the end was reached before, or if the preview is hidden."""
+        """Scroll the visible pane by one page. Return False if the pane is already at its end in this
+        direction, or if the preview is hidden."""
         if not self.display:
             return False
         pane = next((each for each in (self.summary, self.thread, self.text_pane) if each.display), None)

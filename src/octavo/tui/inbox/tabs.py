@@ -68,7 +68,7 @@ class RowFilter(ListFilter):
 
 
 def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
-    """Return the rows of a built-in tab, in their order."""
+    """Return the rows of a built-in tab, in the same order as in `rows`."""
     if tab == "snoozed":
         return [row for row, _ in rows.snoozed]
     if tab == "done":

@@ -35,8 +35,9 @@ class BlockCommands:
         if comments are allowed."""
 
     def open(self) -> None:
-        """Request the open thread of the block, or else open its link. If the block has several links, show hints. If
-        it has no open thread and no link, post `ThreadRequested` too, for example to continue an unsent comment."""
+        """Open the block: request its open thread, or else open its link. If the block has several links,
+        show hints. Without an open thread or a link, post `ThreadRequested` for the block, for example to
+        continue an unsent comment."""
         span = self.pane.cursor.current()
         if span is None:
             return

@@ -27,8 +27,9 @@ from octavo.tui.widgets.commands import Command, Commands
 _PAN = 16
 """Cells by which a key scrolls wide code or tables."""
 _MOST_UNITS, _MOST_LINES, _MOST_BARS = 100, 1500, 300
-"""Limits of two caches: the number of units with their blocks, the number of lines in these units, and the number of
-lines with the cursor bar. The limits are low, because freeing many lines at a time is slow."""
+"""Limits of two caches. The cache of selectable blocks has at most `_MOST_UNITS` units and about
+`_MOST_LINES` lines, the cache of lines with the cursor bar at most `_MOST_BARS` lines. The limits are low,
+because freeing many lines at a time is slow."""
 
 
 class BlockCursor(PanePart):
@@ -37,7 +38,8 @@ class BlockCursor(PanePart):
     def __init__(self, viewport: Viewport) -> None:
         super().__init__(viewport)
         self.selected: tuple[int, Block] | None = None
-        """Unit and block that was selected. None until the user moves the cursor."""
+        """Unit index and block of the last selection. While None, the cursor follows the first visible
+        block."""
         self._bar_block: Block | None = None
         self._selected_ids: frozenset[int] = frozenset()
         """Identities of the selected block and all blocks inside it: the bar is drawn along all of them."""
@@ -229,8 +231,8 @@ class BlockCursor(PanePart):
         return following is not None
 
     def pan(self, step: int) -> None:
-        """Scroll the wide parts of the selected block sideways. If it has none, scroll those of the first visible block
-        that has some. To the left if `step` is negative."""
+        """Scroll the wide parts of the selected block to the right, or to the left if `step` is negative.
+        If the block has no wide part, scroll the first visible block that has one."""
         viewport = self.viewport
         selected = self.current()
         for span in ([] if selected is None else [selected]) + self.visible_spans():

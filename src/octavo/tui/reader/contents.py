@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 MARK_WIDTH = 4
-"""Cells reserved at the right for a thread mark: a blank, the sign, a blank, a digit."""
+"""Cells reserved at the right for a thread mark: a blank, the thread symbol, a blank, a digit."""
 STILL_LOADING = StillLoading("The rest of this page is still loading.")
 
 
@@ -94,7 +94,7 @@ class Contents:
         return True
 
     def block_at(self, line: Line, cell: int) -> Block | None:
-        """Return the block at a cell of a line."""
+        """Return the block at a cell of a line. None if no block is there."""
         return line.block
 
     def cursor_bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
@@ -137,7 +137,7 @@ class Contents:
 
     @property
     def has_more_to_search(self) -> bool:
-        """True while more pages are loading that a search includes."""
+        """True while pages that the search includes are still loading."""
         return False
 
     @property

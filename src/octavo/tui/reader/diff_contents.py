@@ -116,8 +116,8 @@ class DiffContents(Contents):
         return wanted if wanted in self.layouts else "changes"
 
     def choose_layout(self) -> None:
-        """Choose the layout of a newly opened page: the new version for a rewritten page, otherwise the last choice of
-        the user."""
+        """Choose the layout of a newly opened page: the new version for a rewritten page, otherwise split
+        or unified as the user chose last. Before the first choice, the width of the terminal decides."""
         is_rewritten = self.compared is not None and self.compared.diff.is_rewritten
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
 
@@ -217,7 +217,8 @@ class DiffContents(Contents):
         return self.shown_diff
 
     def why_one_page_only(self, action: str) -> str | None:
-        """Return why an action that needs a single page is disabled, such as `Find searches`. None if it is enabled."""
+        """Return why an action on a single page is disabled. None if it is enabled. `action` is the
+        beginning of the sentence, for example “The source diff shows”."""
         return None
 
     # Selectable blocks and threads
@@ -286,8 +287,8 @@ class DiffBuilder:
     def __init__(
         self, pane: Reader, contents: DiffContents, show_units: Callable[[DiffUnits, LaidUnits | None], None]
     ) -> None:
-        """`show_units` is called with the units once all are built, and with those that the background thread laid out.
-        For a short diff, these are None."""
+        """`show_units` gets all units once they are built, and the units that the background thread laid
+        out. The latter are None for a short diff."""
         self.pane, self.contents, self._show_units = pane, contents, show_units
         self._build: _Build | None = None
         self._work: polite_thread.Work | None = None
@@ -315,7 +316,7 @@ class DiffBuilder:
         self._build, self._work, self.contents.is_building = None, None, False
 
     def cancel(self) -> None:
-        """Cancel building, and the callback."""
+        """Cancel building, and discard the callback `on_shown`."""
         self.stop()
         self._on_shown = None
 

@@ -81,7 +81,8 @@ class DiffNavigation:
         self.builder.build()
 
     def open_row(self, unit_index: int, target: str) -> bool:
-        """Open the heading of a page. Return False if the unit has another clickable span with the target `target`."""
+        """Expand or collapse the page whose heading was clicked. Return False if `target` is not the
+        target of that heading."""
         return False
 
     # Opening a page
@@ -306,7 +307,7 @@ class DiffNavigation:
             self.go_beyond(step)
 
     def go_beyond(self, step: int) -> None:
-        """Say that there are no more changes after the last one, or before the first if `step` is -1."""
+        """Tell the user that there is no further change in the direction of `step`."""
         order = " by risk" if self.contents.visits_by_risk else ""
         which, is_more, way = (
             ("last", self.contents.has_page_after, " Press J for the next page.")
@@ -385,7 +386,8 @@ class DiffNavigation:
         self.builder.build()
 
     def show_source(self, *, toggle: bool = False) -> None:
-        """Build the diff of the Markdown source. With `toggle`, then switch between source and rendered diff."""
+        """Build the diff of the Markdown source, and show the diff again. With `toggle`, first switch
+        between the source and the rendered diff."""
         if (compared := self.contents.compared) is not None:
             self.pane.run_worker(self._show_source(compared, toggle=toggle), group="source", exclusive=True)
 

@@ -1,7 +1,7 @@
 """The changes of several pages in one `DiffView`, one below the other, each below a heading.
 
-The units of all sections are joined to one sequence. The page under the cursor is the page that all keys act on:
-`ScrollContents` returns its comparison, its threads and its key where `DiffContents` has those of its only page."""
+The units of all sections are joined to one sequence. All commands act on the page under the cursor. Therefore the
+comparison, the threads and the key of `ScrollContents` are those of this page."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class PageSection:
         return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
 
     def show_note(self, note: str) -> None:
-        """Show a note in place of the changes, which are no longer kept."""
+        """Drop the changes, and show a note in their place."""
         self.compared, self.diff, self.note = None, DiffUnits(), note
 
     def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
@@ -113,10 +113,10 @@ class ScrollContents(DiffContents):
         self.starts: tuple[int, ...] = (0,)
         """Index of the heading of each section, and the number of units."""
         self.built_starts: tuple[int, ...] = (0,)
-        """The same for the units that are shown with the next layout."""
+        """The same as `starts`, for the units that are shown with the next layout."""
         self._nowhere = PageSection("")
         self.is_loading_to_search = False
-        """True while pages are loading that a search includes."""
+        """True while pages that the search includes are still loading."""
         super().__init__(pane)
 
     def section_at(self, unit_index: int) -> PageSection | None:
@@ -192,7 +192,7 @@ class ScrollContents(DiffContents):
 
     @property
     def change_count(self) -> int:
-        return len(self.sections)  # `n` goes to the next page if this page has no more changes.
+        return len(self.sections)  # Only tested for 0: `n` continues on the other pages.
 
     @property
     def page_diff(self) -> DiffUnits:
@@ -261,7 +261,8 @@ class SectionBuilder(DiffBuilder):
         show_units: Callable[[DiffUnits, LaidUnits | None], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
-        """`keep_selected` selects a block again that was in a row before other units were shown."""
+        """`keep_selected` gets the selected block and its row before the sections were shown again. It
+        selects the block and scrolls it back to that row."""
         super().__init__(pane, contents, show_units)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffUnits] = {}
@@ -467,7 +468,8 @@ class ScrollNavigation(DiffNavigation):
             super().store_position()
 
     def restore(self, section: PageSection) -> None:
-        """Select the block of the last reading position on a page whose heading is selected, in the row of that time."""
+        """Restore the last reading position on a page whose heading is selected: select its block in its
+        former row."""
         position = self.positions.get(section.position_key)
         if position is None or section is not self.contents.page:
             return

@@ -80,7 +80,8 @@ class DiffBlockCommands(BlockCommands):
 
     @property
     def nearest_block(self) -> Block | None:
-        """The selected block of the page. On another row, the block nearest to it."""
+        """The selected block of the page. On another row, the nearest block. None if no block is selected
+        or near."""
         selected = self.pane.cursor.current()
         if selected is None:
             return None

@@ -58,7 +58,7 @@ class Canvas(Widget):
         self._message: Content = _LOADING
 
     def show_message(self, message: Content) -> None:
-        """Show a message."""
+        """Show a message instead of the image."""
         self._rows, self._message = [], message
         self.refresh()
 

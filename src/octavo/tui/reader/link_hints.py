@@ -160,7 +160,7 @@ class Clickables(PanePart):
         return out
 
     def block_of(self, clickable: ClickableSpan) -> Block | None:
-        """Return the block of a visible clickable span."""
+        """Return the block of a visible clickable span. None if the span is outside all blocks."""
         unit, _, line = self.viewport.visible_rows[clickable.line]
         return self.viewport.contents.block_at(line, clickable.start - self.viewport.contents.margin_of(unit))
 

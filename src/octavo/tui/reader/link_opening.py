@@ -94,8 +94,8 @@ def _files_of(shown: ShownPage) -> SpaceRef | None:
 def open_target(
     app: Shell, target: links.Target, *, href: str = "", text: str = "", at: ContentRef | None = None
 ) -> None:
-    """Open a link that leaves the page, or explain why it cannot be opened. `href`: the link as written; `at`: the
-    space with the files."""
+    """Open a link that leaves the page, or explain why it cannot be opened. `href` is the link as written.
+    `at` is the content that a linked file is downloaded from."""
     if _is_outside_folder(app, target):
         if "://" in href:
             confirm_link(app, href, text=text)
@@ -178,8 +178,8 @@ def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
 
 
 def _with_hash(anchor: object) -> str:
-    """Return an anchor with `#`, or an empty string. The `#` marks a heading: if it is missing on the page, that is
-    reported. A missing block is not reported."""
+    """Return an anchor with `#`. Empty if there is no anchor. The `#` marks a heading: a missing heading is reported,
+    a missing block is not."""
     return f"#{anchor}" if anchor else ""
 
 

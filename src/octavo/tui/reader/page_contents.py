@@ -326,9 +326,9 @@ class PageContents(Contents):
 
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
-    """Return the blocks of a page, with a block for its title and description at the top. A first heading that repeats
-    the title is left out. `is_complete`: `blocks` are all blocks of the page. Then a page with only a title has no
-    blocks, so that it counts as empty."""
+    """Return the blocks of a page, below a block with its title and description. A first heading that repeats the
+    title is left out. `is_complete`: `blocks` are all blocks of the page. A complete page with only a title has no
+    blocks, so that the page counts as empty."""
     title, description = head
     if not blocks or not title:
         return list(blocks)
@@ -373,7 +373,7 @@ def ranges_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
 
 
 _MOST_HEAD_LINES = 4
-"""Maximum number of lines of a sticky table head. It also covers at most a quarter of the rows."""
+"""Maximum number of lines of a sticky table head. A head also has at most a quarter of the visible rows."""
 
 
 class TableHead(NamedTuple):
@@ -401,8 +401,8 @@ def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
 
 
 def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
-    """Return the head of the table whose rows are at `top`. It has no lines if the head itself is visible or too
-    high."""
+    """Return the head of the table whose rows are at `top`. Return `NO_HEAD` if the head itself is visible or too
+    high, or if no table is at `top`."""
     if not len(viewport.virtual_lines):
         return NO_HEAD
     unit, line = top

@@ -247,7 +247,7 @@ class PageLoader:
         self.navigation.cancel_waiting_moves()
 
     def free_page(self) -> None:
-        """Free the page that was shown. The thread does it: freeing a long page is slow."""
+        """Free the page that was shown, in the background thread because freeing a long page is slow."""
         if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
             freed: list[object] = [*document.blocks, *self.pane.viewport.virtual_lines.kept, *self.contents.page_units]
             free = partial(polite_thread.thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)

@@ -374,7 +374,8 @@ class PageNavigation:
             self.pane.refresh_bindings()
 
     def _source_line(self) -> int:
-        """Return the source line at the top, or the first source line of the block at the top."""
+        """Return the number of the source line at the top. On the rendered page, return the first source
+        line of the block at the top."""
         if not len(self.pane.viewport.virtual_lines):
             return 0
         unit, line = self.pane.viewport.top

@@ -306,7 +306,7 @@ class PageView(Reader):
 
     @property
     def document(self) -> Document | None:
-        """The page that is shown, as far as it is parsed."""
+        """The page that is shown, as far as it is parsed. None if no page is shown."""
         return self.contents.document
 
     @property

@@ -99,8 +99,9 @@ class ReadingPositions:
 
 Lines = VirtualLines[Any]
 ScrollTo = Literal["near", "top", "third"]
-"""Row to which a block is scrolled. `near`: the nearest row in which the block is visible. `top`: below the first row.
-`third`: a third down the pane, unless the block is already in the upper two thirds."""
+"""Row to which a block is scrolled. `near`: no scrolling if the whole block is visible, else as little as needed.
+`top`: the second row, so that one row above stays visible. `third`: a third down the pane, unless the block is
+already in the upper two thirds."""
 
 
 class LinePosition(NamedTuple):
@@ -224,8 +225,8 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, unit_index: int, width: int) -> LinePosition:
-    """Return the position of the first visible line that shows a reading position. The block of the reading position is
-    in the unit `unit_index`. The lines are `width` cells wide."""
+    """Return the top, as a line position, that shows a reading position again. `unit_index` is the unit with the
+    block of the reading position. `width` is the present width of the lines in cells."""
     found = (first for first, _, block in block_ranges(lines.lines(unit_index)) if block.key == position.top)
     first = next(found, -1) if position.top else -1
     is_same = position.width == width

@@ -104,7 +104,8 @@ class TextSelection(PanePart):
         return [_highlight(strip, selection, y, style) for y, strip in enumerate(strips, line)]
 
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the selected text. Raise CopyPending if it takes long to collect: then the text is copied later."""
+        """Return the selected text and a line end, as Textual expects. None if the pane has no lines.
+        Raise CopyPending if collecting the text takes long: then the text is copied later."""
         seconds = FIRST_COLLECT_SECONDS if isinstance(self.viewport.widget.screen, CopiesWhenReady) else math.inf
         if self._collect(selection, seconds):
             collector, self._collector = self._collector, None

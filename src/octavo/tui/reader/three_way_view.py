@@ -251,7 +251,8 @@ class ThreeWayView(Reader):
 
     @property
     def selected_conflict(self) -> ConflictView | PageConflict | None:
-        """The selected conflict."""
+        """The selected conflict. The first conflict if none is selected, None if the page has no
+        conflicts."""
         selected = self.cursor.current() if self.contents.pieces else None
         unit = self.viewport.virtual_lines.units[selected.unit_index] if selected is not None else None
         every = self.contents.conflicts
@@ -307,8 +308,9 @@ class ThreeWayView(Reader):
         self.reset_lines()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the first conflict that has neither a choice nor a suggestion: from the selected conflict on, then from
-        the top. Return False if there is none. If no block is selected yet, select the first conflict even then."""
+        """Go to the first conflict that has neither a choice nor a suggestion. The search starts at the
+        selected conflict and continues from the top. Return False if there is none. In that case, select
+        the first conflict if no block is selected yet."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 WORK_SECONDS = 0.004
 """Maximum seconds that a search or a copy runs before other events are handled."""
 WORK_SECONDS_SCROLLING = 0.0015
-"""The same maximum within `SCROLLING` seconds after scrolling."""
+"""Maximum seconds of a search or a copy within `SCROLLING` seconds after scrolling."""
 WORK_INTERVAL = 0.01
 """Seconds until the search or the copy continues."""
 SCROLLING = 0.15
@@ -261,7 +261,7 @@ class Viewport:
         return self.virtual_lines.top(self.top.unit_index) + self.top.line
 
     def go_to(self, top: LinePosition) -> None:
-        """Scroll to a position, but not further than until the last line is in the last row."""
+        """Scroll to a position, but stop when the last line is in the last row."""
         before, self.top = self.top, limited_top(self.virtual_lines, top, self.rows)
         if self.top != before:
             self.moved_at = time.perf_counter()
@@ -283,7 +283,8 @@ class Viewport:
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
     def go_by(self, lines: int) -> int:
-        """Scroll down by a number of lines, or up if negative. Return how many lines are missing below to scroll as far."""
+        """Scroll down by a number of lines, or up if negative. Return by how many lines a scroll down fell
+        short, because the text ends."""
         before = self.top
         self.go_to(position_after(self.virtual_lines, before, lines))
         return max(0, lines - lines_between(self.virtual_lines, before, self.top, lines)) if lines > 0 else 0
@@ -368,8 +369,8 @@ class BackgroundLayout:
         return VirtualLines(contents.take_units(), layout.estimate_height, render, laid, keeps_all=layout.keeps_lines)
 
     def lines_for(self, units: Sequence[Any]) -> LaidUnits | None:
-        """Return the lines that are known of the new `units`, which may be among the shown units. None before the first
-        layout."""
+        """Return the known heights and lines of those new `units` that are among the shown units. None
+        before the first layout."""
         if self._layout is None:
             return None
         known = {id(unit): (height, lines) for unit, height, lines in self.viewport.virtual_lines.laid_out()}

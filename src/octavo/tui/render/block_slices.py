@@ -305,8 +305,8 @@ def split_text(text: str) -> Iterator[str]:
 
 def _part_end(text: str, available_width: int, word: int) -> tuple[int, int] | None:
     """Return the index where a part of `text` ends, and the index where the next part begins. The part ends at the
-    first space within `word` characters from the index `available_width` on, else at `available_width`. None if the
-    text is too short to split."""
+    first space in the `word` characters from `available_width` on. Without such a space, it ends at
+    `available_width`. None if the text is too short to split."""
     end = text.find(" ", available_width, available_width + word)
     if end >= 0:
         return end, end + 1

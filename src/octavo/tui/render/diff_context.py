@@ -13,7 +13,7 @@ from octavo.tui.render.diff_units import ContextSize, DiffUnit
 _CLIPPED_LINES = 3
 """Number of visible lines of an unchanged block next to a change. A block with one more line is shown whole."""
 _PROSE_KINDS = frozenset({"paragraph", "heading", "item", "task", "list", "quote"})
-"""Kinds of blocks whose first lines are enough to recognize the place."""
+"""Kinds of text blocks. A few of their lines are enough as context of a change."""
 UNMARKED_CONTAINERS = kinds_with("series") | {"item", "task"}
 """Containers that have no line of their own when they are added or removed around content."""
 _UNNAMED_KINDS = UNMARKED_CONTAINERS | {"document", "column", "figure", "footnotes"}
@@ -126,8 +126,8 @@ def collapse_unchanged(
 ) -> Iterator[DiffUnit]:
     """Yield the visible units of a page.
 
-    One line stands for collapsed blocks, and names the place of the next block. Where a container begins or ends
-    without collapsed blocks, a line names the place too. `title` is the name of the top level.
+    One line replaces collapsed blocks, and names the section and containers of the next block. A line also names them
+    where a container begins or ends without collapsed blocks. `title` is the name of the top level.
     """
     placed: list[PlacedUnit | CollapsedBlocks] = []
     for some in items:
@@ -142,7 +142,7 @@ def collapse_unchanged(
         if clip is None or isinstance(each, CollapsedBlocks):
             hidden.append(each)
             continue
-        is_named = not hidden and each.unit.is_container_change  # The unit names its own content.
+        is_named = not hidden and each.unit.is_container_change  # A container change names its container.
         if is_named:
             container = each.container
         if each.unit.kind != "threads" and (hidden or each.container is not container):

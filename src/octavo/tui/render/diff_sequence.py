@@ -111,7 +111,7 @@ def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffUnits:
 
 @dataclass
 class _Container:
-    """A container around the blocks that are being added."""
+    """A container that the maker is in, with the blocks around and above the next unit."""
 
     names: tuple[str, ...] = ()
     """Names of the containers and sections around the content, outermost first."""

@@ -114,7 +114,8 @@ def _side_by_side(part: SidePair, side_widths: SideWidths, styles: Styles) -> li
 
 
 def diff_block_at(line: Line, cell: int) -> Block | None:
-    """Return the block at a cell of a line."""
+    """Return the block at a cell of a line: the old block left of the gap, otherwise the new block. None if that side
+    has no block."""
     return line.old_block if isinstance(line, SideBySideLine) and cell < line.right_start - 1 else line.block
 
 
@@ -237,7 +238,7 @@ def render_setting_changes(
             *(" ".join(value.split()) if value is not None else None for value in (each.old, each.new))
         )
         if old == new:
-            old, new = each.old, each.new  # They differ in white space only.
+            old, new = each.old, each.new  # The values differ only in white space, so show both whole.
         text = f"{name}: {'none' if old is None else old} → {'none' if new is None else new}"
         if cells(text) <= side_widths.text_width:
             longer = f"{line} {styles.glyphs.between} {text.removeprefix('code ')}"
@@ -262,7 +263,8 @@ def render_setting_changes(
 
 
 def _shorten_values(old: str | None, new: str | None) -> tuple[str | None, str | None]:
-    """Return excerpts of two long values around their first difference. Short values are returned unchanged."""
+    """Return excerpts of two long values around their first difference. If a value is short or None, both are
+    returned unchanged."""
     if old is None or new is None or min(len(old), len(new)) <= _LONGEST_VALUE:
         return old, new
     same = next(

@@ -50,9 +50,10 @@ class PageHeading:
 class DiffUnit(NamedTuple):
     """A part of a diff that is rendered in one step.
 
-    Kinds: `title`, `block` (unchanged), `fold` (collapsed blocks), `entry` (a change), `exchange` (removed blocks with
-    the blocks that were added in their place), `label` (the place of the next block), `note` (a sentence), `setting`
-    (of the page), `lines` (of source), `threads`, `page` (the row above a page, in a diff of several pages).
+    Kinds: `title`, `block` (unchanged), `fold` (collapsed blocks), `entry` (a change), `exchange` (removed blocks
+    with the blocks that were added in their place), `label` (names of the section and containers of the next block),
+    `note` (a sentence), `setting` (of the page), `lines` (of source), `threads`, `page` (the row above a page, in a
+    diff of several pages).
     """
 
     kind: str

@@ -301,7 +301,7 @@ class _FormulaLayout:
         return "" if sign == "." else sign
 
     def _read_scripts(self, items: _PartReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
-        """Read and return the subscript and the superscript of the part before."""
+        """Read and return the subscript and the superscript of the part before. None for a missing script."""
         found: dict[LatexPart, FormulaBox] = {}
         while True:
             items.skip("limits", "nolimits")

@@ -180,7 +180,8 @@ def icon_words(name: str) -> str | None:
 
 @lru_cache(512)
 def _find_sign(name: str) -> str | None:
-    """Return the character for a name or for the longest beginning of the name, such as `file` of `file-medical`."""
+    """Return the character for a name or for the longest beginning of the name, such as `file` of
+    `file-medical`. None if there is none."""
     if known := _signs().get(name):
         return known
     parts = _name_parts(name[:_LONGEST])

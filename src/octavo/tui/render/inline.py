@@ -199,7 +199,7 @@ def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> t
     """Return the text of a run with its style. Superscript and subscript are drawn with small characters."""
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):
-            style += styles.muted  # Words in superscript are hard to read.
+            style += styles.muted  # Not small letters: words in superscript are hard to read.
         elif styles.ascii:
             text = f"^{text}" if "sup" in run.marks else f"_{text}"
         else:

@@ -57,7 +57,7 @@ _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     ),
 }
 _SQUEEZED_WIDTH = 2 * NARROWEST
-"""Width in cells below which the lines of deeply nested blocks lose some of their indent, because they could overflow."""
+"""Width in cells below which deeply nested blocks lose some of their indent, because their lines could overflow."""
 
 
 class PageUnit(NamedTuple):

@@ -34,8 +34,8 @@ class Folds:
 
     opened: dict[str, bool] = field(default_factory=dict)
     tabs: dict[str, int] = field(default_factory=dict)
-    """Number of the last selection of each tab, by the slug of the tab. The tab selected last has the highest number.
-    Tabs with the same slug are selected together."""
+    """Sequence number of the last selection of each tab, by the slug of the tab. The tab selected last has the
+    highest number. Tabs with the same slug are selected together."""
     panned: dict[str, int] = field(default_factory=dict)
     """Number of cells by which each wide block is scrolled to the right."""
     hidden: dict[str, int] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Folds:
         self.tabs[tab_slug(tab)] = max(self.tabs.values(), default=0) + 1
 
     def chosen_tab(self, tabs: Block) -> int:
-        """Return the index of the tab that was selected last. 0 at first."""
+        """Return the index of the tab among `tabs` that was selected last. 0 before any selection."""
         if not self.tabs:
             return 0
         times = [self.tabs.get(tab_slug(tab), 0) for tab in tabs.children]

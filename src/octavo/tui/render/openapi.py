@@ -160,7 +160,8 @@ def curl_command(deferred: DeferredContent, block: Block) -> str:
 
 
 def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
-    """Return the specification that a block refers to, or why there is none."""
+    """Return the specification that a block refers to, and an empty text. Without the specification, return None and
+    the reason."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     title = spec or source
     if not title:

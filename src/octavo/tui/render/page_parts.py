@@ -17,8 +17,8 @@ _MOST_EDGES = 4_000
 """Maximum number of starts and ends of blocks at which source blocks begin. If a page has more, source blocks begin at
 the starts of some blocks only."""
 _FEW_LINES, _STEPS = 8, (2_000, 250, 60)
-"""Maximum number of lines that are counted one by one, and the sizes in characters of the steps for more lines. Large
-steps come first, which is faster."""
+"""Constants of `_end_of_line`. At most `_FEW_LINES` lines are counted one by one. More lines are first counted in
+steps of `_STEPS` characters: large steps are faster."""
 
 
 class LinkFollowed(Message):

@@ -88,11 +88,10 @@ def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | No
 def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, typing: bool = False
 ) -> Strip:
-    """Return the strip of a row with `text` at the left and `parts` at the right. With `typing`, a text cursor follows
-    the text.
+    """Return the strip of a row with `text` at the left and `parts` at the right. With `typing`, a text cursor
+    follows the text.
 
-    In a narrow pane, the parts before the last are dropped, beginning at the right. The last part is dropped at the
-    end.
+    In a narrow pane, parts are dropped from right to left, but the last part is dropped after all others.
     """
     between = f" {styles.glyphs.between} "
     style = base_style + styles.panel

@@ -131,8 +131,8 @@ def _blocks(text: str) -> tuple[Block, ...]:
 def lines_with_suggestions(
     text: str, compared: Sequence[PageComparison], width: int, styles: Styles, notes: Sequence[Sequence[Line]] = ()
 ) -> list[Line]:
-    """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`, and `notes` the lines
-    between its label and its diff."""
+    """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`. `notes` has, for each
+    suggestion, the lines between its label and its diff."""
     out: list[Line] = []
     written, start = text.split("\n"), 0
 

@@ -15,7 +15,7 @@ DRAFT = "draft "
 WORD_CHANGES: Mapping[WordChange, str] = {"changed": "words changed since this comment", "gone": "words are gone"}
 """Texts of a thread about a later change of the commented words."""
 WORD_MARKS: Mapping[WordChange, str] = {"changed": "words changed", "gone": "words are gone"}
-"""The same texts, shorter, for a row of a list."""
+"""Shorter forms of `WORD_CHANGES`, for a row of a list."""
 FINDING = "finding "
 """Prefix of the key of a finding."""
 SELECTED = "selected "
@@ -47,17 +47,18 @@ class ThreadSummary:
     key: str = ""
     """Id of the thread."""
     word_change: WordChange = ""
-    """What happened to the words that the thread is about, after it was written."""
+    """Change of the commented words since the comment was written. Empty without a known change."""
     quote: str = ""
     """Text that the thread refers to, if its block is not right above."""
     is_pending: bool = False
-    """True if the comment waits for a review to be submitted. `age` says so."""
+    """True if the comment waits for a review to be submitted. In that case, the text `age` says so."""
     is_review: bool = False
     """True if the text belongs to a review, which needs no reply."""
     is_draft: bool = False
     """True if the text is an unsent draft."""
     sign: str = ""
-    """Sign of a row that is no thread, such as `▲` for a finding of a check: `author` is the rule, and `text` one line."""
+    """Sign of a row that is no thread, such as `▲` for a finding of a check. In such a row, `author` is the rule, and
+    `text` is one line."""
     unsent: str = ""
     """Mark of an unsent reply. Empty if there is none."""
     suggestion_diffs: tuple[Hashable, ...] = ()

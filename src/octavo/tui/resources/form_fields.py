@@ -84,7 +84,7 @@ class FormField:
     minimum: float | None = None
     maximum: float | None = None
     item_kind: FieldKind | None = None
-    """Kind of the items of a list."""
+    """Kind of the items of a list. None if the field is not a list."""
     is_masked: bool = False
     """True if the text is hidden until the user reveals it."""
     upload_kind: str = ""
@@ -132,7 +132,8 @@ def fields_of(
     leave_out: frozenset[str] = frozenset(),
     required_fields: frozenset[str] = frozenset(),
 ) -> tuple[FormField, ...]:
-    """Return the form fields of an operation, without its place and the fields in `leave_out`.
+    """Return the form fields of an operation, without `at`, the query parameters and the fields in
+    `leave_out`.
 
     `required_fields` must be filled in, although the API does not require them.
     """
@@ -234,7 +235,7 @@ def _list_field(field: FormField, annotation: _Annotation) -> FormField:
     items: FieldKind = "line" if item.kind == "text" else item.kind
     kind: FieldKind = "list"
     if any(not (isinstance(other, type) and issubclass(other, str)) for other in inner.others):
-        items = "line"  # Some items may be objects.
+        items = "line"  # Each item is typed as one line of text, because some items may be objects.
     elif inner.others:
         items = "reference" if item.kind == "reference" else "line"
     return replace(
@@ -306,7 +307,8 @@ def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, .
 
 
 def _simplify(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
-    """Return the fields of a nested model. A single nested field takes the label of the field that holds the model."""
+    """Return the fields of a nested model. A single nested field takes the label of the field that holds the model.
+    None if there are no nested fields."""
     if not nested:
         return None
     if len(nested) > 1 or nested[0].group != field.label:

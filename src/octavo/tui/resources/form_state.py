@@ -225,7 +225,7 @@ class FormRequest:
     item: Model | None = None
     """The item to change. Only changed fields are sent. None if the form creates an item."""
     item_reader: ItemReader | None = None
-    """Loads the item just before it is changed."""
+    """Loads the item just before the change. If None, `item` is used."""
     reference_lists: Mapping[str, ReferenceList] = field(default_factory=dict)
     """Lists to choose from, by field name."""
     verb: str = ""
@@ -304,7 +304,7 @@ class FormState:
     # Texts of the fields
 
     def parse(self) -> FormResult:
-        """Return the operation that the text makes, or the errors in it."""
+        """Return the operation built from the texts of the fields, or the errors in the texts."""
         form = self.form
         texts = {each.name: with_placeholder(each, self.texts[each.name]) for each in self.fields}
         return build_request(
@@ -355,7 +355,7 @@ class FormState:
         return json.dumps(changed, ensure_ascii=False) if changed else ""
 
     def save_draft(self) -> None:
-        """Save the draft."""
+        """Save the draft in the background."""
         self.form_draft.autosave(self.draft_text)
 
     def save_draft_now(self) -> None:

@@ -26,7 +26,7 @@ from octavo.documents.yaml_values import YamlError, YamlValue
 from octavo.tui.resources.form_fields import FormField, constants_of
 
 FieldTexts = Mapping[str, str | None]
-"""Text of each field, by field name."""
+"""Text of each field, by field name. None stands for null."""
 
 FORM = ""
 """Field name of errors that belong to no single field."""
@@ -347,8 +347,8 @@ def _sentence(sentence: str) -> str:
 
 
 def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
-    """Return the field with an error, and the path inside its value. Pydantic adds the names of union members to the
-    path."""
+    """Return the name of the field with an error, and the path inside its value. The names of union members, which
+    Pydantic adds to the path, are left out. `FORM` if the error belongs to no field."""
     candidates = list(fields)
     depth, inner_path = 0, list(error["loc"])
     while inner_path and candidates:

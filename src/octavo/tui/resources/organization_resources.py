@@ -435,7 +435,7 @@ TABLES = (
     DOMAIN_ORGANIZATIONS,
     SETTINGS,
 )
-"""The tables of the organization, in their order."""
+"""The tables of the organization, in display order."""
 
 
 def _root_arguments(organization: Organization) -> Arguments:

@@ -63,9 +63,9 @@ class ResourceColumn(Generic[M]):
     empty_text: str = ""
     """Text of an empty cell."""
     is_id: bool = False
-    """The value is the ID of another item, and the name of that item is shown."""
+    """True if the value is the ID of another item. The column shows the name of that item."""
     is_code: bool = False
-    """The value is a code of the API, and its label is shown."""
+    """True if the value is a code of the API. The column shows its label."""
     align_right: bool = False
     render: Callable[[Any], AnyText] | None = None
     """Returns the cell for a value, if the type of the value does not determine it."""
@@ -145,7 +145,7 @@ class Action(Generic[M]):
     done_text: str = ""
     """End of the notice after the title of the item, for example `was published`."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the operation, in addition to the place and the IDs."""
+    """Arguments of the operation, in addition to `at` and the IDs."""
     undo_operation: type[Operation[Any]] | None = None
     """Operation that undoes the action."""
     undo_values: Mapping[str, Any] = field(default_factory=dict)
@@ -180,8 +180,8 @@ class RequiredPermissions:
     on_item: bool = False
     """True if editing and deleting need permissions on the item itself, not on the place that contains it."""
     place_fields: Mapping[str, str] = field(default_factory=dict)
-    """Permission needed for each field in which the user chooses a space or collection. The permissions of that space
-    or collection replace those of the place that is listed."""
+    """Permission needed for each field in which the user chooses a space or collection. The permission is checked on
+    the chosen space or collection, not on the place whose items are listed."""
     allows_leaving: bool = False
     """True if users may remove themselves without the permission, for example from a team."""
 
@@ -199,7 +199,7 @@ class Resource(Generic[M]):
     singular: str
     plural: str
     list: type[Operation[Any]]
-    """Operation that loads the items of a place. `items` picks the items from its response."""
+    """Operation that lists the items. `items` returns the items in its response."""
     columns: tuple[ResourceColumn[M], ...]
     title: Callable[[M], str]
     """Returns the title of an item, for sentences and breadcrumbs."""
@@ -214,7 +214,7 @@ class Resource(Generic[M]):
     update: type[Operation[Any]] | None = None
     delete: type[Operation[Any]] | None = None
     list_arguments: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the list operation, in addition to the place."""
+    """Arguments of the list operation, in addition to `at` and the IDs of the open items."""
     page_size: int = PAGE_SIZE
     """Items requested at a time. 0 if the operation has no limit."""
     items: Callable[[Any], Sequence[M]] = lambda response: tuple(response.items)
@@ -322,7 +322,7 @@ class Resource(Generic[M]):
         return SPECS[self.list].name
 
     def list_operation(self, arguments: Arguments) -> Operation[Any]:
-        """Return the operation that lists the items of a place."""
+        """Return the operation that lists the items for `arguments`."""
         return build_operation(self.list, {**arguments, **_limit(self.list, self.page_size), **self.list_arguments})
 
     def is_available(self, arguments: Arguments) -> bool:
@@ -360,7 +360,7 @@ class Resource(Generic[M]):
 
 
 def build_operation(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
-    """Build an operation from those arguments that it has fields for."""
+    """Build an operation from `arguments`. Arguments that the operation has no field for are ignored."""
     return operation(**{name: value for name, value in arguments.items() if name in operation.model_fields})
 
 

@@ -104,14 +104,14 @@ def _why_single_table(app: Shell, view: BrowserScreen) -> str | None:
 
 
 def selection(view: BrowserScreen) -> resource_commands.Selection | None:
-    """Return the selected rows, else the row with the cursor."""
+    """Return the selected rows, else the row with the cursor. None if no row is visible, or if a row has no valid ID."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
     return view.level.selection(*(view.selected_rows or (view.rows.item,)), clear=view.rows.selection.clear)
 
 
 def create_target(view: BrowserScreen) -> resource_commands.CreateTarget | None:
-    """Return the target for new items in the selected table."""
+    """Return the target for new items in the selected table. None until the organization is known."""
     return view.level.create_target(view.select_new_item, view.rows.item) if view.levels else None
 
 
@@ -431,7 +431,8 @@ class BrowserScreen(ListView[Any]):
         self._update_status()
 
     def _unavailable_reason(self, resource: Resource[Any]) -> str | None:
-        """Return why the selected table is unavailable, as far as the server reported it."""
+        """Return why a table is unavailable, as far as the parent and the server say so. None if no reason
+        is known."""
         return resource.unavailable_reason(self.level.parent) or self.live.why_unavailable(
             resource.list_operation(self.level.arguments)
         )
@@ -625,7 +626,7 @@ class PendingNavigation:
         self._steps = 0
 
     def move(self, step: int) -> None:
-        """Move the selection by `step` tables as soon as the tables are there."""
+        """Move the selection by `step` tables once the list of tables is loaded."""
         self._steps = max(0, self._steps + step)
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:

@@ -33,7 +33,7 @@ MAX_TYPED_LENGTH = 60
 
 @dataclass(frozen=True)
 class Selection:
-    """The selected items and their place."""
+    """The selected items, with their resource and their parent."""
 
     resource: Resource[Any]
     arguments: Arguments

@@ -186,7 +186,7 @@ async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | 
             return False
         targets[path] = None
     except ApiError:
-        return False  # The result then depends on the lists alone.
+        return False  # Without an answer, only the loaded redirects decide the result.
     return True
 
 
@@ -199,8 +199,9 @@ def path_of_link(text: str, base: str) -> str:
 
 
 def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """Return the name of the part of the site that a chain ends at. Its URL is the longest one that the last URL begins
-    with. Empty if the chain does not lead to a known part."""
+    """Return a phrase for the part of the site that a chain of redirects ends at, such as “the section API” or “a
+    page in the section API”. Of several parts that contain the last URL, the part with the longest URL counts. Empty
+    if the chain does not lead to a known part."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]

@@ -48,13 +48,13 @@ class PartRow(Model):
 
 
 def title_of(part: Part) -> str:
-    """Return the title of a part."""
+    """Return the title of a part, else the title of its space or its id."""
     space = part.space.title if isinstance(part, SiteSpace) and part.space is not None else ""
     return part.title or space or part.id or "Untitled"
 
 
 def noun_of(part: Part) -> str:
-    """Return the noun for a part."""
+    """Return the noun for a part of a site, such as `section`."""
     match part:
         case SiteSection():
             return "section"
@@ -125,7 +125,7 @@ def movable_children(structure: SiteStructure, parent: str | None) -> list[Movab
 
 
 def step_position(structure: SiteStructure, part: MovablePart, step: Literal[-1, 1]) -> Position | None:
-    """Return the position after moving a part up (-1) or down (1). None at the first or last place."""
+    """Return the position after moving a part up (-1) or down (1). None if there is no sibling in that direction."""
     siblings = movable_children(structure, parent_id(part))
     ids = [sibling.id for sibling in siblings]
     new_index = ids.index(part.id) + step if part.id in ids else -1
@@ -442,7 +442,8 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
 
 
 def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
-    """Return the section and the section group that a part belongs to. The part itself can be one of them."""
+    """Return the section and the section group that a part belongs to, or None for either. The part itself can be one
+    of them."""
     parts = {each.id: each for each, _ in walk_parts(structure)}
     parent = parts.get(parent_id(part) or "") if isinstance(part, SiteSpace) else None
     section = part if isinstance(part, SiteSection) else parent if isinstance(parent, SiteSection) else None

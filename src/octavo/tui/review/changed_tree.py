@@ -65,7 +65,8 @@ class ChangedTree:
         self._view, self._comparison, self._threads, self._findings = view, comparison, threads, findings
         self._redraw = redraw
         self.cursor_key: Callable[[], str | None] = lambda: None
-        """Returns the key of the page that keys act on, if it may differ from the selected entry. Otherwise None."""
+        """Returns the key of the page under the cursor of the diff, if the commands act on that page
+        instead of the selected entry. Otherwise None."""
         self.changing: dict[str, ChangedPage] = {}
         """Changed pages by key, in the order of the tree."""
         self._reading_order: list[str] = []
@@ -88,7 +89,8 @@ class ChangedTree:
 
     @property
     def key(self) -> str:
-        """Key of the entry that keys act on: the selected entry, or the page under the cursor of the diff."""
+        """Key of the entry that commands act on: the selected entry, or the page under the cursor of the
+        diff."""
         key = self.cursor_key()
         return key if key is not None else str(self.widget.key)
 

@@ -293,7 +293,7 @@ class ConflictSource:
 
     @property
     def label(self) -> str:
-        """The name of the change request in a text with both sides of a conflict."""
+        """The name of the change request in the conflict markers of a text."""
         return f"#{self.change_request.number}"
 
     @property

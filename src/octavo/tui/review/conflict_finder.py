@@ -206,8 +206,9 @@ def stored_revisions(fact: Any) -> MergeRevisions | None:
 
 
 async def _last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Return the last update at or before `start`. If there is none, return the revision `first` or a revision without
-    parents. None if it is too far back or cannot be read."""
+    """Return the revision of the last update from main, going back from `start`. The search also ends at the revision
+    `first` or at a revision without parents, and returns that revision. None if a revision cannot be read, or after
+    `MAX_ANCESTORS` revisions."""
     name = start
     for _ in range(MAX_ANCESTORS):
         if (revision := await _revision(live, at, name)) is None:
@@ -242,9 +243,11 @@ async def find_conflicts(
     server_revisions: MergeRevisions | None = None,
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
-    """Return the conflicts on the `changed` pages of the content at `at`. Raises ApiError. `server_revisions` are the
-    merged revisions if the server reported conflicts. The pages with these conflicts may have no conflict markers. The
-    pages in `resolved_pages` are only searched for conflict markers."""
+    """Return the conflicts on the `changed` pages of the content at `at`. Raises ApiError.
+
+    `revisions` are the revisions of the merge, if they are known. `server_revisions` are given if the server
+    reported conflicts: they replace `revisions` without a base, and pages may then have conflicts without
+    conflict markers. The pages in `resolved_pages` are only searched for conflict markers."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
@@ -374,7 +377,8 @@ class _PageReader:
         return (page.title if page is not None else "") or "Untitled"
 
     def _fields_of_base(self, page_id: str, fields: Fields) -> str | None:
-        """Return the values that the base has in the conflicting fields, one field per line."""
+        """Return the values that the base has in the conflicting fields, one field per paragraph. None if
+        the base or its page is unknown."""
         page = self.triple[0].find(page_id) if self.triple is not None else None
         if page is None:
             return None

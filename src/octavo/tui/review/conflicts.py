@@ -363,7 +363,7 @@ class ConflictsScreen(View):
         return None
 
     def open_moved_text(self) -> None:
-        """Open the page of main that has the text now."""
+        """Open the page of main that the text of the selected conflict was moved to."""
         if (conflict := self._text_conflict) is not None and conflict.base_text_page is not None:
             self.shell.go(ToPage(self.source.space.space_id, conflict.base_text_page))
 

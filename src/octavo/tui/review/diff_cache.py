@@ -99,7 +99,8 @@ class DiffCache:
             del self._cache[key]
 
     def cached(self, page: ChangedPage) -> PageComparison | None:
-        """Return the cached diff of a page. None if there is none."""
+        """Return the cached diff of a page, and remember the page as the shown page. None if there is
+        none."""
         self._shown, self._is_reduced = _diff_key(page), False
         comparison = self._cache.get(self._shown)
         if comparison is not None:
@@ -128,7 +129,7 @@ class DiffCache:
             self._start_next()
 
     def prefetch(self, pages: Iterable[ChangedPage]) -> None:
-        """Compare `pages` in the background, in their order."""
+        """Compare `pages` in the background, in the given order."""
         if self._sides is None or self._sides.old is None:
             return
         self._queue = deque(page for page in pages if page.is_document and not self._is_measured(page))

@@ -90,8 +90,9 @@ def _read(linter: Linter, output: bytes, page: LintedPage, text: str) -> tuple[l
 async def check_linters(
     live: Live, trees: MergeTrees, changed: Sequence[str], space: Space, linters: Sequence[Linter]
 ) -> tuple[Fact, ...]:
-    """Return the row of the linters that check a space, which blocks a merge if they have findings on added words, or
-    could not check a page. No row without linters. `changed` has the IDs of the changed pages."""
+    """Return a row with the result of the linters that check a space. The row blocks a merge if linters have findings
+    on added words, or if pages could not be checked. Empty without linters. `changed` has the IDs of the changed
+    pages."""
     chosen = linters_for(linters, space.title, space.id)
     if not chosen:
         return ()

@@ -402,7 +402,7 @@ _MAIN_RULES = {
 
 
 def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction) -> Fact:
-    """Return the row of the predicted conflicts. It tells which side wins in conflicts without markers."""
+    """Return the row of the predicted conflicts. The row says which side wins in conflicts without markers."""
     if not prediction.is_known:
         return Fact("care", "conflicts", "unknown: the base revision is not available")
     if names := prediction.names:

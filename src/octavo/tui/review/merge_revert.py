@@ -154,8 +154,8 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
 
 
 async def _find_or_create_draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
-    """Return the user's draft change request with this subject, or create one. Return a message on failure. Raises
-    ApiError."""
+    """Return the user's draft change request with this subject, or a new draft, and an empty text. On failure, return
+    None and a message. Raises ApiError."""
     live, me = app.session.live, app.workspace.me
     filters = {"creator": me.id} if me is not None else {}
     drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **filters))
@@ -200,7 +200,8 @@ class RevertPlan:
     """Pages that the merge edited and that have no later edits."""
     later_edited: tuple[LaterEditedPage, ...] = ()
     moved: tuple[tuple[Page, str | None, int], ...] = ()
-    """Pages that the merge moved, each with the former parent page and position."""
+    """Pages that the merge moved, each with the id of the former parent page and the position. The parent is None at
+    the top level."""
     deleted: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()

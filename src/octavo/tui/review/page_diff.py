@@ -98,14 +98,14 @@ class PageDiff:
 
     @property
     def _documents(self) -> tuple[Document, Document] | None:
-        """Both versions of the entry that keys act on. None while they are loading."""
+        """Both versions of the entry that commands act on. None while they are loading."""
         return self.scroll.documents(self._pages.key) if self.scroll.is_on else self._shown_documents
 
     def toggle_scroll(self) -> None:
         """Switch between one page and all pages."""
         has_focus = self._view.focused is self.pane
         if not self.scroll.is_on:
-            self.pane.clear()  # Stores the position, where the scroll begins.
+            self.pane.clear()  # `clear` stores the reading position, at which the scroll view starts.
         self.scroll.toggle()
         self._shown, self._shown_documents = None, None
         self._view.workers.cancel_group(self._view, "diff")
@@ -121,13 +121,13 @@ class PageDiff:
 
     @property
     def compared(self) -> PageComparison | None:
-        """Comparison of the entry that keys act on. None if it is not shown."""
+        """Comparison of the entry that commands act on. None if the diff of the entry is not shown."""
         is_elsewhere = self.scroll.is_on and self.scroll.section(self._pages.key) is None
         return None if is_elsewhere else self.pane.contents.compared
 
     @property
     def is_comparing(self) -> bool:
-        """True if the diff of the entry that keys act on is still loading."""
+        """True if the diff of the entry that commands act on is still loading."""
         if self.scroll.is_on:
             return self._documents is None and not self.scroll.is_described(self._pages.key)
         return self._documents is None and not self._view.has_class("-words")
@@ -429,7 +429,7 @@ class PageDiff:
 
     @property
     def _selected_span(self) -> BlockSpan | None:
-        """The selected block of the entry that keys act on. None while the entry is loading."""
+        """The selected block of the entry that commands act on. None while the entry is loading."""
         if self._documents is None or (self.scroll.is_on and self.scroll.section(self._pages.key) is None):
             return None
         return self.pane.cursor.current()

@@ -58,7 +58,7 @@ class PageFindings:
 
     @property
     def selected(self) -> AddedFinding | None:
-        """The selected finding, if the diff has the focus."""
+        """The selected finding. None if the diff has no focus, or if no finding is selected."""
         diff = diff_of(self._view)
         stop = diff.cursor.current() if self._view.focused is diff else None
         return self.with_row(stop.block) if stop is not None else None
@@ -99,7 +99,8 @@ class PageFindings:
         return None
 
     def add_comment(self, app: Shell, *, with_suggestion: bool) -> None:
-        """Make the selected finding a pending comment. `u` makes it a finding again."""
+        """Make the selected finding a pending comment, with a suggestion in it if `with_suggestion`. `u`
+        makes the comment a finding again."""
         selected, page = self.selected, self._pages.selected
         if selected is None or page is None or page.page is None:
             return

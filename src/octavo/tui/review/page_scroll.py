@@ -1,4 +1,4 @@
-"""All changed pages of a change request one below the other: which pages are loaded, and which page keys act on."""
+"""All changed pages of a change request one below the other: which pages are loaded, and which page commands act on."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ class RequestScroll:
         self._is_visible = False
         """True once the diff has a size."""
         self._seen = ("", "")
-        """Selected entry of the tree and page under the cursor when they were last the same."""
+        """Selected entry of the tree and page under the cursor at the last call of `follow`. A difference
+        shows which of the two moved."""
         self._pending = ""
         """Key of the page to go to once it has lines."""
         self._to_restore = ""
@@ -128,11 +129,11 @@ class RequestScroll:
         self.follow()
         self.load_near()
 
-    # The page that keys act on
+    # The page that commands act on
 
     def follow(self) -> str | None:
-        """Return the key of the page that keys act on. The tree and the cursor of the diff select the same page: the
-        one that moved last is followed by the other. None if the tree is empty."""
+        """Return the key of the page that commands act on. The tree and the cursor of the diff select the
+        same page: if one of them moves, the other follows. None if the tree is empty."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None
@@ -182,7 +183,8 @@ class RequestScroll:
     # Sections
 
     def section(self, key: str) -> PageSection | None:
-        """Return the section of a page if the cursor is on it. None if there is none."""
+        """Return the section of a page. None if the cursor is on another page, or if the page has no
+        section."""
         section = self._sections.get(key)
         return section if section is not None and self.navigation.contents.page is section else None
 
@@ -228,7 +230,8 @@ class RequestScroll:
         self.load_near()
 
     def _outdate(self, section: PageSection) -> None:
-        """Load a page again. Its lines stay visible until then, but nobody can comment on them."""
+        """Mark a page to be loaded again. Its lines stay visible until then, but comments on them are
+        disabled."""
         section.documents = None
         self._loading.discard(section.key)
         self._failed.discard(section.key)
@@ -285,7 +288,7 @@ class RequestScroll:
         if is_searching is not self.navigation.contents.is_loading_to_search:
             self.navigation.contents.is_loading_to_search = is_searching
             if not is_searching:
-                self.pane.find_bar.content_changed()  # Only now the first match is known if it is above the cursor.
+                self.pane.find_bar.content_changed()  # A first match above the cursor is known now.
                 self.pane.viewport.notify_moved()
         for section in [*self._near(), *to_search]:
             if len(self._loading) >= MAX_PARALLEL:

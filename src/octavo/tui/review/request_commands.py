@@ -236,7 +236,7 @@ def _subject_field(draft: DialogDraft) -> DialogField:
 
 
 def _space_for_new(view: Any) -> SpaceRef | None:
-    """Return the space of the current change request, else the last space that you opened."""
+    """Return the space of the current change request, else the last space that you opened. None if neither is known."""
     target: RequestTarget | None = view.request_target
     if target is not None and target.space is not None:
         return target.space

@@ -39,7 +39,7 @@ itself."""
 PREDICTION_DELAY = 0.6
 """Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
 REVIEWS_WAIT = 2.0
-"""Seconds after which the reviews no longer decide what the first diff is compared with."""
+"""Seconds after opening in which the reviews may decide which old revision the diff is compared with."""
 
 
 class Comparison:

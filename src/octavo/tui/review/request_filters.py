@@ -55,7 +55,8 @@ def undecided_requests(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if any of the change requests may still match: a fact that a filter needs has not failed to load."""
+    """Return False if the facts that the filters need have failed to load for all `undecided` change requests.
+    Otherwise return True."""
     return any(each.needs not in status(change_request).unread for change_request in undecided for each in filters)
 
 

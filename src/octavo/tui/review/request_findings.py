@@ -51,7 +51,7 @@ class _Job:
     new: Document
     sides: ComparedSides | None
     by_rules: tuple[AddedFinding, ...] = ()
-    """What the rules found. Linters run after the rules have checked all waiting pages."""
+    """Findings of the rules. Linters run after the rules have checked all waiting pages."""
 
 
 class RequestFindings:
@@ -67,7 +67,7 @@ class RequestFindings:
         self._waiting: dict[str, _Job] = {}
         self._to_lint: dict[str, _Job] = {}
         self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
-        """The two texts that linters last compared, and what they found, by page key."""
+        """The two texts that linters last compared, and their findings, by page key."""
         self._failures: set[str] = set()
         """Failures of linters that were shown."""
         self._is_checking = False
@@ -123,7 +123,7 @@ class RequestFindings:
 
     @cached_property
     def _linters(self) -> Any:
-        """Runs the linters that run by themselves on this space. None if there are none."""
+        """Runner of the automatic linters of this space. None if the space has no such linter."""
         shell = self._view.shell
         linters = [each for each in shell.settings.linters if each.is_automatic]
         if not linters:
@@ -169,7 +169,7 @@ class RequestFindings:
             self._is_checking = False
 
     async def _lint(self, job: _Job, page: Page) -> tuple[AddedFinding, ...]:
-        """Return what the linters find on the added words of a page. Show each failure once."""
+        """Return the findings of the linters on the added words of a page. Show each failure once."""
         text = job.new.source
         added = await asyncio.to_thread(added_ranges, job.before, text)
         result = await self._linters.findings(LintedPage(page.path or page.id, page_path(page), job.new, text, added))

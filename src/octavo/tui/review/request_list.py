@@ -340,7 +340,7 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     @property
     def request_target(self) -> RequestTarget | None:
-        """The current change request, with the selected change requests."""
+        """The current change request, with the selected change requests. None if the list is empty."""
         item = self.rows.item
         return RequestTarget(item, _space_of(item), self, tuple(self.selected_rows)) if item is not None else None
 
@@ -399,7 +399,8 @@ def _space_of(each: ChangeRequest) -> SpaceRef | None:
 
 
 def _count(snapshot: Snapshot[ListPage[ChangeRequest]] | None) -> int | None:
-    """Return the number of change requests in a list, as far as the server returns it."""
+    """Return the number of change requests in a list, as far as the server reports it. None while the list is not
+    loaded."""
     if snapshot is None or snapshot.value is None:
         return None
     return max(snapshot.value.count or 0 if snapshot.value.next else 0, len(snapshot.value.items))

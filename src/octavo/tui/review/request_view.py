@@ -115,7 +115,7 @@ ASK_COMMANDS: Commands[Any] = (
 
 
 def _thread_to_delete(view: ChangeRequestScreen) -> Comment | None:
-    """Return the selected thread if the diff has the focus."""
+    """Return the selected thread. None if the diff has no focus, or if no thread is selected."""
     return view.page_discussion.selected_thread_line() if view.focused is view.diff_view else None
 
 
@@ -485,7 +485,8 @@ class ChangeRequestScreen(View):
 
     @property
     def selected_change(self) -> SelectedChange | None:
-        """Selected change, with the selected block if the diff has the focus."""
+        """Selected change, with the selected block if the diff has the focus. None if no entry is
+        selected."""
         change = self.changed_tree.selected
         block = self.page_diff.visible_block if self.focused is self.diff_view else None
         return SelectedChange(self.comparison, change, block) if change is not None else None

@@ -38,7 +38,7 @@ class PlannedWrite:
     change_request: ChangeRequest
     name: str
     effect: str
-    """What will happen, or the reason why nothing will happen."""
+    """Effect of the command on the change request, or the reason why there is no effect."""
     send: Callable[[], Awaitable[SendResult[Any]]] | None = None
     """Sends the write. None if nothing will happen."""
     undo: Callable[[], Awaitable[SendResult[Any]]] | None = None
@@ -59,7 +59,7 @@ class BulkAction:
     """Past participle for messages, such as `Approved`."""
     intro: str
     plan: Callable[[ChangeRequest, ChangeRequestRef], Awaitable[PlannedWrite]]
-    """Returns what will happen to a change request that you may change. Raises ApiError."""
+    """Returns the planned write for a change request that the user may change. Raises ApiError."""
     permission: str
     states: tuple[str, ...]
 

@@ -62,7 +62,7 @@ class SuggestionReview:
         return why_not_in_change_request(app, self._diff.change_request, self._diff.space_ref, "edit", "draft", "open")
 
     def preview_all(self, app: Shell) -> None:
-        """Show the page with all suggestions applied. They are applied from there."""
+        """Open a preview of the page with all suggestions. The user can apply the suggestions there."""
         if (page := self._diff.visible_page) is not None:
             change_request, title = self._diff.change_request, page[1]
             location = f"Changes › #{change_request.number} {change_request.title} › Suggestions for {title}"

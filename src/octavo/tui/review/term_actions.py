@@ -116,8 +116,8 @@ def _by_page(rows: Iterable[TermRow]) -> list[tuple[PageMatches, tuple[TermMatch
 
 
 def excerpt(match: TermMatch, width: int) -> Content:
-    """Return a place in one line: the old text crossed out, the new text, and the text around them. `width` is the number
-    of characters before the place."""
+    """Return a place in one line: at most `width` characters before the place, the old text crossed out, the new
+    text, and the text after the place."""
     before = match.before if len(match.before) <= width else f"…{match.before[-width:]}"
     old = Content.styled(" ".join(match.text.split()), "$error strike")
     if match.replacement is None:

@@ -112,7 +112,7 @@ class TermScreen(ListView[TermRow]):
 
     @property
     def targets(self) -> Sequence[TermRow]:
-        """The selected places, else the place under the cursor, as far as they have a replacement."""
+        """The selected places, else the place under the cursor, without places that Octavo cannot replace."""
         item = self.rows.item
         rows = self.selected_rows or ([item] if item is not None else [])
         return [row for row in rows if row.can_replace]

@@ -263,7 +263,8 @@ _DESCRIPTIONS = {
 
 
 def _parent_page_and_index(tree: PageTree, page_id: str) -> tuple[Page | None, int]:
-    """Return the parent page of a page, and the position of the page among its siblings."""
+    """Return the parent page of a page, and the position of the page among its siblings. The parent is None at the
+    top level."""
     parent, siblings = tree.parent_of(page_id), tree.siblings(page_id)
     return parent, next(index for index, page in enumerate(siblings) if page.id == page_id)
 

@@ -63,13 +63,13 @@ _PLUS = frozenset(
         "sensible-editor",
     ]
 )
-"""`+12 FILE`"""
+"""Editors that open a file at a line with `+12 FILE`."""
 _COLON = frozenset(["hx", "helix", "subl", "sublime_text", "zed", "zeditor"])
-"""`FILE:12`"""
+"""Editors that open a file at a line with `FILE:12`."""
 _GOTO = frozenset(["code", "code-insiders", "code-oss", "codium", "codium-insiders", "vscodium", "cursor", "windsurf"])
-"""`--goto FILE:12`"""
+"""Editors that open a file at a line with `--goto FILE:12`."""
 _OPTION = {"kate": "--line", "kwrite": "--line", "mate": "--line"}
-"""`--line 12 FILE`"""
+"""Editors that open a file at a line with an option such as `--line 12 FILE`."""
 
 
 _WAIT = {
@@ -91,7 +91,7 @@ def at_line(program: Sequence[str], path: str, line: int) -> list[str]:
     name = PurePath(program[0]).name.lower().removesuffix(".exe").removesuffix(".appimage")
     # After --, an editor reads every argument as a file.
     if line > 1 and "--" not in program:
-        if name in _PLUS or name.partition(".")[0] in _PLUS:  # vim.tiny
+        if name in _PLUS or name.partition(".")[0] in _PLUS:  # The name may have a suffix, as in `vim.tiny`.
             return [*program, f"+{line}", path]
         if name in _COLON:
             return [*program, f"{path}:{line}"]

@@ -44,13 +44,13 @@ class ProgramFailed(Exception):
 
 @dataclass(frozen=True)
 class ProgramOutput:
-    """What a program printed, and its exit code."""
+    """Output and exit code of a program."""
 
     output: bytes
     errors: bytes
     """The beginning of standard error."""
     exit_code: int
-    """Negative: the number of the signal that ended the program."""
+    """Exit code. If negative, the number of the signal that ended the program, with a minus sign."""
 
 
 def program_environment(environment: Mapping[str, str], more: Collection[str] = ()) -> dict[str, str]:
@@ -118,7 +118,8 @@ def run_on_item(
 
 
 async def run_in_thread(work: Callable[[Event], T]) -> T:
-    """Run `work` in a thread and return its result. Its argument is set when the task of the caller is canceled."""
+    """Run `work` in a thread and return its result. `work` gets an event that is set when the calling task is
+    canceled."""
     cancelled = Event()
     running = asyncio.get_running_loop().run_in_executor(None, work, cancelled)
     try:

@@ -73,8 +73,8 @@ def filters(settings: Settings) -> Iterator[LineFilter]:
 def reads_from_right(text: str) -> bool:
     """Return whether a text is read from right to left.
 
-    True if more than half of the letters are written from right to left, or more than a third if the first letter is.
-    The first word may be foreign.
+    More than half of the letters must be written from right to left, or more than a third if the first letter is one
+    of them. The first letter alone does not decide, because the first word may be foreign.
     """
     if text.isascii() or not FROM_RIGHT.search(text):
         return False

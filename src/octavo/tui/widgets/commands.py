@@ -173,7 +173,7 @@ class HasCommands:
     """Mixin for a widget, screen or app that binds the keys of its `COMMAND_GROUPS`."""
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = ()
-    """Command groups of this class. Those of its base classes are added."""
+    """Command groups of this class. The command groups of the base classes are added."""
     _commands_by_id: ClassVar[dict[str, tuple[Commands[Any], Command[Any]]]] = {}
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -293,7 +293,7 @@ class HostApp(HasCommands, App[R]):
         """Ignore keys until the user pauses. Called when a key does nothing: the user may be typing a text."""
 
     def command_ran(self, id: str) -> None:
-        """Note that a command ran."""
+        """Called with the id of each command just before the command runs. Does nothing unless overridden."""
 
     def undo(self) -> None:
         """Undo the last change."""

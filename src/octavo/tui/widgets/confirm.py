@@ -139,7 +139,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self._is_answered = False
         self._is_composed = False
         self._content_time: datetime | None = None
-        """When the content arrived. None once the user had time to read it."""
+        """Arrival time of the content. None once the user had time to read the content."""
         self._reading_timer: Timer | None = None
         self._draft_clock = DraftClock()
         self._draft_timer: Timer | None = None

@@ -87,7 +87,8 @@ def failure_lines(message: str, cause: str, app: App[Any], *, item_count: int = 
 
 
 def age_line(text: str) -> Content:
-    """Return the last line of a list that was loaded before the connection was lost."""
+    """Return the line below a list that was loaded before the connection was lost: `text`, which says how old the
+    list is, and the key that retries."""
     keys = Content.assemble(("r", "$primary"), (" retry", "$octavo-muted"))
     return Content.assemble((f"  {text}   ", "$octavo-muted"), keys)
 

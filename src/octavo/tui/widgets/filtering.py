@@ -133,7 +133,8 @@ def _match_substring(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _match_letters(word: str, text: str) -> FuzzyMatch | None:
-    """Match the letters of `word` in order. Each must start a word or be near the letter before."""
+    """Return a match of the letters of `word` in order. Each letter must start a word or be near the letter before.
+    None if the letters do not match."""
     for start, letter in enumerate(text):
         if letter != word[0] or not _starts_word(text, start):
             continue

@@ -19,8 +19,8 @@ from octavo.tui.widgets.commands import HasCommands
 
 
 class ScrollWidget(HasCommands, ScrollView):
-    """A scroll view whose scroll bar grows with its content. A layout is only needed if its size is automatic. Commands
-    that move among the lines wait for the first of them."""
+    """A scroll view whose scroll bar follows the size of the content. Such a change needs a layout only if the size
+    of the widget is automatic."""
 
     MOVES: ClassVar[frozenset[str]] = frozenset()
     """Names of the commands that wait for the first lines. The other commands say that the lines are loading."""
@@ -60,7 +60,7 @@ class ScrollWidget(HasCommands, ScrollView):
 
 
 class _FastScrollBar(ScrollBar):
-    """A scroll bar that draws its own cells. Textual would need as long for it as for a page of text."""
+    """A scroll bar that draws its own cells. Textual would draw the bar as slowly as a page of text."""
 
     _cache: tuple[tuple[object, ...], list[Strip]] = ((), [])
     """The values that determine the look of the bar, and the strips drawn for them."""

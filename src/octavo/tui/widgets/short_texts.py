@@ -42,7 +42,8 @@ def _content(text: str) -> Content:
 
 
 def safe(text: AnyText) -> Content:
-    """Return `text` as one line without control characters. A `Content` that had any loses its styles."""
+    """Return `text` as one line without control characters. If control characters are removed from a
+    `Content`, its styles are lost."""
     plain = text if isinstance(text, str) else text.plain
     if plain.isascii() and plain.isprintable():
         return _content(text) if isinstance(text, str) else text

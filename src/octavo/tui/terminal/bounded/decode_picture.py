@@ -18,8 +18,8 @@ MOST_PIXELS = 24_000_000
 LARGEST_SCALE = 4
 """Maximum factor by which a small picture is enlarged."""
 _EXTERNAL_LINK = re.compile(rb"""href\s*=\s*(?:"(?!#|data:)[^"]*"|'(?!#|data:)[^']*')""", re.IGNORECASE)
-"""A link from an SVG file to another file, which it must not read. It is replaced by another attribute: if it were removed,
-the text around it could form a new link."""
+"""A link in an SVG file to another file: the program must not read other files. The link is replaced by another
+attribute. If the link were removed, the text around it could form a new link."""
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF", "ICO", "TIFF")
 
 
@@ -39,7 +39,7 @@ def main() -> None:
 def _decode_image(data: bytes, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     from PIL import Image, ImageOps, UnidentifiedImageError
 
-    Image.MAX_IMAGE_PIXELS = None  # Checked below.
+    Image.MAX_IMAGE_PIXELS = None  # `MOST_PIXELS` is checked below instead, with a message for the user.
     warnings.simplefilter("ignore")
     try:
         image = Image.open(io.BytesIO(data), formats=FORMATS)
