@@ -437,3 +437,20 @@ async def test_find_says_how_many_long_pages_it_did_not_search(stage: Stage) -> 
         assert sum(each.size for each in contents.sections) <= 500_000
         await run.later(seconds=5)
         assert len(run.gate.sent(content.GetPage)) == sent, "no page is loaded again and again"
+
+
+async def test_fewer_pages_are_shown_after_pages_were_deleted_in_the_other_layout(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        screen = await open_all(run, 6)
+        await run.press("G", "v")
+        at = screen.at
+        listed = await run.ask(content.ListChanges(at=at, limit=200), MARA)
+        ids = [each.page.id for each in listed.changes if each.page is not None and each.type == "page_created"]
+        await run.ask(content.Edit(at=at, changes=tuple(map(delete_page, ids)), compat=False), "tomas-okafor")
+        await run.press("r", "v")
+        await run.see("▾ ~ Troubleshooting", "of 2 viewed")
+        check_target(screen)
+
+
+def delete_page(page: str) -> content.DeletePage:
+    return content.DeletePage(page=page)

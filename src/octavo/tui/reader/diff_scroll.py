@@ -110,6 +110,9 @@ class ScrollContents(DiffContents):
 
     def __init__(self, pane: Reader) -> None:
         self.sections: tuple[PageSection, ...] = ()
+        """All sections. Those of the lines that are shown may still be others, in `_shown_sections`."""
+        self._shown_sections: tuple[PageSection, ...] = ()
+        self._built_sections: tuple[PageSection, ...] = ()
         self.starts: tuple[int, ...] = (0,)
         """Index of the heading of each section, and the number of units."""
         self.built_starts: tuple[int, ...] = (0,)
@@ -122,12 +125,14 @@ class ScrollContents(DiffContents):
     def section_at(self, unit_index: int) -> PageSection | None:
         """Return the section with a unit. None if there is none."""
         at = bisect_right(self.starts, unit_index) - 1
-        return self.sections[at] if 0 <= at < len(self.starts) - 1 else None
+        return self._shown_sections[at] if 0 <= at < len(self._shown_sections) else None
 
     def range_of(self, section: PageSection) -> range:
         """Return the indexes of the units of a section. Empty if the section has no lines yet."""
-        at = self.sections.index(section) if section in self.sections else -1
-        return range(self.starts[at], self.starts[at + 1]) if 0 <= at < len(self.starts) - 1 else range(0)
+        if section not in self._shown_sections:
+            return range(0)
+        at = self._shown_sections.index(section)
+        return range(self.starts[at], self.starts[at + 1])
 
     @property
     def page(self) -> PageSection:
@@ -211,7 +216,7 @@ class ScrollContents(DiffContents):
         return f"{action} only one page. Press v to show one page at a time first."
 
     def take_units(self) -> Sequence[DiffUnit]:
-        self.starts = self.built_starts
+        self.starts, self._shown_sections = self.built_starts, self._built_sections
         return super().take_units()
 
     @property
@@ -230,6 +235,7 @@ class ScrollContents(DiffContents):
             joined.append(section.rows(is_first=not joined.units), nothing if section.is_folded else section.diff)
         joined.hidden = sum((each.diff.hidden for each in self.sections), start=joined.hidden)
         self.built_diff, self.built_starts = joined, (*starts, len(joined.units))
+        self._built_sections = self.sections
 
     def units_of(self, section: PageSection) -> DiffUnits:
         """Return the changes of a section. Their units are not made yet."""
