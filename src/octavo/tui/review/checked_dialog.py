@@ -12,9 +12,10 @@ from textual.screen import Screen
 
 from octavo.api.errors import ApiError
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.commands import Command, Commands, StillLoading
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import Fact
+from octavo.tui.widgets.text_inputs import LineInput
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -96,7 +97,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
             verb=write.verb,
             intro=write.intro,
             facts=(Fact("asking", write.label, "loading…"),),
-            blocked=StillLoading(write.blocked_while_loading),
+            blocked=write.blocked_while_loading,
             check_again=self._start_checks,
         )
         self._shell, self._write = app, write
@@ -160,6 +161,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         if content == self.content:
             self._confirm_with(before)  # `send` compares the server's state with the checks that you saw.
             return
+        self.query_one("#typed", LineInput).clear()  # The word was typed for the checks before.
         compare = self._write.describe_changes
         changes = await compare(before, after) if compare is not None else ""
         self._shell.say(

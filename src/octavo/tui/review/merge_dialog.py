@@ -33,7 +33,7 @@ from octavo.tui.review.merge_effects import list_first_names
 from octavo.tui.review.status_changes import offer_to_archive
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.commands import Command, Commands, StillLoading
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.notices import Tone
 from octavo.tui.widgets.short_texts import Fact, Mark, as_clause
@@ -314,7 +314,7 @@ async def merge_in_order(
 
 
 _FINISHED = "Octavo is no longer merging. Press esc to close this dialog."
-_CHECKING = StillLoading("The checks are still running.")
+_CHECKING = "The checks are still running."
 _EDITED = "this change request was edited after the checks ran"
 _INTRO = (
     "Octavo will merge the change requests in this order. Before each merge, Octavo will repeat the checks. "

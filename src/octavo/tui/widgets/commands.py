@@ -67,7 +67,8 @@ _NO_KEY = "palette."
 
 class StillLoading(str):
     """Reason why a command cannot run now: its data is loading. The letters that follow run commands nevertheless,
-    except after a command that takes text."""
+    except after a command that writes or takes text. Dialogs that confirm a write give plain reasons, so that a key that
+    is held down never confirms."""
 
     __slots__ = ()
 

@@ -18,7 +18,7 @@ from textual.widgets import Input, Static, TextArea
 
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.commands import Command, Commands, HostApp, StillLoading
+from octavo.tui.widgets.commands import Command, Commands, HostApp
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton, dialog_styles
 from octavo.tui.widgets.short_texts import AnyText, Fact, safe, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock, LineInput, PathInput, TextEditor
@@ -288,7 +288,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         if self._blocked:
             return self._blocked
         if self._is_key_delayed:
-            return StillLoading("The checks just finished loading. Read them, then press y.")
+            return "The checks just finished loading. Read them, then press y."
         if self._field is not None and self._field.required_error and not self.text:
             return self._field.required_error
         for name, field in self._fields.items():
