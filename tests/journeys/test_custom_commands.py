@@ -110,6 +110,57 @@ async def test_program_gets_the_block_under_the_cursor(stage: Stage, recorder: t
         assert facts["text"].split()[0] in run.text
 
 
+@pytest.mark.parametrize(
+    ("place", "keys", "ref"),
+    [
+        ("page", (), "harbour-api/7:concepts/time"),
+        ("page", ("j", "j"), "harbour-api/7:help/troubleshooting"),
+        ("block", ("enter", "n"), "harbour-api/7:concepts/time@"),
+        ("thread", ("enter", "t"), "harbour-api/7@t6"),
+        ("change", ("enter",), "harbour-api/7"),
+        ("space", ("enter",), "harbour-api"),
+    ],
+)
+async def test_program_gets_each_kind_of_item_inside_a_change_request(
+    stage: Stage, recorder: tuple[str, ...], tmp_path: Path, place: CommandPlace, keys: tuple[str, ...], ref: str
+) -> None:
+    command = make(*recorder, "{ref}", "{path}", places=(place,))
+    async with stage.play(start="changes", commands=(command,)) as run:
+        await run.press("/", *"refused", "enter")
+        await run.see("1 of ")
+        await run.press("enter")
+        await run.see("page 1 of 2")
+        await run.press(*keys, "f9")
+        arguments, facts, variables = await recorded(run, tmp_path)
+        assert facts["kind"] == place
+        assert facts["ref"].startswith(ref)
+        assert (facts["ref"] == ref) != (place == "block"), "only the key of a block is not known here"
+        assert arguments == [facts["ref"], facts["path"]]
+        assert variables["OCTAVO_BLOCK"] == facts["block"]
+        if place == "block":
+            assert facts["text"].strip()
+            assert facts["ref"] == ref + facts["block"]
+
+
+@pytest.mark.parametrize("place", ["page", "block"])
+async def test_comment_of_a_program_is_on_its_item_inside_a_change_request(
+    stage: Stage, tmp_path: Path, place: CommandPlace
+) -> None:
+    program = script(tmp_path, "echo 'Too long.'")
+    async with stage.play(start="changes", commands=(make(program, places=(place,), result="pending-comment"),)) as run:
+        await run.press("/", *"refused", "enter")
+        await run.see("1 of ")
+        await run.press("enter")
+        await run.see("page 1 of 2")
+        await run.press("enter", "n", "f9")
+        await run.until(lambda: isinstance(run.app.screen, Composer), "open the editor")
+        await run.see("Too long.")
+        await run.press("ctrl+s")
+        await run.see("2 open threads", "Too long.")
+        is_on_block = run.text.index("Too long.") > run.text.index("All times in requests")
+        assert is_on_block == (place == "block")
+
+
 @pytest.mark.parametrize("title", [HOSTILE, "-rf"])
 async def test_hostile_title_is_passed_as_plain_text(
     stage: Stage, recorder: tuple[str, ...], tmp_path: Path, title: str, monkeypatch: pytest.MonkeyPatch

@@ -32,6 +32,7 @@ from octavo.tui.terminal.limited_programs import (
     run_on_item,
     start_failure,
 )
+from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands, add_commands, key_name, normal_keys, own_bindings
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 
@@ -123,7 +124,8 @@ class _Runner:
     def _target(self, custom: CustomCommand) -> CommandTarget | None:
         """Return the item that the command acts on: the smallest one of its kinds. None if there is none."""
         view = current_view(self._app)
-        targets = find_targets(view) if view is not None else {}
+        # The key bar also asks for a view that has no widgets yet.
+        targets = find_targets(view) if view is not None and is_whole(view) else {}
         return next((targets[place] for place in PLACES if place in custom.places and place in targets), None)
 
     def _why_not(self, custom: CustomCommand) -> str | None:
