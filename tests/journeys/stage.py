@@ -154,9 +154,9 @@ class JourneyApp(Octavo):
 
     CSS_PATH = str(Path(octavo_module.__file__).with_name("app.tcss"))
 
-    def command_ran(self, id: str) -> None:
+    def before_command(self, id: str) -> None:
         log.command_ran(id, isinstance(self.screen, ModalScreen), self.session.outbox if self.has_session else None)
-        super().command_ran(id)
+        super().before_command(id)
 
 
 class Run:

@@ -53,10 +53,10 @@ def run(options: argparse.Namespace) -> int:
 def _picture(settings: Settings, choice: SessionChoice, *, fresh: bool) -> FirstPicture | None:
     """Show the saved picture of the first screen of the session, and return it. With `fresh`, delete the saved picture
     instead. None if the app opens on another screen."""
-    if not choice.place or choice.ref:
+    if not choice.session_name or choice.ref:
         return None
     look = f"{settings.theme} {settings.ascii} {settings.reorders_right_to_left} {settings.has_light_background}"
-    picture = FirstPicture(settings.cache_folder, choice.place, look)
+    picture = FirstPicture(settings.cache_folder, choice.session_name, look)
     if fresh:
         picture.delete()
     else:

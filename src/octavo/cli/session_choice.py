@@ -26,7 +26,7 @@ _accounts = lazy("octavo.client.accounts:Accounts")
 class SessionChoice:
     """The session to open first: an account on a server, a folder, the demo, or the sign-in screen."""
 
-    place: str
+    session_name: str
     """Unique name of the session on this machine, for its first picture. Empty for the sign-in screen."""
     origin: str = DEFAULT
     """Server that gets the API key typed in the sign-in screen."""
@@ -47,8 +47,8 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
     if (named := folder_named(options.target)) is not None:
         ref, folder = "", named
     if options.command == "demo" or options.use_demo:
-        place = f"{'demo-large' if options.large else 'demo'} {options.role}".rstrip()
-        return SessionChoice(place, ref=ref, is_demo=True)
+        session_name = f"{'demo-large' if options.large else 'demo'} {options.role}".rstrip()
+        return SessionChoice(session_name, ref=ref, is_demo=True)
     if folder is not None:
         return SessionChoice(f"folder {os.path.realpath(folder)}", ref=ref, folder=Path(folder).expanduser())
     try:

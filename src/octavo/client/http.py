@@ -65,9 +65,9 @@ class OriginAuth(httpx.Auth):
 class _OpenRequest:
     """A request in progress, with its open streams."""
 
-    def __init__(self, *, left: bool) -> None:
+    def __init__(self, *, may_be_sent: bool) -> None:
         self.scope = CancelScope()
-        self.left = left
+        self.may_be_sent = may_be_sent
         """True if a byte of the request may have been sent."""
         self.settled = asyncio.Event()
         """Set when the response has begun or the request has failed."""
@@ -94,7 +94,7 @@ class _OpenRequest:
             # Cancel now. If canceled later, the connection would count as in use forever.
             await checkpoint_if_cancelled()
         if event.endswith(".send_request_headers.started"):
-            self.left = True
+            self.may_be_sent = True
 
 
 class HttpCarrier:
@@ -148,7 +148,7 @@ class HttpCarrier:
         """Send the request once. Raises ApiError, also while the chunks are read."""
         if self._closed:
             raise self._closed_error()
-        sending = _OpenRequest(left=self._is_untraced)
+        sending = _OpenRequest(may_be_sent=self._is_untraced)
         chunks = None
         self._under_way.add(sending)
         try:
@@ -158,7 +158,7 @@ class HttpCarrier:
             chunks = self._chunks(response, outgoing.method)
             yield Answer(response.status_code, {**response.headers, **response.extensions[_LOCATION]}, chunks)
         except Canceled:
-            if not sending.left:
+            if not sending.may_be_sent:
                 raise self._closed_error() from None
             step = next_step_after(outgoing.method)
             raise Lost(f"The connection to {self._host} was closed before the response arrived. {step}") from None

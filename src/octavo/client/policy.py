@@ -248,7 +248,7 @@ def redirected(host: str, elsewhere: str, status: int) -> str:
 def refusal(host: str, status: int, message: str, again: str = "", method: str = "GET") -> str:
     """Return the message for an error status. `message` is the message of the server, or empty. `again` says when to
     try again, or is empty."""
-    said = _closed(message)
+    said = _with_full_stop(message)
     if status == 401:
         cause = f" The server says: {said}" if said else ""
         return f"{host} did not accept your API key: it is wrong, expired, or revoked.{cause} Sign in again."
@@ -269,6 +269,6 @@ def retry_sentence(moment: datetime, now: datetime) -> str:
     return f"Try again {'' if here.date() == today else 'tomorrow '}at {here:%H:%M:%S}."
 
 
-def _closed(message: str) -> str:
+def _with_full_stop(message: str) -> str:
     """Return `message` with a full stop."""
     return message if not message or message[-1] in ".!?…。" else f"{message}."

@@ -88,7 +88,7 @@ async def test_moved_page_moves_its_subpages(live: Live, desk: Desk) -> None:
     known = await checks_of(live, desk, update(await desk.id("Gamma"), slug="delta"))
     expected = "2 pages without a redirect: Gamma /gamma → /delta, Below /gamma/below → /delta/below"
     assert fact(known, "redirects") == Fact("care", "redirects", expected)
-    assert known.live.startswith("The merged changes will go live immediately on Docs (")
+    assert known.publication.startswith("The merged changes will go live immediately on Docs (")
 
 
 async def test_redirect_from_the_old_path_is_enough(live: Live, desk: Desk) -> None:
@@ -110,7 +110,7 @@ async def test_unpublished_space_needs_no_redirect(live: Live, desk: Desk) -> No
     assert (
         fact(known, "redirects").text == "none needed: the space is not on a published site (1 page moved or deleted)"
     )
-    assert known.live == "Merging will immediately change the main content of Docs."
+    assert known.publication == "Merging will immediately change the main content of Docs."
 
 
 async def test_failed_checks_are_shown_as_not_checked(live: Live, desk: Desk, platform: Platform) -> None:

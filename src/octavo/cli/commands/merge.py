@@ -176,7 +176,7 @@ def _named_checks(checks: Checks) -> list[dict[str, str]]:
 
 
 def _row(name: str, checks: Checks) -> dict[str, Any]:
-    effects = [each for each in (checks.live, _change_line(checks.changes)) if each]
+    effects = [each for each in (checks.publication, _change_line(checks.changes)) if each]
     return {
         "ref": name,
         "merged": False,

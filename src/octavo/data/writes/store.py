@@ -29,7 +29,7 @@ SENT_DAYS, SENT_ROWS = 30, 500
 
 StoredEntry = tuple[int, str, str, str]
 """A stored entry: its position, id, state and record."""
-Change: TypeAlias = Callable[[OutboxEntry], OutboxEntry]
+EntryStep: TypeAlias = Callable[[OutboxEntry], OutboxEntry]
 """Function that takes one step of machine.py and returns the changed entry. Raises WrongState if the step is not
 possible."""
 ExtraWork: TypeAlias = Callable[[sqlite3.Connection, OutboxEntry], None]
@@ -64,7 +64,7 @@ def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str
 
 
 def change_entry(
-    db: sqlite3.Connection, namespace: str, entry_id: str, change: Change, now: datetime
+    db: sqlite3.Connection, namespace: str, entry_id: str, change: EntryStep, now: datetime
 ) -> OutboxEntry | None:
     """Apply a step to the stored entry, and return the new entry. None if there is no such entry, or if the step is not
     possible in its state."""
@@ -219,13 +219,13 @@ class OutboxEntries:
         await self._write(work)
         return tuple(entries)
 
-    async def step(self, entry_id: str, change: Change, extra: ExtraWork | None = None) -> OutboxEntry | None:
+    async def step(self, entry_id: str, change: EntryStep, extra: ExtraWork | None = None) -> OutboxEntry | None:
         """Apply one step to the stored entry, and return the changed entry. None if there is no such entry, or if the
         step is not possible in its state."""
         return next(iter(await self.step_all((entry_id,), change, extra)), None)
 
     async def step_all(
-        self, entry_ids: Sequence[str], change: Change, extra: ExtraWork | None = None
+        self, entry_ids: Sequence[str], change: EntryStep, extra: ExtraWork | None = None
     ) -> tuple[OutboxEntry, ...]:
         """Apply a step to several entries in one transaction. Return the changed entries. Entries in whose state the
         step is not possible are left out."""
@@ -244,7 +244,7 @@ class OutboxEntries:
     async def submit_review(
         self,
         is_part: Callable[[OutboxEntry], bool],
-        change: Change,
+        change: EntryStep,
         review: Sequence[OutboxEntry],
         extra: ExtraWork,
     ) -> tuple[OutboxEntry, ...]:

@@ -43,7 +43,7 @@ SuggestionResult = Literal["applied", "same", "changed", "gone"]
 _PAGES_AT_ONCE = 8
 _EDITED, _EDITED_NOW = "was edited in the meantime", "was edited by someone else at the same moment"
 _NOT_SENT = "was not sent"
-Change = Callable[[Raw], Raw | None]
+TextEdit = Callable[[Raw], Raw | None]
 """Function that returns the new text of a page, or None if its text is not the expected text."""
 
 
@@ -245,7 +245,7 @@ async def revert_term(live: Live, at: ChangeRequestRef, outcome: TermOutcome) ->
     return await _replace_on_pages(live, at, changes)
 
 
-def _replacement(change: TermChange, page: PageReplacement) -> Change:
+def _replacement(change: TermChange, page: PageReplacement) -> TextEdit:
     def replaced(raw: Raw) -> Raw | None:
         if safe_text(raw.text) != page.text:
             return None
@@ -261,12 +261,12 @@ def _replacement(change: TermChange, page: PageReplacement) -> Change:
     return replaced
 
 
-def _reversal(page: WrittenText) -> Change:
+def _reversal(page: WrittenText) -> TextEdit:
     return lambda raw: page.before if raw == page.after else None
 
 
 async def _replace_on_pages(
-    live: Live, at: ChangeRequestRef, changes: Mapping[str, tuple[str, Change]]
+    live: Live, at: ChangeRequestRef, changes: Mapping[str, tuple[str, TextEdit]]
 ) -> SendResult[TermOutcome]:
     """Write pages in edits of as many pages as the server accepts. An edit that fails ends the work."""
     written: dict[str, WrittenText] = {}
@@ -288,7 +288,7 @@ async def _replace_on_pages(
 
 
 async def _replace_in_one_edit(
-    live: Live, at: ChangeRequestRef, changes: Mapping[str, Change]
+    live: Live, at: ChangeRequestRef, changes: Mapping[str, TextEdit]
 ) -> SendResult[TermOutcome]:
     try:
         async for head in latest_heads(live, at):
@@ -307,7 +307,7 @@ async def _replace_in_one_edit(
     return SendResult("refused", OTHERS_KEEP_EDITING)
 
 
-async def _replaced_texts(live: Live, head: RevisionRef, changes: Mapping[str, Change]) -> TermOutcome:
+async def _replaced_texts(live: Live, head: RevisionRef, changes: Mapping[str, TextEdit]) -> TermOutcome:
     """Apply `changes` to the pages of a revision. Return the texts that change, and the pages that cannot be changed,
     each with the reason. Raises ApiError."""
     written: dict[str, WrittenText] = {}

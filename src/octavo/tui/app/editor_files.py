@@ -54,7 +54,7 @@ class UnsentFile:
     saved_at: datetime
 
     @property
-    def is_draft(self) -> bool:
+    def is_unsaved_draft(self) -> bool:
         """True if Octavo wrote the file, because the draft could not be saved in the database."""
         return self.path.name.startswith(f"{UNSAVED}-")
 
@@ -123,7 +123,7 @@ async def recover_drafts(app: Shell) -> None:
         result = read_back(file.path)
         if not isinstance(result, Edited) or file.note.why or not file.note.place:
             unused.append(file)
-        elif file.is_draft or not file.note.place.startswith("page "):
+        elif file.is_unsaved_draft or not file.note.place.startswith("page "):
             _recover_draft(app, file, result.text)
         # The file of a page is not recovered here: it is read when the user edits the page again.
     if len(unused) == 1:
@@ -137,7 +137,7 @@ async def recover_drafts(app: Shell) -> None:
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> None:
     """Save the text of a file as a draft, delete the file, and show the draft."""
     try:
-        if file.is_draft:
+        if file.is_unsaved_draft:
             DialogDraft(app, file.note.place).save_newer(text, file.saved_at)
         else:
             _save_draft(app, file.note, text)

@@ -136,7 +136,7 @@ class Shell(HostApp[int]):
         else:
             super().report_error(error)
 
-    def command_ran(self, id: str) -> None:
+    def before_command(self, id: str) -> None:
         self.workspace.tour.complete_step(id)
 
     def undo(self) -> None:

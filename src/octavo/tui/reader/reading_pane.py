@@ -379,7 +379,7 @@ class LinePainter:
         )
 
 
-def _page(pane: Reader) -> int:
+def _lines_per_page(pane: Reader) -> int:
     """Return the number of lines that a page key scrolls: two of the visible rows stay visible."""
     return max(1, pane.viewport.rows - 2)
 
@@ -392,7 +392,7 @@ def _read_on(_: object, pane: Reader) -> None:
     if pane.viewport.is_at_end and pane.contents.is_fully_parsed:
         pane.post_message(pane.NextPageRequested())
     else:
-        pane.scroll_lines(_page(pane))
+        pane.scroll_lines(_lines_per_page(pane))
 
 
 READ_ON: Commands[Reader] = Commands(
@@ -411,7 +411,7 @@ MOTIONS: Commands[Reader] = Commands(
         Command("bottom", "G,end", "Bottom", "Go to the bottom", run=lambda _, pane: pane.cursor.go_to_edge(1), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=_scroll_half(1), shown=False),
         Command("page_up", "ctrl+u,pageup", "Half page up", "Scroll up half a page", run=_scroll_half(-1), shown=False),
-        Command("read_back", "b", "Scroll back", "Scroll up one page", run=lambda _, pane: pane.scroll_lines(-_page(pane)), shown=False),
+        Command("read_back", "b", "Scroll back", "Scroll up one page", run=lambda _, pane: pane.scroll_lines(-_lines_per_page(pane)), shown=False),
         Command("prev_block", "left_parenthesis", "Previous block", "Select the previous block", run=lambda _, pane: pane.select_block(-1), shown=False),
         Command("next_block", "right_parenthesis", "Next block", "Select the next block", run=lambda _, pane: pane.select_block(1), shown=False),
     ),

@@ -68,7 +68,7 @@ class Checks:
     """Titles of pages and names of files that may conflict with main."""
     with_markers: tuple[str, ...]
     """Titles of pages with conflict markers in their text."""
-    live: str
+    publication: str
     """Sentence that names the sites on which readers see the merge."""
     checked_at: datetime
     is_on_main: bool = False

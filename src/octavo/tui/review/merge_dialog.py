@@ -88,7 +88,7 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
     typed = str(checks.change_request.number) if warning else ""
     return DialogContent(
         facts=tuple(checks.facts),
-        intro=f"{checks.change_request.title}\n\n{checks.live}",
+        intro=f"{checks.change_request.title}\n\n{checks.publication}",
         after="\n".join(after),
         blocked=why_blocked(checks),
         typed=typed,

@@ -109,7 +109,7 @@ class BlameScreen(ListView[BlamedBlock]):
         self.target = target
         self.MODE = "content" if isinstance(target.at, SpaceRef) else "changes"
         self.is_loading = False
-        self._is_selected = False
+        self._has_selected_target = False
         """True after the first block was selected."""
         self._people: dict[str, RequestPeople | ApiError] = {}
         """The editors and approvers of change requests by id, or why they could not be loaded."""
@@ -167,8 +167,8 @@ class BlameScreen(ListView[BlamedBlock]):
     def _show_blocks(self) -> None:
         blame = self.blame
         self.rows.show([BlamedBlock(block, blame.origin(block.key)) for block in blame.blocks])
-        if not self._is_selected and blame.blocks:
-            self._is_selected = True
+        if not self._has_selected_target and blame.blocks:
+            self._has_selected_target = True
             self._select_target_block()
         self._show_status()
         self._draw_details()

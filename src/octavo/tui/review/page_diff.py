@@ -439,7 +439,7 @@ class PageDiff:
         finding or the mark of the selected block. None if `block` is anything else."""
         if block.kind == "thread" and block.key.startswith(SELECTED):
             return block.key.removeprefix(SELECTED)
-        if (found := self._findings.with_row(block)) is not None:
+        if (found := self._findings.finding_of_row(block)) is not None:
             return found.finding.block
         draft_key = block.key.removeprefix(DRAFT)
         return unsent_draft(draft_key).block if block.kind == "thread" and draft_key != block.key else None

@@ -49,7 +49,7 @@ class PageFindings:
             rows.setdefault(found.block, []).append(row)
         return rows
 
-    def with_row(self, row: Block) -> AddedFinding | None:
+    def finding_of_row(self, row: Block) -> AddedFinding | None:
         """Return the finding of a row of the diff. None if the row is not a finding."""
         key = row.key.removeprefix(FINDING)
         if row.kind != "thread" or key == row.key:
@@ -61,7 +61,7 @@ class PageFindings:
         """The selected finding. None if the diff has no focus, or if no finding is selected."""
         diff = diff_of(self._view)
         stop = diff.cursor.current() if self._view.focused is diff else None
-        return self.with_row(stop.block) if stop is not None else None
+        return self.finding_of_row(stop.block) if stop is not None else None
 
     def go(self, step: int) -> None:
         """Go to the next finding, or to the previous one if `step` is -1."""

@@ -231,7 +231,7 @@ class HasCommands:
                 app.ignore_typing()
             return None
         if isinstance(app, HostApp):
-            app.command_ran(id)
+            app.before_command(id)
         return command.run(app, target)
 
     async def run_command(self, id: str) -> None:
@@ -293,7 +293,7 @@ class HostApp(HasCommands, App[R]):
     def ignore_typing(self) -> None:
         """Ignore keys until the user pauses. Called when a key does nothing: the user may be typing a text."""
 
-    def command_ran(self, id: str) -> None:
+    def before_command(self, id: str) -> None:
         """Called with the id of each command just before the command runs. Does nothing unless overridden."""
 
     def undo(self) -> None:
