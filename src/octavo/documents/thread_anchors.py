@@ -100,11 +100,13 @@ class ThreadAnchors:
         return self._likely_keys[text]
 
     def _key_by_text(self, preview: str) -> str:
-        """Return the key of the first block that contains this text. Empty if none does."""
+        """Return the key of the first block that contains this text, or has this text and no other if it is short.
+        Empty if none does."""
         quote = _normalize(preview)[:60]
         if len(quote) < 4:
             return ""
-        return next((key for key, text in self._leaves if quote in text), "")
+        is_short = len(quote) < _MIN_LENGTH
+        return next((key for key, text in self._leaves if quote == text or (quote in text and not is_short)), "")
 
     def most_similar_key(self, text: str) -> str:
         """Return the key of the block that is most similar to `text`, the old text of a block. Empty if none is similar."""

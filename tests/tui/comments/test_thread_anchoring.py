@@ -128,3 +128,12 @@ def test_word_change_says_changed_or_gone() -> None:
     for expected, threads in cases.items():
         assert {each.id: both.word_change(each) for each in threads} == {each.id: expected for each in threads}
     assert [both.new_key(each) for each in cases["changed"]] == [key_of(NEW, new)] * 3
+
+
+def test_short_words_are_not_found_inside_other_words() -> None:
+    lost = thread("lost", "gone", "The rest")
+    assert ThreadAnchors(parse(AFTER)).block_change(lost) == "gone"
+    kept = thread("kept", "gone", "The rest is as it was.")
+    assert ThreadAnchors(parse(AFTER)).block_change(kept) == ""
+    same = thread("same", "gone", "The rest")
+    assert ThreadAnchors(parse("The rest\n\n# Levels\n")).block_change(same) == ""
