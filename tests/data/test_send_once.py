@@ -292,6 +292,30 @@ async def test_outcome_is_reported_even_if_it_cannot_be_saved(
     allow[0]()
 
 
+async def test_search_for_a_lost_merge_ends_a_minute_after_its_request(
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, clock: Clock
+) -> None:
+    seen, searches, searched_after = await current_basis(ask, at), 0, list[int]()
+
+    async def send(op: Operation[Any]) -> Any:
+        nonlocal searches
+        if isinstance(op, change_requests.Merge):
+            gate.requests.append(op)
+            clock.forward(seconds=25)
+            raise Lost("The connection broke.")
+        if count_merges(gate):  # Each search is slow.
+            searches += 1
+            clock.forward(seconds=10)
+        return await gate(op)
+
+    async def sleep(seconds: float) -> None:
+        clock.forward(seconds=seconds)
+
+    live.send, live.outbox.state.sleep = send, sleep
+    outcome = await merge(live, at, seen, lambda: searched_after.append(count_merges(gate)))
+    assert (outcome.kind, searches, searched_after) == ("unknown", 4, [1])
+
+
 WARNING = "The change may have been made. Check the current state before you try again."
 
 

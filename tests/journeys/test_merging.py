@@ -14,6 +14,7 @@ from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.status_changes import report_unfinished
 from octavo.tui.widgets.dialog import TextButton
 from tests.journeys.stage import Run, Stage
+from tests.journeys.test_reviewing import open_change_request
 
 
 async def open_merge_dialog(run: Run, *words: str) -> None:
@@ -301,3 +302,15 @@ async def test_selected_change_requests_are_merged_until_a_check_fails(stage: St
         assert len(run.gate.sent(change_requests.Merge)) == 1
         await run.press("escape", "u")
         await run.hear("press Z")
+
+
+async def test_lost_response_of_a_merge_says_that_octavo_is_checking(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_change_request(run, "refused")
+        await run.press("m")
+        await run.see("checked just now")
+        await run.later(seconds=1)
+        run.platform.refuse_next(change_requests.Merge, 500, "The platform stumbled.")
+        await run.pilot.press("y")
+        while "The result of the merge is unknown. Checking whether #7 is merged…" not in run.said:
+            await run.pilot.pause(0.01)

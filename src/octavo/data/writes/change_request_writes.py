@@ -5,7 +5,7 @@ Each function returns a SendResult and raises no ApiError.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from octavo.api import change_requests, reviews
@@ -27,26 +27,30 @@ _STILL_PENDING = "Your comments are still pending."
 _ALREADY_SENDING = "Your review is already being sent: its comments first, then the review. Press ! to see the status."
 
 
-async def merge(live: Live, at: ChangeRequestRef, checked: MergeBasis) -> SendResult[MergeResult]:
+async def merge(
+    live: Live, at: ChangeRequestRef, checked: MergeBasis, on_search: Callable[[], object] = lambda: None
+) -> SendResult[MergeResult]:
     """Merge a change request, unless the change request or main has changed since `checked`.
 
-    If the response was lost, the `result` of the merge is empty, because only the response says whether there were
-    conflicts.
+    If the response is lost, `on_search` is called, and Octavo searches for the result. The `result` of the merge is then
+    empty, because only the response says whether there were conflicts.
     """
     name, op = f"#{checked.change_request.number}", change_requests.Merge(at=at)
     failed, missing = f"Could not merge {name}", f"the server has not merged {name}"
-    return await send_direct(live, op, checked.basis, failed=failed, missing=missing)
+    return await send_direct(live, op, checked.basis, failed=failed, missing=missing, on_search=on_search)
 
 
-async def update(live: Live, at: ChangeRequestRef, checked: MergeBasis) -> SendResult[MergeResult]:
+async def update(
+    live: Live, at: ChangeRequestRef, checked: MergeBasis, on_search: Callable[[], object] = lambda: None
+) -> SendResult[MergeResult]:
     """Update a change request from main, unless the change request or main has changed since `checked`.
 
-    If the response was lost, the `result` of the update is empty, because only the response says whether there were
-    conflicts.
+    If the response is lost, `on_search` is called, and Octavo searches for the result. The `result` of the update is then
+    empty, because only the response says whether there were conflicts.
     """
     name, op = f"#{checked.change_request.number}", change_requests.UpdateFromMain(at=at)
     failed, missing = f"Could not update {name}", f"the server has not updated {name}"
-    return await send_direct(live, op, checked.basis, failed=failed, missing=missing)
+    return await send_direct(live, op, checked.basis, failed=failed, missing=missing, on_search=on_search)
 
 
 async def review(

@@ -29,7 +29,7 @@ from octavo.untrusted_input import parse_json
 T = TypeVar("T")
 
 LOOKUP_SECONDS, LOOK_FOR_SECONDS = 2.0, 60.0
-"""Seconds between two searches for a lost write, and the time after which Octavo stops searching."""
+"""Seconds between two searches for a lost write, and the seconds after its request for which Octavo searches."""
 STALE_SECONDS = 180.0
 """Age in seconds after which a lock is ignored, because the instance that stored it must have ended."""
 
@@ -135,6 +135,7 @@ async def send_direct(
     missing: str,
     kind: WriteKind[Any] | None = None,
     later_writes: Sequence[NewWrite] = (),
+    on_search: Callable[[], object] = lambda: None,
 ) -> SendResult[T]:
     """Send a write once, if its target still equals `basis`. Without a connection the result is `refused`.
 
@@ -143,15 +144,15 @@ async def send_direct(
 
     `failed` begins the message of a failure, such as “Could not merge #7”. `missing` describes the state without the
     write, such as “the server has not merged #7”. `kind` is the kind of the write, by default the kind that the table
-    in kinds.py has for `op`.
+    in kinds.py has for `op`. `on_search` is called before a search, which may take a minute.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
     attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, other_created_ids=created_ids(state))
-    write = _DirectWrite(live, row, row.lock_name(op, attempt.basis), failed, missing)
+    write = _DirectWrite(live, row, row.lock_name(op, attempt.basis), failed, missing, on_search)
     try:
         async with lock_write(state, write.name, attempt, later_writes) as has_lock:
             if not has_lock:
-                return await write.search_result(attempt, "This change is already being sent.")
+                return await write.search_result(attempt, "This change is already being sent.", state.now())
             sent: SendResult[T] = await write.send(attempt, later_writes)
             if sent.kind == "done" and later_writes:
                 sent = await _add_later_writes(live, write.name, sent, later_writes)
@@ -181,6 +182,7 @@ class _DirectWrite:
     name: str
     failed: str
     missing: str
+    on_search: Callable[[], object]
 
     async def send(self, attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> SendResult[Any]:
         """Check and send the write. If its response is lost, search for the result. Raises NotSaved."""
@@ -197,22 +199,28 @@ class _DirectWrite:
         attempt = replace(attempt, baseline=check.baseline, newest_at=check.newest_at)
         if check.baseline:
             await self._store(attempt, later_writes)
+        sent_at = self.live.outbox.state.now()
         try:
             return SendResult("done", result=await send(attempt.op))
         except Conflict as error:
             return await self._search_once(attempt) or SendResult("refused", f"{self.failed}: {error}")
         except ApiError as error:
             if classify_failure(error, was_sent=True) == "unknown":
-                return await self.search_result(attempt, cause_of(error))
+                return await self.search_result(attempt, cause_of(error), sent_at)
             return SendResult("refused", f"{self.failed}: {error}", error=error)
 
-    async def search_result(self, attempt: Attempt[Any], cause: str) -> SendResult[Any]:
-        """Search for the result of the write for a minute. `cause` is a sentence that says why the result is
-        unknown."""
+    async def search_result(self, attempt: Attempt[Any], cause: str, sent_at: datetime) -> SendResult[Any]:
+        """Search for the result of the write until a minute after it was sent. `cause` is a sentence that says why the
+        result is unknown."""
+        self.on_search()
+        state = self.live.outbox.state
         for _ in range(int(LOOK_FOR_SECONDS / LOOKUP_SECONDS) + 1):
             if (sent := await self._search_once(attempt)) is not None:
                 return sent
-            await self.live.outbox.state.sleep(LOOKUP_SECONDS)
+            # The time of the request and slow searches count too.
+            if (state.now() - sent_at).total_seconds() >= LOOK_FOR_SECONDS:
+                break
+            await state.sleep(LOOKUP_SECONDS)
         advice = "Octavo did not retry. Check the current state, then try again."
         return SendResult("unknown", f"{self.failed}: {cause} After one minute, {self.missing}. {advice}")
 

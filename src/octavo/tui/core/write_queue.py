@@ -281,11 +281,17 @@ class WriteQueue:
 
 
 @contextmanager
-def show_progress(app: HostApp[Any], text: str) -> Iterator[None]:
-    """Show `text` as a notification while the `with` block runs."""
+def show_progress(app: HostApp[Any], text: str) -> Iterator[Callable[[str], None]]:
+    """Show `text` as a notification while the `with` block runs. The value is a function that shows another text."""
     number = app.notices.say(text, seconds=MAX_PROGRESS_SECONDS)
+
+    def replace(text: str) -> None:
+        nonlocal number
+        app.notices.close(number)
+        number = app.notices.say(text, seconds=MAX_PROGRESS_SECONDS)
+
     try:
-        yield
+        yield replace
     finally:
         app.notices.close(number)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from octavo.api.change_requests import ChangeRequest, MergeResult
@@ -109,8 +110,10 @@ async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> s
     """Merge the checked revision once and show the result. If something changed since the checks, send nothing and
     return the changes in sentences. Otherwise return an empty string."""
     change_request = checked.change_request
-    with show_progress(app, f"Merging #{change_request.number}…"):
-        sent = await merge(app.session.live, at, checked)
+    name = f"#{change_request.number}"
+    with show_progress(app, f"Merging {name}…") as show:
+        searching = f"The result of the merge is unknown. Checking whether {name} is merged…"
+        sent = await merge(app.session.live, at, checked, partial(show, searching))
     if sent.kind == "changed":
         return sent.message
     if sent.kind in ("done", "unknown"):
@@ -300,7 +303,8 @@ async def merge_in_order(
         if not is_wanted():
             return MergeTotals(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
         show_fact(number, queued.fact("asking", "merging…"))
-        sent = await merge(live, queued.at, now.basis)
+        searching = queued.fact("asking", "result unknown, checking whether it is merged…")
+        sent = await merge(live, queued.at, now.basis, partial(show_fact, number, searching))
         is_clean = sent.kind == "done" and (sent.result is None or sent.result.result != "conflicts")
         result: tuple[Literal["ok", "bad"], str] = (
             ("ok", "merged") if is_clean else ("bad", result_message(sent, f"#{queued.change_request.number}"))

@@ -180,11 +180,12 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     # The revisions are stored before the update, because the update replaces the base of the change request.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
     app.session.state.set_fact(f"update {change_request.id}", update_fact)
-    with show_progress(app, f"Updating #{change_request.number}…"):
-        sent = await update(app.session.live, at, preview.basis)
+    name = f"#{change_request.number}"
+    with show_progress(app, f"Updating {name}…") as show:
+        searching = f"The result of the update is unknown. Checking whether {name} is updated…"
+        sent = await update(app.session.live, at, preview.basis, partial(show, searching))
     if sent.kind == "changed":
         return sent.message
-    name = f"#{change_request.number}"
     if sent.kind != "done" or sent.result is None:
         app.say(sent.message, tone="failed")
         return ""
