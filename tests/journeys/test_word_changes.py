@@ -90,6 +90,29 @@ async def test_comment_says_that_its_words_changed_or_are_gone(stage: Stage, siz
         assert not run.gate.sent(comments.Update)
 
 
+@pytest.mark.before_release("size1")
+@pytest.mark.parametrize("size", SIZES)
+async def test_comment_says_to_which_page_its_words_moved(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        page = await prepare(run)
+        await page.comment(SECOND, "Why refused?")
+        listed = await run.ask(content.ListPages(at=page.at), MARA)
+        other = next(each for each in listed.walk() if each.title == "Troubleshooting")
+        raw = (await run.ask(content.GetRawPage(at=page.at, page_id=other.id, format="markdown"), MARA)).markdown
+        assert raw is not None
+        await open_change_request(run, "refused")
+        await run.see("┊ Why refused?")
+        await page.replace(second="")
+        await write(run, page.at, other.id, f"{raw.text}\n{SECOND}\n")
+        await run.press("r", "enter", "t")
+        await run.see("┊ words moved to Troubleshooting", "┊ Why refused?")
+        await run.press("enter")
+        await run.see("Words moved to Troubleshooting. They were:", "A request without a zone")
+        await write(run, page.at, other.id, raw.text)
+        await run.press("escape", "r")
+        await run.see("┊ words are gone", "┊ Why refused?")
+
+
 @pytest.mark.before_release
 @pytest.mark.parametrize("read_only", ["", "This session is read-only."])
 async def test_merged_change_request_says_that_words_changed(stage: Stage, read_only: str) -> None:

@@ -12,6 +12,8 @@ from octavo.documents.sequences import most_similar
 
 _MIN_SIMILARITY, _MIN_LENGTH = 0.6, 20
 """The least similarity of two texts, and the least length of a text, to be taken for the same block."""
+_QUOTE = 60
+"""Number of characters of a text that are compared."""
 _MAX_BLOCKS = 4_000
 """Maximum number of blocks with text. In larger documents, no similar block is searched, because the search would block
 the keyboard."""
@@ -102,19 +104,19 @@ class ThreadAnchors:
     def _key_by_text(self, preview: str) -> str:
         """Return the key of the first block that contains this text, or has this text and no other if it is short.
         Empty if none does."""
-        quote = _normalize(preview)[:60]
+        quote = _normalize(preview)[:_QUOTE]
         if len(quote) < 4:
             return ""
         is_short = len(quote) < _MIN_LENGTH
-        return next((key for key, text in self._leaves if quote == text or (quote in text and not is_short)), "")
+        return next((key for key, text in self.leaves if quote == text or (quote in text and not is_short)), "")
 
     def most_similar_key(self, text: str) -> str:
         """Return the key of the block that is most similar to `text`, the old text of a block. Empty if none is similar."""
         old_text = _normalize(text)
-        if len(old_text) < _MIN_LENGTH or len(self._leaves) > _MAX_BLOCKS:
+        if len(old_text) < _MIN_LENGTH or len(self.leaves) > _MAX_BLOCKS:
             return ""
-        at = most_similar(old_text, [text[: len(old_text)] for _, text in self._leaves], _MIN_SIMILARITY)
-        return self._leaves[at][0] if at is not None else ""
+        at = most_similar(old_text, [text[: len(old_text)] for _, text in self.leaves], _MIN_SIMILARITY)
+        return self.leaves[at][0] if at is not None else ""
 
     @cached_property
     def _blocks(self) -> list[Block]:
@@ -125,9 +127,14 @@ class ThreadAnchors:
         return frozenset(block.key for block in self._blocks)
 
     @cached_property
-    def _leaves(self) -> list[tuple[str, str]]:
+    def leaves(self) -> list[tuple[str, str]]:
         """The keys and texts of the blocks that have text of their own."""
         return [(block.key, _normalize(block.plain())) for block in self._blocks if block.runs or block.text]
+
+
+def quoted_text(thread: Comment) -> str:
+    """Return the beginning of the text of the block of a thread, as in `added_texts`. Empty if there is none."""
+    return _normalize((thread.target.node.preview or "") if thread.target.node is not None else "")[:_QUOTE]
 
 
 class TwoVersionAnchors:
@@ -170,6 +177,13 @@ class TwoVersionAnchors:
     def new_key(self, thread: Comment) -> str:
         """Return the key of the thread's block in the new version, also if its words changed. Empty if it is gone."""
         return next(iter(self._new.by_likely_block([thread])))
+
+    def added_texts(self) -> frozenset[str]:
+        """Return the beginnings of the texts that only the new version has, except short texts."""
+        old, new = (
+            {text[:_QUOTE] for _, text in side.leaves if len(text) >= _MIN_LENGTH} for side in (self._old, self._new)
+        )
+        return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
         """Return whether a thread is outdated.

@@ -163,7 +163,10 @@ class DiffThreads:
         )
 
     def summaries(
-        self, threads_by_block: Mapping[str, Sequence[Comment]], word_change: Callable[[Comment], WordChange]
+        self,
+        threads_by_block: Mapping[str, Sequence[Comment]],
+        word_change: Callable[[Comment], WordChange],
+        moved_to: Callable[[Comment], str],
     ) -> dict[str, list[ThreadSummary]]:
         """Return the summaries of threads, by the key of their block."""
         shell = self._view.shell
@@ -174,7 +177,13 @@ class DiffThreads:
 
         suggestion_diffs = partial(self._suggestions.diffs, self._at)
         return thread_summaries(
-            threads_by_block, shell.workspace.send_status, self._replies, word_change, unsent, suggestion_diffs
+            threads_by_block,
+            shell.workspace.send_status,
+            self._replies,
+            word_change,
+            unsent,
+            suggestion_diffs,
+            moved_to,
         )
 
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:
@@ -222,11 +231,12 @@ def thread_summaries(
     word_change: Callable[[Comment], WordChange] = lambda thread: "",
     unsent: Callable[[Comment], str] = lambda thread: "",
     suggestion_diffs: Callable[[Comment, Comment | Reply], tuple[PageComparison, ...]] = lambda thread, message: (),
+    moved_to: Callable[[Comment], str] = lambda thread: "",
 ) -> dict[str, list[ThreadSummary]]:
     """Return the summaries of threads, by the key of their block. Threads on no block have the key "".
 
     `sending_status` returns the sending status of an unsent message by its id, else "". `unsent` returns the mark of unsent
-    drafts in a thread.
+    drafts in a thread. `moved_to` returns the title of the other page that has the words of a thread now, else "".
     """
 
     def age(message: Comment | Reply) -> str:
@@ -255,6 +265,7 @@ def thread_summaries(
             ),
             key=thread.id,
             word_change="gone" if is_block_missing else word_change(thread),
+            moved_to=moved_to(thread),
             unsent=unsent(thread),
             suggestion_diffs=suggestion_diffs(thread, thread),
             quote=" ".join((target.node.preview or "").split()) if is_block_missing and target.node is not None else "",

@@ -60,7 +60,8 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
         head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(numbering, styles.muted, None, True)]
         out.append(Line([*rail, *head], block))
         if thread.word_change:
-            note = truncate([Piece(WORD_CHANGES[thread.word_change], styles.warning)], inner, glyphs.more)
+            change = f"words moved to {thread.moved_to}" if thread.moved_to else WORD_CHANGES[thread.word_change]
+            note = truncate([Piece(change, styles.warning)], inner, glyphs.more)
             out.append(Line([*rail, *note], block))
         if thread.quote:
             quoted = truncate([Piece(f"on “{thread.quote}”", styles.muted + Style(italic=True))], inner, glyphs.more)

@@ -48,6 +48,8 @@ class ThreadSummary:
     """Id of the thread."""
     word_change: WordChange = ""
     """Change of the commented words since the comment was written. Empty without a known change."""
+    moved_to: str = ""
+    """Title of the other page that has the words now. Empty if there is none."""
     quote: str = ""
     """Text that the thread refers to, if its block is not right above."""
     is_pending: bool = False

@@ -76,7 +76,7 @@ class PageDiff:
         """Comments on the shown page."""
         self.selected_blocks = SelectedBlocks(view, self, self.draw_threads)
         """Blocks that are selected for one remark."""
-        self.word_changes = WordChanges(view, threads)
+        self.word_changes = WordChanges(view, threads, pages)
         """Word changes of the threads on the compared pages: whether the words that a thread is about have changed."""
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
         """Shown entry and compared revisions."""
@@ -240,8 +240,11 @@ class PageDiff:
 
     def note_compared(self, change: ChangedPage, compared: PageComparison) -> None:
         """Find the word changes of the threads on a page that was compared in the background."""
-        if change.page is not None and self._threads.on_page(change.page.id):
-            self.word_changes.update(change.page.id, TwoVersionAnchors((compared.old, compared.new)))
+        if change.page is not None:
+            anchors = TwoVersionAnchors((compared.old, compared.new))
+            self.word_changes.update(change.page.id, anchors)
+            if self.word_changes.note_page(change.page.id, change.title, anchors):
+                self.draw_threads()
 
     def draw_threads(self) -> None:
         """Draw the threads between the lines of the diff."""
@@ -259,9 +262,10 @@ class PageDiff:
 
     def _rows_of(self, change: ChangedPage, anchors: TwoVersionAnchors) -> Mapping[str, Sequence[ThreadSummary]]:
         """Return the threads, drafts, findings and selected blocks of a page, by block key."""
-        lines = self._threads.summaries(anchors.threads(self._threads_of(change)), anchors.word_change)
         if change.page is not None:
             self.word_changes.update(change.page.id, anchors)
+        threads = anchors.threads(self._threads_of(change))
+        lines = self._threads.summaries(threads, anchors.word_change, self.word_changes.moved_to)
         for key, drafts in by_block(self._pages.unsent_of(change.key)).items():
             block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
             lines[block_key] = [*lines.get(block_key, []), *self._threads.draft_summaries(drafts)]

@@ -12,10 +12,11 @@ from octavo.api.comments import Comment
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import find_suggestions
-from octavo.documents.thread_anchors import TwoVersionAnchors, WordChange
+from octavo.documents.thread_anchors import TwoVersionAnchors, WordChange, quoted_text
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.core.view import View
 from octavo.tui.render.threads import WORD_CHANGES, WORD_MARKS
+from octavo.tui.review.changed_tree import ChangedTree
 
 _UNKNOWN = "Words changed or are gone since this comment."
 
@@ -23,11 +24,27 @@ _UNKNOWN = "Words changed or are gone since this comment."
 class WordChanges:
     """The word changes of the threads on the pages that were compared. Pending comments move along with their block."""
 
-    def __init__(self, view: View, threads: DiffThreads) -> None:
-        self._view, self._threads = view, threads
+    def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
+        self._view, self._threads, self._pages = view, threads, pages
         self._by_thread: dict[str, WordChange] = {}
+        self._added_texts: dict[str, tuple[str, frozenset[str]]] = {}
+        """The title and the added texts of each compared page, by page id."""
         self._moves: set[tuple[str, str]] = set()
         """The id and the new block of the pending comments that were moved."""
+
+    def note_page(self, page_id: str, title: str, anchors: TwoVersionAnchors) -> bool:
+        """Note the added texts of a page. Return whether it has the words of a thread on another page."""
+        self._added_texts[page_id] = title, anchors.added_texts()
+        return any(self.moved_to(thread) == title for thread in self._threads.comments)
+
+    def moved_to(self, thread: Comment) -> str:
+        """Return the title of the other changed page that now has the words of a thread. Empty if the words are not
+        gone, or if no other page has them."""
+        if self._by_thread.get(thread.id) != "gone":
+            return ""
+        quote = quoted_text(thread)
+        texts = ((title, added) for page, (title, added) in self._added_texts.items() if page in self._pages.changing)
+        return next((title for title, added in texts if quote in added), "")
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
         """Find the word changes of the threads on a page. If the words of a pending comment have changed, attach the
@@ -62,7 +79,8 @@ class WordChanges:
         if change is None:
             return _UNKNOWN if page.outdated else ""
         if change:
-            sentence = WORD_CHANGES[change].capitalize()
+            title = self.moved_to(thread)
+            sentence = f"Words moved to {title}" if title else WORD_CHANGES[change].capitalize()
             return f"{sentence}. They were:" if node.preview else f"{sentence}."
         is_earlier = thread.target.revision not in (None, head)
         return "Words have not changed since this comment." if is_earlier else ""
@@ -71,4 +89,7 @@ class WordChanges:
         """Return a note if the words that a pending comment is about have changed, such as “words are gone”. Empty if
         the words have not changed."""
         change = self._by_thread.get(entry.created_id)
+        thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
+        if thread is not None and (title := self.moved_to(thread)):
+            return f"words moved to {title}"
         return WORD_MARKS[change] if change else ""
