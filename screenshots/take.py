@@ -21,8 +21,8 @@ sys.path.insert(0, str(HERE.parent))
 # The tests are found only now.
 from octavo.client.origin import DEFAULT  # noqa: E402
 from octavo.server.demo.library import build  # noqa: E402
+from octavo.server.rest import World  # noqa: E402
 from octavo.server.store import Store  # noqa: E402
-from octavo.server.world import World  # noqa: E402
 from screenshots.svg import picture  # noqa: E402
 from tests.journeys.stage import Run, Stage  # noqa: E402
 

@@ -35,7 +35,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.tui.terminal import polite_thread
+from octavo.tui.terminal.driver import thread
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ class _Selector(selectors.DefaultSelector):
     def _waits_for_timers_only(self) -> bool:
         return (
             not self.threads
-            and polite_thread.thread.is_idle
+            and thread.is_idle
             and len(self.get_map()) == 1  # The pipe by which threads wake the event loop is always open.
             and threading.current_thread() is threading.main_thread()
             and not _has_child_programs()

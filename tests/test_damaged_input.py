@@ -28,22 +28,21 @@ from octavo import settings
 from octavo.api import comments, content, spaces
 from octavo.api.bodies import document_text
 from octavo.api.errors import BadResponse
-from octavo.api.operation import SPECS, ListPage, Operation
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SPECS, ListPage, Operation, SpaceRef
 from octavo.api.reading import TOO_DEEP
 from octavo.api.safety import safe_json
-from octavo.cli.api_values import Files, values_of
-from octavo.cli.failures import Failure
+from octavo.cli.api import Files, values_of
+from octavo.cli.standard_streams import Failure
 from octavo.client import profiles
-from octavo.client.accounts import Accounts
 from octavo.client.credentials import KeyFiles, StoreUnavailable
+from octavo.client.profiles import Accounts
 from octavo.client.responses import message_in, read_as
 from octavo.data import inbox_responses
 from octavo.data.drafts import Drafts
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.store import OutboxEntries, find_done_entry
-from octavo.documents import conditions, front_matter, json_to_markdown, openapi, page_trees, yaml_values
+from octavo.documents import front_matter, json_to_markdown, openapi, page_trees, yaml_values
 from octavo.documents.diff import diff
 from octavo.documents.folders.folder import Folder
 from octavo.documents.folders.table_of_contents import summary_entries
@@ -52,14 +51,14 @@ from octavo.documents.json_editing import document_to_markdown
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.openapi import Specification
+from octavo.documents.site_rules import ConditionError, evaluate
 from octavo.documents.source_reader import parse, read_page
 from octavo.first_picture import FirstPicture
 from octavo.server import import_sources, loader
 from octavo.server.app import Platform
-from octavo.server.handlers import revisions
-from octavo.server.image_size import image_size
-from octavo.server.store import Store, UnusableDatabase
-from octavo.server.text_expansion import evaluate_text
+from octavo.server.handlers.spaces import get_current, page_text
+from octavo.server.page_texts import evaluate_text
+from octavo.server.store import Store, UnusableDatabase, image_size
 from octavo.settings import table
 from octavo.tui.editing import page_form
 from octavo.tui.reader import linked_files
@@ -128,7 +127,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     "table of contents": lambda text: summary_entries(Folder(Path("/"), Path("/")), text, Path("SUMMARY.md")),
     "YAML": lambda text: result_or_error(lambda: yaml_values.parse_yaml(text), yaml_values.YamlError),
     "specification": lambda text: result_or_error(lambda: openapi.read_specification(text), openapi.SpecificationError),
-    "condition": lambda text: result_or_error(lambda: conditions.evaluate(text[:1000], {}), conditions.ConditionError),
+    "condition": lambda text: result_or_error(lambda: evaluate(text[:1000], {}), ConditionError),
     "JSON": lambda text: result_or_error(lambda: parse_json(text), ValueError),
     "value of the command line": lambda text: result_or_error(lambda: values_of([f"a:={text}"], Files()), Failure),
     "error of a server": lambda text: message_in(text.encode(), {}),
@@ -213,11 +212,10 @@ CALLS = {
     # Files that only Octavo writes.
     ("server/store.py", "json.loads"): "documents of the platform, bounded when they came",
     ("server/handlers/openapi_specs.py", "json.loads"): "a specification that was read before it was filed",
-    ("server/handlers/pdf.py", "json.loads"): "an address that the platform signed",
+    ("server/handlers/uploads.py", "json.loads"): "an address that the platform signed",
     ("server/demo/register.py", "tomllib.loads"): "a file of the package",
     ("server/demo/history.py", "tomllib.loads"): "a file of the package",
-    ("server/demo/people.py", "tomllib.loads"): "a file of the package",
-    ("server/demo/large.py", "tomllib.loads"): "a file of the package",
+    ("server/demo/library.py", "tomllib.loads"): "a file of the package",
     ("tui/terminal/bounded/draw_diagram.py", "json.load"): "what the app asks its own program",
     ("tui/terminal/bounded/decode_picture.py", "json.loads"): "what the app asks its own program",
     ("tui/resources/form_fields.py", "ast.parse"): "a file of the package",
@@ -294,8 +292,8 @@ def reader_of_folder(name: str) -> Callable[[ReaderFolder, bytes], str]:
         world = small_world(Clock())
         try:
             loaded = loader.load(world, place.folder / "docs", organization="acme", author="ada")
-            revision = revisions.get_current(world, loaded.space_id)
-            pages = [parse(revisions.page_text(world, page)) for page in page_trees.walk(revision["pages"])]
+            revision = get_current(world, loaded.space_id)
+            pages = [parse(page_text(world, page)) for page in page_trees.walk(revision["pages"])]
             assert "The other page." in "\n".join(block.plain() for page in pages for block in page.blocks)
             again = loader.load(world, place.folder / "docs", organization="acme", author="ada")
             assert again.revision_id == loaded.revision_id

@@ -20,7 +20,7 @@ import asyncio, sys
 sys.modules.update(dict.fromkeys({MODULES}))  # as if they were not installed: an import of None fails
 from octavo.api import imports, pdf, spaces
 from octavo.api.errors import ApiError
-from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.client.client import Client
 from octavo.server.app import Platform
 from pydantic import SecretStr

@@ -88,9 +88,9 @@ WIDGET_MODULES = ("textual.app", "textual.screen", "textual.widget", "textual.wi
 IMPORT_SEVERAL_SCREENS = {
     "octavo.tui.app.routes",
     "octavo.tui.app.keymap_contexts",
-    "octavo.tui.app.preloading",
-    "octavo.tui.app.destinations",
-    "octavo.tui.app.command_targets",
+    "octavo.tui.app.pauses",
+    "octavo.tui.app.menus",
+    "octavo.tui.app.user_programs",
 }
 """Modules that may import screens of several packages: the tables of routes, keys and preloaded modules, the entries of
 the command palette, and the targets of custom commands."""

@@ -15,7 +15,7 @@ from textual.keys import Keys, _character_to_key
 from octavo import settings
 from octavo.data.inbox import REASONS
 from octavo.settings import InboxFilter, Settings
-from octavo.settings.key_names import is_key
+from octavo.settings.file import is_key
 from octavo.settings.programs import CustomCommand, Hook
 from octavo.settings.table import THEMES, command_ids
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS

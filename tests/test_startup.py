@@ -32,12 +32,12 @@ AFTER_THE_FIRST_SCREEN = {
     ),
     *("octavo.documents.diff", "octavo.documents.openapi", "octavo.documents.yaml_values", "octavo.data.search_text"),
     *("octavo.api.change_requests", "octavo.api.reviews", "octavo.api.search", "octavo.api.sites", "octavo.api.system"),
-    *("octavo.tui.render.diagrams", "octavo.tui.app.custom_commands", "octavo.tui.app.command_targets"),
+    *("octavo.tui.render.diagrams", "octavo.tui.app.user_programs"),
     *("octavo.tui.review", "encodings.idna"),
     *("octavo.tui.widgets.confirm", "octavo.tui.widgets.chooser", "octavo.tui.comments.composer"),
     *(
         "octavo.tui.comments.thread_dialog",
-        "octavo.tui.reader.image_screen",
+        "octavo.tui.reader.page_dialogs",
         "octavo.tui.reader.page_dialogs",
     ),
     *("textual.widgets._text_area", "textual.widgets._markdown", "textual.widgets._data_table"),
@@ -161,8 +161,8 @@ def test_other_views_are_imported_after_the_first_key_or_a_pause(
 import atexit, sys
 from pathlib import Path
 from octavo.__main__ import main
-from octavo.tui.app import preloading
-preloading.PAUSE = {pause}
+from octavo.tui.app import pauses
+pauses.PAUSE_BEFORE_IMPORTS = {pause}
 atexit.register(lambda: Path({str(noted)!r}).write_text(chr(10).join(sys.modules)))
 main(["demo"])
 """

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from octavo.api import spaces
-from octavo.api.operation import load
-from octavo.api.places import OrganizationRef
+from octavo.api.operation import OrganizationRef, load
 from octavo.api.wire import Route, routes
 from octavo.server import handlers
-from octavo.server.dispatch import run_operation
-from octavo.server.handlers import revisions
+from octavo.server.app import run_operation
+from octavo.server.handlers.spaces import add_next, get_current, new_page, set_current
+from octavo.server.rest import World, iso
 from octavo.server.store import Json, Store
-from octavo.server.world import World, iso
 from tests.server.asking import START, Clock, small_world
 
 SPACE = "/v1/spaces/{spaceId}"
@@ -57,7 +56,7 @@ def full_world(clock: Clock, store: Store | None = None) -> World:
     with world.store.transaction():
         made = run_operation(spaces.Create(at=OrganizationRef(organization_id="acme"), title="Docs"), world)
         pages = [
-            revisions.new_page(world, "Tides", "# Tides\n\nHigh and [low](https://sea.example/low)."),
+            new_page(world, "Tides", "# Tides\n\nHigh and [low](https://sea.example/low)."),
             _nested(world),
         ]
         shared = {"id": "shared", "title": "Shared", "text": world.store.put_blob("Mind the gap.")}
@@ -68,10 +67,8 @@ def full_world(clock: Clock, store: Store | None = None) -> World:
             "size": 5,
             "blob": world.store.put_blob(b"chart"),
         }
-        revision = revisions.add_next(
-            world, revisions.get_current(world, made["id"]), pages=pages, files=[file], reusableContents=[shared]
-        )
-        revisions.set_current(world, made["id"], revision)
+        revision = add_next(world, get_current(world, made["id"]), pages=pages, files=[file], reusableContents=[shared])
+        set_current(world, made["id"], revision)
         world.store.update(
             f"/spaces/{made['id']}", gitSync={"repoName": "acme/docs", "url": "https://git.example/acme"}
         )
@@ -79,7 +76,7 @@ def full_world(clock: Clock, store: Store | None = None) -> World:
 
 
 def _nested(world: World) -> Json:
-    child = revisions.new_page(world, "Springs", "Very high, see ![chart](/files/chart) and [tides](../tides.md).")
+    child = new_page(world, "Springs", "Very high, see ![chart](/files/chart) and [tides](../tides.md).")
     return {"id": world.new_id(), "type": "group", "title": "More", "slug": "more", "pages": [child]}
 
 

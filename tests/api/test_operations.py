@@ -12,8 +12,7 @@ from pydantic import ValidationError
 
 from octavo.api import change_requests, comments, content, organizations, spaces
 from octavo.api.bodies import Markdown
-from octavo.api.operation import AREAS, Operation, load
-from octavo.api.places import ChangeRequestRef, OrganizationRef, RevisionRef, SpaceRef
+from octavo.api.operation import AREAS, ChangeRequestRef, Operation, OrganizationRef, RevisionRef, SpaceRef, load
 from octavo.api.wire import NoSuchOperation, Request, Route, _find_routes, decode, encode, route_of, routes, url_path
 
 TABLE = Path(__file__).parent.parent / "operations.tsv"

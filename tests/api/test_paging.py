@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.api.errors import PaginationError
-from octavo.api.paging import MAX_ITEMS, MAX_PAGES, MAX_STALE, walk_pages
+from octavo.api.operation import MAX_ITEMS, MAX_PAGES, MAX_STALE, walk_pages
 
 Page = tuple[Sequence[str], object]
 

@@ -17,8 +17,7 @@ from octavo.api import content, sites
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.content import PageTree
-from octavo.api.operation import ListPage, load, read
-from octavo.api.places import SpaceRef
+from octavo.api.operation import ListPage, SpaceRef, load, read
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteStructure
 from octavo.api.spaces import Space
 from octavo.api.text import SafeJson

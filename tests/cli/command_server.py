@@ -107,7 +107,7 @@ def _start(number: int) -> None:
     connection.set_inheritable(False)
     command_line = import_module("octavo.cli.command_line")
     for name in command_line.COMMANDS:
-        import_module(f"octavo.cli.commands.{name}")
+        command_line.load_command(name)
     for name in _PRELOADED:
         import_module(f"octavo.cli.{name}")
     # Importing keyring chooses its backend by the environment.

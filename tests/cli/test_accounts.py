@@ -14,7 +14,7 @@ import pytest
 from octavo import settings
 from octavo.api import comments, spaces, users
 from octavo.api.bodies import Markdown
-from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.cli import sessions
 from octavo.client import profiles
 from octavo.client.profiles import Profiles

@@ -18,8 +18,7 @@ import pytest
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
-from octavo.api.operation import Operation
-from octavo.api.places import SpaceRef
+from octavo.api.operation import Operation, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import NewWrite, OutboxEntry

@@ -16,7 +16,7 @@ import pytest
 from octavo.api import comments
 from octavo.api.activity import Activity
 from octavo.api.bodies import Markdown
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.cli import sessions
 from octavo.data.event_log import FILE, LEVELS, LOG, MOST_BYTES, EventLog, read_log
 from octavo.settings import read

@@ -15,7 +15,7 @@ import pytest
 
 from octavo.api import spaces, users
 from octavo.api.errors import LocalFailure, ServerError
-from octavo.api.places import OrganizationRef
+from octavo.api.operation import OrganizationRef
 from octavo.cli import sessions
 from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.late_client import LazyPlatform
@@ -23,8 +23,8 @@ from octavo.cli.platform_folders import PlatformFolder
 from octavo.cli.platforms import build_demo
 from octavo.client.client import Client
 from octavo.server.app import Platform
-from octavo.server.demo import people
-from octavo.server.demo.people import ORGANIZATION
+from octavo.server.demo import history
+from octavo.server.demo.history import ORGANIZATION
 from octavo.server.store import Store, WriteFailure
 from tests.journeys.conftest import library
 
@@ -46,10 +46,10 @@ def demo_folder(folder: PlatformFolder, library: Path) -> PlatformFolder:
 
 
 def test_demo_has_a_person_for_each_role() -> None:
-    known = {each.id: each.role for each in (*people.PEOPLE, *people.members())}
+    known = {each.id: each.role for each in (*history.PEOPLE, *history.members())}
     roles = [known[id] for id in PEOPLE_BY_ROLE.values()]
     assert roles == ["admin", "create", "review", "edit", "comment", "read", None]
-    assert PEOPLE_BY_ROLE[DEFAULT_ROLE] == people.DEFAULT_PERSON.id
+    assert PEOPLE_BY_ROLE[DEFAULT_ROLE] == history.DEFAULT_PERSON.id
 
 
 def test_each_person_of_the_demo_has_an_own_key(demo_folder: PlatformFolder) -> None:

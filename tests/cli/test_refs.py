@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.api.spaces import Space
-from octavo.cli.failures import Failure
 from octavo.cli.refs import Ref, parse_ref, short_name
+from octavo.cli.standard_streams import Failure
 
 WORDS = st.text("abcdefgh-äßЖ水 _.!", min_size=1, max_size=12).map(str.strip).filter(lambda word: word.strip(" "))
 PATHS = st.lists(st.text("abcdefg-123水", min_size=1, max_size=8), min_size=1, max_size=4).map("/".join)

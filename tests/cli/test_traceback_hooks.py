@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from octavo.cli.platform_folders import PlatformFolder
-from octavo.client import keys
+from octavo.client.profiles import parse_token
 from octavo.redaction import redact
 
 KEY = "0d-key/of+nobody%42"
@@ -18,7 +18,7 @@ PROGRAM = """
 import asyncio, logging, sys, threading
 from octavo.__main__ import main
 from octavo.cli import operations
-from octavo.client.keys import parse_token
+from octavo.client.profiles import parse_token
 
 KEY = parse_token({key!r}).get_secret_value()
 def fail():
@@ -71,7 +71,7 @@ def test_unhandled_error_is_printed_without_the_key(work: str, code: int) -> Non
 
 
 def test_typed_and_generated_keys_are_redacted(tmp_path: Path) -> None:
-    given = keys.parse_token("  Bearer a-key-that-looks-like-nothing ")
+    given = parse_token("  Bearer a-key-that-looks-like-nothing ")
     made = PlatformFolder(tmp_path / "platform").key()
     for key in (given, made):
         assert key.get_secret_value() not in redact(f"it had {key.get_secret_value()}")

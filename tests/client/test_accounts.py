@@ -6,8 +6,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from octavo.client.accounts import FILE, Accounts
-from octavo.client.profiles import Access, Profile
+from octavo.client.profiles import ACCOUNTS_FILE, Access, Accounts, Profile
 
 HERE, ELSEWHERE = "https://here.example", "https://elsewhere.example"
 
@@ -58,12 +57,12 @@ def test_key_of_another_user_shares_no_data(tmp_path: Path) -> None:
 
 
 def test_unreadable_accounts_are_set_aside_and_unwritable_temporary(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text('{"salt": "00"}')
-    (tmp_path / FILE).chmod(0o600)
+    (tmp_path / ACCOUNTS_FILE).write_text('{"salt": "00"}')
+    (tmp_path / ACCOUNTS_FILE).chmod(0o600)
     name = Accounts(tmp_path).name_of(access_by_key("first-key"))
     assert Accounts(tmp_path).name_of(access_by_key("first-key")) == name
     assert (tmp_path / "accounts.unreadable").read_text() == '{"salt": "00"}'
-    assert "first-key" not in (tmp_path / FILE).read_text()
+    assert "first-key" not in (tmp_path / ACCOUNTS_FILE).read_text()
     (tmp_path / "file").touch()
     accounts = Accounts(tmp_path / "file")
     accounts.record_user(access_by_key("first-key"), "mia")

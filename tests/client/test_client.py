@@ -26,8 +26,7 @@ from octavo.api.errors import (
     ServerError,
     Unauthorized,
 )
-from octavo.api.operation import Operation
-from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.operation import Operation, OrganizationRef, SpaceRef
 from octavo.client.client import Client, raw_request
 from tests.client.conftest import NOON, Connect, Time
 from tests.client.peer import KEY_TEXT, Peer, ReceivedRequest, Reply, reply

@@ -16,9 +16,9 @@ import pytest
 from keyring.backend import KeyringBackend
 from pydantic import SecretStr
 
-from octavo.client import keys
 from octavo.client.credentials import STILL_WAITING, TRUSTED, KeyFiles, Keyring, StoreTimeout, StoreUnavailable
 from octavo.client.private_files import NotPrivate, read_private, write_private
+from octavo.client.profiles import ending, fingerprint, parse_token
 from octavo.concurrency import Overdue, run_in_thread, run_with_timeout
 from tests.client.backends import HERE, Chain, Forgetful, Locked, Memory, Waiting, untrusted_backend
 from tests.client.conftest import KEY
@@ -303,7 +303,7 @@ def test_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("given", [KEY_TEXT, f"  {KEY_TEXT}\r\n", f"Bearer {KEY_TEXT}", f"bearer\t{KEY_TEXT}\n"])
 def test_pasted_key_is_accepted(given: str) -> None:
-    assert keys.parse_token(given).get_secret_value() == KEY_TEXT
+    assert parse_token(given).get_secret_value() == KEY_TEXT
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_pasted_key_is_accepted(given: str) -> None:
 )
 def test_invalid_key_is_refused_and_not_printed(given: str) -> None:
     with pytest.raises(ValueError) as caught:
-        keys.parse_token(given)
+        parse_token(given)
     error = str(caught.value)
     assert error.endswith(".")
     assert not any(part in error for part in given.split() if part != "bearer")
@@ -330,7 +330,7 @@ def test_invalid_key_is_refused_and_not_printed(given: str) -> None:
 
 
 def test_only_the_end_of_a_long_key_is_shown() -> None:
-    assert keys.ending(KEY) == "ghij"
-    assert keys.ending(SecretStr("12345678")) == ""
-    assert len(keys.fingerprint(KEY)) == 8
-    assert keys.fingerprint(KEY) != keys.fingerprint(SecretStr("another_key"))
+    assert ending(KEY) == "ghij"
+    assert ending(SecretStr("12345678")) == ""
+    assert len(fingerprint(KEY)) == 8
+    assert fingerprint(KEY) != fingerprint(SecretStr("another_key"))

@@ -4,7 +4,7 @@ import pytest
 
 from octavo.api.errors import ApiError, BadResponse, NotFound
 from octavo.client.client import Client
-from octavo.client.transfers import HOPS
+from octavo.client.exchange import TRANSFER_HOPS
 from tests.client.conftest import Connect
 from tests.client.peer import KEY_TEXT, Peer, ReceivedRequest, Reply, reply
 
@@ -79,4 +79,4 @@ async def test_refused_and_circular_downloads_are_reported(connect: Connect) -> 
             await download(client, f"{peer.origin}/gone")
         with pytest.raises(ApiError, match="too many redirects"):
             await download(client, f"{peer.origin}/round")
-    assert targets.count("/round") == HOPS + 1
+    assert targets.count("/round") == TRANSFER_HOPS + 1

@@ -11,8 +11,8 @@ from contextlib import suppress
 import pytest
 
 from octavo.api.errors import LocalFailure, Lost
-from octavo.client.carrier import Outgoing
 from octavo.client.http import HttpCarrier
+from octavo.client.responses import Outgoing
 from tests.client.peer import Peer, ReceivedRequest, reply
 
 ASK = Outgoing("GET", "/v1/user")

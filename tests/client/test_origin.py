@@ -15,13 +15,12 @@ from pydantic import SecretStr, ValidationError
 
 from octavo.api import comments, spaces, users
 from octavo.api.errors import ApiError, BadResponse
-from octavo.api.operation import Operation
-from octavo.api.places import SpaceRef
-from octavo.client.carrier import Outgoing
+from octavo.api.operation import Operation, SpaceRef
 from octavo.client.client import Client
 from octavo.client.http import HttpCarrier, OriginAuth
 from octavo.client.origin import origin_of
 from octavo.client.policy import Unsendable
+from octavo.client.responses import Outgoing
 from tests.client.conftest import KEY, Connect
 from tests.client.peer import KEY_TEXT, Peer, ReceivedRequest, Reply, reply
 from tests.client.test_client import COMMENT, MIA, POST

@@ -9,11 +9,10 @@ from pydantic import SecretStr
 
 from octavo.api import organizations, search
 from octavo.api.errors import Forbidden, NotFound, Outcome, ReadOnly
-from octavo.api.operation import Listing, load
-from octavo.api.places import OrganizationRef, SiteRef
+from octavo.api.operation import Listing, OrganizationRef, SiteRef, load
 from octavo.api.wire import operation_for_route, routes
-from octavo.client.carrier import Application, RawRequest
 from octavo.client.client import Client, outgoing_json
+from octavo.client.responses import Application, RawRequest
 from octavo.server.app import Platform
 from tests.server.asking import Clock
 from tests.walk import full_world

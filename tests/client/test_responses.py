@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 from octavo.api import spaces, users
 from octavo.api.errors import ApiError, BadResponse
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.client import responses
-from octavo.client.carrier import Answer
 from octavo.client.client import raw_request
 from octavo.client.policy import Truncated
-from octavo.client.responses import LIST_CAP, MIB, PAGE_CAP
+from octavo.client.responses import LIST_CAP, MIB, PAGE_CAP, Answer
 from tests.client.conftest import Connect, Time
 from tests.client.peer import Peer, ReceivedRequest, Reply, reply
 from tests.client.test_client import MIA, answer_in_turn

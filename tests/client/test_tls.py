@@ -132,8 +132,8 @@ async def test_server_without_tls_is_reported_without_retries(connect: Connect) 
 
 @pytest.mark.parametrize("address", ["127.0.0.9", "127.0.0.1"])
 async def test_certificate_is_checked_for_the_host_name_not_the_address(authority: Authority, address: str) -> None:
-    from octavo.client.carrier import Outgoing
     from octavo.client.http import HttpCarrier
+    from octavo.client.responses import Outgoing
 
     async with Peer(lambda _: reply(body=b"bytes"), tls=authority.server(address)) as peer:
         port = peer.origin.rpartition(":")[2]

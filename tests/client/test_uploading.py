@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api.errors import ApiError, BadResponse, Lost, ReadOnly, Rejected
-from octavo.client import transfers
+from octavo.client import exchange
 from octavo.client.client import Client
 from tests.client.conftest import Connect
 from tests.client.peer import Peer, ReceivedRequest, Reply, reply
@@ -61,7 +61,7 @@ async def test_upload_to_another_host_never_sends_the_key(
     received: list[ReceivedRequest] = []
     authority = Authority(tmp_path)
     # Only this check is replaced: the test server stands for a public host.
-    monkeypatch.setattr(transfers, "is_public", lambda place: True)
+    monkeypatch.setattr(exchange, "is_public", lambda place: True)
 
     def answer(request: ReceivedRequest) -> Reply:
         received.append(request)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from octavo.api import comments
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.api.users import User
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts

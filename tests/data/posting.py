@@ -15,8 +15,7 @@ from pydantic import SecretStr
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
-from octavo.api.operation import Operation
-from octavo.api.places import SpaceRef
+from octavo.api.operation import Operation, SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache

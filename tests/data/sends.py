@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from octavo.api.errors import ApiError, Lost, NotSent, Trace, rejected
 from octavo.api.operation import SPECS, Operation
-from octavo.data.availability import Send
+from octavo.data.access import Send
 from octavo.data.state_db import StateDb
-from octavo.server.dispatch import run_operation
+from octavo.server.app import run_operation
+from octavo.server.rest import Refusal, World
 from octavo.server.store import MissingResource
-from octavo.server.world import Refusal, World
 from tests.server.asking import Clock
 
 T = TypeVar("T")

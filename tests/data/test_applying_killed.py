@@ -10,7 +10,7 @@ import pytest
 
 from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
-from octavo.api.places import ChangeRequestRef, RevisionRef
+from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence

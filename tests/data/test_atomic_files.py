@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.data.atomic_files import NAME_BYTES, FileExists, FileNotSaved, destination, safe_name, save, save_folder
+from octavo.tui.core.file_dialogs import NAME_BYTES, FileExists, FileNotSaved, destination, safe_name, save, save_folder
 
 
 async def chunks(*parts: bytes, failing: bool = False) -> AsyncIterator[bytes]:

@@ -8,9 +8,8 @@ import pytest
 
 from octavo.api import comments, content, fonts, links, redirects, share_links, sites, spaces
 from octavo.api.errors import ApiError
-from octavo.api.operation import Operation
-from octavo.api.places import SpaceRef
-from octavo.data.availability import frozen_feature_reason
+from octavo.api.operation import Operation, SpaceRef
+from octavo.data.access import frozen_feature_reason
 from octavo.data.live import Live
 from octavo.server.app import Platform
 from tests.data.sends import RequestGate

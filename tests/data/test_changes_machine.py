@@ -17,7 +17,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
-from octavo.data.writes.write_kind import Basis
+from octavo.data.writes.machine import Basis
 from octavo.server.app import Platform
 from octavo.server.store import Json
 from tests.data.conftest import MIA, ManualOutbox

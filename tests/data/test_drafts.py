@@ -13,7 +13,7 @@ import pytest
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import NotSaved, StateDb
 from tests.data.conftest import ManualOutbox

@@ -26,25 +26,26 @@ from octavo.api.errors import (
     Unauthorized,
     rejected,
 )
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.writes import machine as steps
-from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.machine import (
     LIFETIME,
     MAX_BLOCKING_LOOKUPS,
     MAX_OWN_FAILURES,
     EntryState,
+    Failure,
     OutboxEntry,
     WrongState,
     blocked_by,
+    classify_failure,
     next_due,
     supersedes,
 )
-from octavo.data.writes.write_kind import Failure, classify_failure
+from octavo.data.writes.store import kind_of
 from tests.server.asking import START
 
 if TYPE_CHECKING:
-    from octavo.data.writes.write_kind import DurableWrite
+    from octavo.data.writes.machine import DurableWrite
 
 HERE = SpaceRef(space_id="docs")
 LATER = START + timedelta(seconds=60)

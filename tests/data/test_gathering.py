@@ -8,8 +8,7 @@ from octavo.api import change_requests, comments, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Lost, NotSent, Trace, rejected
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import review, submit_review, withdraw_review_by_request

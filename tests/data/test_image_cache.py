@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from octavo.data.image_cache import ImageCache
+from octavo.data.response_cache import ImageCache
 
 
 def test_images_are_cached_for_each_account(tmp_path: Path) -> None:

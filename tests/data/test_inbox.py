@@ -12,7 +12,7 @@ from octavo.api import comments, reviews
 from octavo.api.bodies import Body, Markdown
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Reply, Target, TargetPage
-from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review, TeamReference
 from octavo.api.spaces import Permissions, Space
 from octavo.api.users import User
@@ -32,14 +32,14 @@ from octavo.data.inbox import (
     matches,
     message_facts,
 )
-from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.machine import OutboxEntry
+from octavo.data.writes.store import kind_of
 from octavo.documents.suggestions import mention_suffix
 from octavo.settings import InboxFilter
 from tests.server.asking import START
 
 if TYPE_CHECKING:
-    from octavo.data.writes.write_kind import DurableWrite
+    from octavo.data.writes.machine import DurableWrite
 
 MIA, TOM, ADA = (User(id=name.lower(), display_name=f"{name} Lund") for name in ("Mia", "Tom", "Ada"))
 SPACE = Space(id="s", title="Handbook", permissions=Permissions(merge=True), merge_rules={"type": "none"})

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.inbox import DraftRef, InboxRow, RowTarget, ThreadRef, WriteRef
 from octavo.data.inbox_responses import pack_rows, unpack_rows
 

@@ -12,8 +12,8 @@ import pytest
 from octavo.api import change_requests, comments, organizations, reviews, spaces, teams
 from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data import inbox_loader, inbox_plan, sync_queue
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import Inbox, InboxFacts, MessageFacts, ReasonCache, ThreadRef, UnknownCounts, inbox_of

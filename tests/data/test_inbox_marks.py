@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import InboxRow
 from octavo.data.inbox_marks import MOST_MARKS, InboxMarks, snooze_until

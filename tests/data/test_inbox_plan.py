@@ -11,8 +11,7 @@ from octavo.api import teams
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, CreateReply, List, ListReplies
-from octavo.api.operation import ListPage
-from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.operation import ListPage, OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import Contributor, User
 from octavo.data import inbox_plan
@@ -20,8 +19,8 @@ from octavo.data.inbox_plan import FinishedWrite, InboxPlanner, reply_wants
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.sync_queue import Rank, Version, Want, is_due
 from octavo.data.syncer import RoundKind
-from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.machine import OutboxEntry
+from octavo.data.writes.store import kind_of
 from tests.server.asking import START
 
 MIA, TOM, ZOE = (User(id=name) for name in ("mia", "tom", "zoe"))

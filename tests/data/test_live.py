@@ -12,8 +12,7 @@ import pytest
 from octavo.api import comments, content, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.errors import Lost, NotSent, PaginationError, Unreachable
-from octavo.api.operation import ListPage, Next, Operation
-from octavo.api.places import OrganizationRef, RevisionRef, SpaceRef
+from octavo.api.operation import ListPage, Next, Operation, OrganizationRef, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data.live import Live, Snapshot

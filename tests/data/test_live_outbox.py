@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.api import comments, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.server.app import Platform

@@ -10,8 +10,7 @@ import pytest
 from octavo.api import change_requests, comments, content, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.errors import Forbidden, Lost, NotSent
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Operation, OrganizationRef, SpaceRef
 from octavo.data.live import Live, affected_path
 from octavo.server.app import Platform
 from tests.data.screen import SnapshotWatcher

@@ -10,9 +10,8 @@ import pytest
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.errors import Lost
-from octavo.api.operation import SPECS, ListPage, Next, Operation
-from octavo.api.places import SpaceRef
-from octavo.data.availability import Send
+from octavo.api.operation import SPECS, ListPage, Next, Operation, SpaceRef
+from octavo.data.access import Send
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import MAX_OWN_FAILURES
@@ -24,7 +23,7 @@ from tests.data.test_outbox import comment, deliver, texts, thread
 from tests.server.asking import Ask, Clock, space_with
 
 if TYPE_CHECKING:
-    from octavo.data.writes.write_kind import DurableWrite
+    from octavo.data.writes.machine import DurableWrite
 
 
 async def test_write_that_may_have_arrived_cannot_be_undone(

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from octavo.api import comments
 from octavo.api.bodies import Body, Markdown
 from octavo.api.comments import Comment, Reaction, Target, TargetPage, UserReaction
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.api.users import User
 from octavo.data.writes.comment_kinds import emoji_key, find_created, is_applied, normalized
-from octavo.data.writes.write_kind import Attempt, Basis
+from octavo.data.writes.machine import Attempt, Basis
 from tests.server.asking import START
 
 HERE = SpaceRef(space_id="docs")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.data.observers import Observers
+from octavo.data.live_response import Observers
 
 
 def test_callbacks_are_called_in_order_until_they_are_removed() -> None:

@@ -13,7 +13,7 @@ import pytest
 from octavo.api import change_requests, comments, content, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.urgency import current_urgency
 from octavo.api.wire import encode

@@ -11,13 +11,11 @@ import pytest
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent, RateLimited, ServerError, Trace, Unauthorized
-from octavo.api.operation import Operation
-from octavo.api.places import SpaceRef
+from octavo.api.operation import Operation, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import NotSaved, StateDb
-from octavo.data.writes.machine import NewWrite, OutboxEntry
+from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
-from octavo.data.writes.write_kind import Basis
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
 from tests.data.sends import RequestGate, refuse_to_save

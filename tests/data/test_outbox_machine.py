@@ -29,13 +29,13 @@ from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
-from octavo.server.world import World
+from octavo.server.rest import World
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.sends import FaultyConnection, ProcessKilled
 from tests.server.asking import Ask, Clock, small_world, space_with
 
 if TYPE_CHECKING:
-    from octavo.data.writes.write_kind import DurableWrite
+    from octavo.data.writes.machine import DurableWrite
 
 R = TypeVar("R")
 

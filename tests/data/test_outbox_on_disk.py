@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING
 from octavo.api import change_requests, comments, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent, Trace
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.api.wire import encode
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from octavo.data.writes import machine as steps
-from octavo.data.writes.kinds import kind_of, write_kinds
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
-from octavo.data.writes.store import entry_records
+from octavo.data.writes.store import entry_records, kind_of, write_kinds
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.sends import RequestGate
 from tests.data.test_outbox import comment, texts
 from tests.server.asking import Ask, Clock
 
 if TYPE_CHECKING:
-    from octavo.data.writes.write_kind import DurableWrite
+    from octavo.data.writes.machine import DurableWrite
 
 
 STORED_NAMES = {

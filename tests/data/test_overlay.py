@@ -11,18 +11,16 @@ from octavo.api import change_requests, comments, spaces
 from octavo.api.bodies import Body, Markdown
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Reaction, Reply, UserReaction
-from octavo.api.operation import ListPage, Operation
-from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, ListPage, Operation, OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.writes.kinds import kind_of
-from octavo.data.writes.machine import OutboxEntry
+from octavo.data.writes.machine import Basis, OutboxEntry
 from octavo.data.writes.optimistic_updates import apply_entries, basis_of
-from octavo.data.writes.write_kind import Basis
+from octavo.data.writes.store import kind_of
 from tests.server.asking import START
 
 if TYPE_CHECKING:
-    from octavo.data.writes.write_kind import DurableWrite
+    from octavo.data.writes.machine import DurableWrite
 
 HERE = SpaceRef(space_id="docs")
 THERE = ChangeRequestRef(space_id="docs", change_request_id="cr1")

@@ -11,8 +11,7 @@ import pytest
 from octavo.api import change_requests, comments, content, spaces, users
 from octavo.api.bodies import Markdown
 from octavo.api.errors import ApiError, NotSent, Trace, rejected
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.data.live import Live
 from octavo.data.polling import Poller, RemoteChanges
 from octavo.data.response_cache import ResponseCache

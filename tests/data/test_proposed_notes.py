@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import change_requests, comments, reviews
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposedNotes

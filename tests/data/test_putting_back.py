@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, PageTree, RevertPage, UpdatePage
-from octavo.api.places import RevisionRef, SpaceRef
+from octavo.api.operation import RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit, page_source, restore_pages
 from octavo.server.app import Platform

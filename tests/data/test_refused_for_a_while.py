@@ -11,8 +11,7 @@ from pydantic import SecretStr
 
 from octavo.api import comments
 from octavo.api.errors import RateLimited, Trace, Unauthorized
-from octavo.api.operation import Operation
-from octavo.api.places import SpaceRef
+from octavo.api.operation import Operation, SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb

@@ -13,8 +13,7 @@ import pytest
 from octavo.api import comments, content, spaces
 from octavo.api.bodies import Body
 from octavo.api.comments import Comment
-from octavo.api.operation import ListPage
-from octavo.api.places import RevisionRef, SpaceRef
+from octavo.api.operation import ListPage, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data import response_cache

@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from octavo.api import change_requests, comments, content
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.api.text import Raw
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts

@@ -19,8 +19,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Reply, Target, TargetNode, TargetPage
 from octavo.api.content import Git, Page, PageTree
 from octavo.api.folding import Range, encode_mention, mentioned_urls, with_titles
-from octavo.api.operation import SPECS, ListPage, Next, read
-from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
+from octavo.api.operation import SPECS, ChangeRequestRef, ListPage, Next, OrganizationRef, SpaceRef, read
 from octavo.api.safety import safe_text
 from octavo.api.users import User
 from octavo.data.response_cache import ResponseCache

@@ -11,8 +11,7 @@ import pytest
 from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Lost, NotSent
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb

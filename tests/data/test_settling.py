@@ -13,13 +13,12 @@ from pydantic import SecretStr
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
-from octavo.api.operation import Operation
-from octavo.api.places import SpaceRef
+from octavo.api.operation import Operation, SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
+from octavo.data.writes.machine import Basis
 from octavo.data.writes.outbox import Outbox
-from octavo.data.writes.write_kind import Basis
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.sends import RequestGate

@@ -8,13 +8,12 @@ from typing import Any
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.content import Change, Changes, Page, PageReference, PageTree
-from octavo.api.operation import ListPage
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, ListPage, SpaceRef
 from octavo.api.spaces import Get, Space
 from octavo.api.users import Contributor, User
 from octavo.data import inbox_plan, offline_plan
+from octavo.data.inbox_plan import ListedPlaces, space_stamp
 from octavo.data.queries import open_threads_of
-from octavo.data.stamps import ListedPlaces, space_stamp
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 LATER = datetime(2026, 5, 4, 13, 30, 5, 250_000, tzinfo=UTC)

@@ -8,8 +8,8 @@ import sys
 ALLOWED = {"octavo.api"} | {
     f"octavo.api.{name}"
     for name in (
-        *("errors", "operation", "paging", "safety", "text", "urgency", "wire"),
-        *("bodies", "comments", "organizations", "places", "roles", "users"),  # The first screen needs these areas.
+        *("errors", "labels", "operation", "safety", "text", "urgency", "wire"),
+        *("bodies", "comments", "organizations", "users"),  # The first screen needs these areas.
     )
 }
 

@@ -27,7 +27,7 @@ from octavo.api.errors import (
     Trace,
     Unauthorized,
 )
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.api.spaces import Get
 from octavo.data.sync_queue import (
     FIRST_PAUSE,

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from octavo.api.errors import ApiError, Forbidden, Lost, NotSent, RateLimited, ServerError
-from octavo.api.operation import Operation
-from octavo.api.places import SpaceRef
+from octavo.api.operation import Operation, SpaceRef
 from octavo.api.spaces import Get, Space
 from octavo.api.urgency import current_urgency
 from octavo.api.wire import encode

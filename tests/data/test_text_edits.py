@@ -10,8 +10,7 @@ import pytest
 from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
 from octavo.api.errors import Lost
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.direct import finish_unfinished, unfinished_writes

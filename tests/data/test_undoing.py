@@ -9,10 +9,9 @@ import pytest
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.writes.machine import NewWrite
-from octavo.data.writes.write_kind import Basis
+from octavo.data.writes.machine import Basis, NewWrite
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.sends import RequestGate
 from tests.data.test_lost_answers import LossyConnection

@@ -7,10 +7,9 @@ import pytest
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment
-from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
-from octavo.data.drafts import Drafts
+from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
+from octavo.data.drafts import Drafts, UnsentIndex, by_block, unsent_draft
 from octavo.data.state_db import NotSaved
-from octavo.data.unsent_index import UnsentIndex, by_block, unsent_draft
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from tests.data.conftest import ManualOutbox
 

@@ -16,8 +16,7 @@ import octavo.api
 from octavo.api import change_requests, comments, content, reviews, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.errors import NotFound
-from octavo.api.operation import SPECS, ListPage, Model, Operation
-from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
+from octavo.api.operation import SPECS, ChangeRequestRef, ListPage, Model, Operation, OrganizationRef, SpaceRef
 from octavo.api.users import User
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
@@ -26,11 +25,10 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_kinds import MergeBasis, read_basis
 from octavo.data.writes.comment_kinds import COMMENT_WRITES
 from octavo.data.writes.direct import SendResult, send_direct
-from octavo.data.writes.kinds import kind_of, write_kinds
-from octavo.data.writes.machine import OutboxEntry
+from octavo.data.writes.machine import AlreadyDone, Attempt, Basis, Changed, OutboxEntry, Ready
 from octavo.data.writes.optimistic_updates import apply_entries
 from octavo.data.writes.outbox import Outbox
-from octavo.data.writes.write_kind import AlreadyDone, Attempt, Basis, Changed, Ready
+from octavo.data.writes.store import kind_of, write_kinds
 from tests.data.conftest import MIA
 from tests.data.sends import RequestGate
 from tests.data.test_deciding import edit

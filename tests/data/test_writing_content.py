@@ -10,8 +10,7 @@ import pytest
 from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, RevertPage, UpdatePage
 from octavo.api.errors import BadResponse, Lost, NotFound, NotSent, Trace
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Operation, RevisionRef, SpaceRef
 from octavo.api.safety import safe_text
 from octavo.api.text import Raw
 from octavo.data.live import Live

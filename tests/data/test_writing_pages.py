@@ -9,12 +9,11 @@ import pytest
 from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, UpdatePage
 from octavo.api.errors import NotSent
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Operation, RevisionRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import MAYBE_OVERWRITTEN, PageOutcome, page_source, write_page
-from octavo.documents.conflict_markers import find_markers
+from octavo.documents.source_blocks import find_markers
 from tests.data.sends import RequestGate
 from tests.server.asking import Ask
 

@@ -9,7 +9,7 @@ from random import Random
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DocumentBody, UpdatePage
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from tests.server.asking import Ask
 
 WORDS = [

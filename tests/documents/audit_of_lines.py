@@ -12,17 +12,15 @@ from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Document
 from octavo.tui.render.block_slices import is_diagram
-from octavo.tui.render.column_widths import COLUMN_GAP
 from octavo.tui.render.deferred import DiagramQuery
 from octavo.tui.render.diagrams import draw_diagram, drawing_problem
 from octavo.tui.render.diagrams import normalize_diagram as read_diagram
-from octavo.tui.render.inline import render_runs
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.layout_context import Folds, path_to_block
+from octavo.tui.render.layout_context import Folds, path_to_block, render_runs
 from octavo.tui.render.styled_lines import Line, Piece, SplitLine, cells, flatten_emoji
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.tables import COLUMN_GAP, visible_columns
 from octavo.tui.render.tables import grid_for as read_table
-from octavo.tui.render.tables import visible_columns
 from octavo.tui.widgets.themes import themes
 from tests.documents.independent_reader import components, missing_words, read
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from octavo.documents.anchors import slug
-from octavo.documents.blocks import Block, Document, Run, TableColumn, plain_text
+from octavo.documents.blocks import Block, Document, Run, TableColumn, plain_text, slug
 
 _WORDS = [
     "The tide turns at six.",

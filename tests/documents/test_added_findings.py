@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from octavo.documents.checks.added_findings import AddedFinding, added_findings, added_links
-from octavo.documents.checks.checked_pages import read_page
-from octavo.documents.checks.references import ReferenceCheck
+from octavo.documents.checks.findings import read_page
+from octavo.documents.checks.references import AddedFinding, ReferenceCheck, added_findings, added_links
 from octavo.documents.links import SpaceIndex, ids_by_path
 from octavo.documents.linters.placement import added_ranges
 from octavo.documents.source_reader import parse

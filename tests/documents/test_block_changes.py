@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from octavo.cli.review_export import NotePlaces
 from octavo.documents.blocks import Document
 from octavo.documents.diff import block_changes, diff, new_keys
-from octavo.documents.note_places import NotePlaces
 from octavo.documents.source_reader import parse
 
 BEFORE = """# Time

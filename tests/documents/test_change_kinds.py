@@ -7,11 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from octavo.documents.change_kinds import KINDS, ChangeKind, ChangeKinds, leading_kind, may_affect_meaning, risk
+from octavo.documents.change_kinds import (
+    KINDS,
+    ChangeKind,
+    ChangeKinds,
+    leading_kind,
+    may_affect_meaning,
+    risk,
+    text_facts,
+)
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import ContainerChange, Entry, MovedBlock, RemovedBlock, RestructuredBlocks
 from octavo.documents.source_reader import parse
-from octavo.documents.text_facts import text_facts
 from tests.documents.test_corpus import CORPUS, needs_corpus
 
 LONG = (

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents.anchors import match_anchor
-from octavo.documents.checks.checked_pages import SourcePlaces, read_page
-from octavo.documents.checks.findings import Place, matches_path
-from octavo.documents.checks.folder_checks import CheckedFolder
-from octavo.documents.limits import sanitize
+from octavo.documents.blocks import match_anchor, sanitize
+from octavo.documents.checks.findings import Place, SourcePlaces, matches_path, read_page
+from octavo.documents.checks.references import CheckedFolder
 from octavo.documents.source_reader import parse
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from octavo.documents.conditions import ConditionError, evaluate
+from octavo.documents.site_rules import ConditionError, evaluate
 
 CLAIMS: dict[str, Any] = {
     "isBeta": True,

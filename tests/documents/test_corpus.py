@@ -17,9 +17,9 @@ import pytest
 from octavo.documents.blocks import Run
 from octavo.documents.diff import diff
 from octavo.documents.source_reader import parse
-from octavo.tui.render.column_widths import _Limits
 from octavo.tui.render.styled_lines import Piece, crop
 from octavo.tui.render.styles import PLAIN
+from octavo.tui.render.tables import _Limits
 from tests.documents import audit_of_lines
 from tests.documents.audit import misplaced, tree_text
 from tests.documents.checker import check, check_all, faults
@@ -95,13 +95,13 @@ ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Networ
     ("old", "new", "source", "said"),
     [
         (
-            "column_widths._COLUMN_LIMITS",
+            "tables._COLUMN_LIMITS",
             (_Limits(8, 9, 9, 1),),
             f"| Name | Text |\n|-|-|\n| IssuingCountryCode | {ROW} |\n",
             "a word of 18",
         ),
         ("code.pan_pieces", crop_too_early, f"```ts\n{ROW}\n```\n", "room left in code"),
-        ("inline.file_name", str, "x ![](data:image/png;base64,AA**BB**CC)\n", "raw **"),
+        ("layout_context.file_name", str, "x ![](data:image/png;base64,AA**BB**CC)\n", "raw **"),
     ],
 )
 def test_checker_reports_layout_errors(

@@ -14,8 +14,7 @@ from octavo.api.content import File, Page, Revision
 from octavo.api.safety import safe_line
 from octavo.documents import front_matter
 from octavo.documents.folders.folder import Entry, Folder, why_unsafe
-from octavo.documents.folders.layout import FolderLayout
-from octavo.documents.folders.page_files import PageFile, encode_like, normalize, write_page
+from octavo.documents.folders.layout import FolderLayout, PageFile, encode_like, normalize, write_page
 from octavo.documents.folders.table_of_contents import summary_entries, write_summary
 from octavo.documents.yaml_values import write_entry
 

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from octavo.api.content import Change, Page, ReusableContent, Revision
 from octavo.documents import page_trees
 from octavo.documents.merging import revision_merge
-from octavo.documents.merging.conflict_prediction import (
+from octavo.documents.merging.page_merge import merge
+from octavo.documents.merging.revision_merge import (
     MergePrediction,
     pages_to_read,
     predict_merge,
     shows_all_changes,
 )
-from octavo.documents.merging.page_merge import merge
-from octavo.documents.page_trees import Json, Pages, find_duplicates
-from octavo.documents.revision_changes import revision_differences
+from octavo.documents.page_trees import Json, Pages, find_duplicates, revision_differences
 from octavo.server.handlers.content import present_page
 from tests.documents import test_merging_trees as trees
 from tests.documents.random_lines import TEXTS, edited, three_texts

@@ -7,8 +7,8 @@ from dataclasses import astuple
 
 import pytest
 
-from octavo.documents import anchors, links
-from octavo.documents.anchors import match_anchor
+from octavo.documents import blocks, links
+from octavo.documents.blocks import match_anchor
 from octavo.documents.links import (
     AnchorLink,
     BlockedScheme,
@@ -138,10 +138,10 @@ def test_links_of_a_file_start_from_its_folder() -> None:
 
 def test_anchors_match_by_their_letters() -> None:
     known = ["id-1.-start", "whats-new"]
-    assert anchors.match_anchor("whats-new", known) == "whats-new"
-    assert anchors.match_anchor("1-start", known) == "id-1.-start"
-    assert anchors.match_anchor("What's-New", known) == "whats-new"
-    assert anchors.match_anchor("other", known) is None
+    assert blocks.match_anchor("whats-new", known) == "whats-new"
+    assert blocks.match_anchor("1-start", known) == "id-1.-start"
+    assert blocks.match_anchor("What's-New", known) == "whats-new"
+    assert blocks.match_anchor("other", known) is None
 
 
 @pytest.mark.parametrize(
@@ -165,15 +165,15 @@ def test_link_finds_a_heading_by_any_form_of_its_anchor(wanted: str, heading: st
     titles = ["Math & TeX", "Setup & Config!", "Research and development", "Übungen", "1. First step", "What’s new?"]
     titles += ["🚀 Start", "v1.2", "snake_case", "Same", "Same"]
     headings = parse("\n\n".join(f"## {title}" for title in titles)).headings
-    found = anchors.find_heading(wanted, headings)
+    found = blocks.find_heading(wanted, headings)
     is_second = heading == "Same 2nd"
     assert (found and found.title) == ("Same" if is_second else heading)
     assert not is_second or found is headings[-1]
 
 
 def test_identical_anchor_wins_over_similar_anchor() -> None:
-    assert anchors.match_anchor("a-and-b", ["a-b", "a-and-b"]) == "a-and-b"
-    assert anchors.match_anchor("a--b", ["a-and-b", "a-b"]) == "a-b"
+    assert blocks.match_anchor("a-and-b", ["a-b", "a-and-b"]) == "a-and-b"
+    assert blocks.match_anchor("a--b", ["a-and-b", "a-b"]) == "a-b"
 
 
 INDEX_PAGES = links.ids_by_path(

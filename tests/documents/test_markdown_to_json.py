@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from octavo.api.bodies import document_text
 from octavo.documents.markdown_to_json import link_reference, to_json_document
 from octavo.documents.source_reader import parse
-from octavo.server.image_size import image_size
+from octavo.server.store import image_size
 
 PAGE = """# Title
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.documents.conflict_markers import find_markers
 from octavo.documents.merging.merged_page import ChoiceKind, MergeChoice, read_marked_page
 from octavo.documents.merging.page_merge import merge
+from octavo.documents.source_blocks import find_markers
 from tests.documents.random_lines import three_texts
 
 NAME = "#42"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from octavo.documents.redirect_chains import chain_ends, follow_redirects
+from octavo.documents.site_rules import chain_ends, follow_redirects
 
 SITE = "https://docs.example/tides"
 

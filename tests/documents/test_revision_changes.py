@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from octavo.api.content import File, Page, ReusableContent, Revision
-from octavo.documents.page_trees import EMPTY_REVISION
-from octavo.documents.revision_changes import changes_between, revision_differences
+from octavo.documents.page_trees import EMPTY_REVISION, changes_between, revision_differences
 from tests.documents.test_merging_trees import document, revision
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents.conflict_markers import find_markers
+from octavo.documents.source_blocks import find_markers
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import (
     apply_suggestion,

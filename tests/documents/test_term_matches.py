@@ -6,8 +6,7 @@ import pytest
 
 from octavo.documents.diff import diff
 from octavo.documents.source_reader import parse
-from octavo.documents.term_changes import TermChange, changed_terms
-from octavo.documents.term_matches import find_matches, index_queries, replace_matches
+from octavo.documents.terms import TermChange, changed_terms, find_matches, index_queries, replace_matches
 from tests.documents.renamed_term import NEW, OLD, PLACES, TRAPS, RenamedPage, renamed_pages
 
 RENAME = TermChange(OLD, NEW)

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from octavo.api.places import ContentRef, RevisionRef
+from octavo.api.operation import ContentRef, RevisionRef
 from octavo.client.client import Client
 from octavo.data.live import Live
-from octavo.files.folder_merge import PullResult
+from octavo.files.folder_merge import PullResult, pull
 from octavo.files.local_changes import LocalFiles
-from octavo.files.pull import pull
-from octavo.files.pulled_folder import PulledFolder
-from octavo.files.space_reader import SpaceReader
+from octavo.files.pulled_folder import PulledFolder, SpaceReader
 from tests.data.conftest import cache, client, clock, drafts, gate, live, outbox, platform, state, user
 from tests.server.asking import Ask
 from tests.server.writing import Desk

@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.files.proposal import Proposal, ProposalFailed
 from octavo.files.proposal_plan import ProposalPlan
 from tests.files.conftest import SETUP, PulledSide

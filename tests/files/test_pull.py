@@ -10,12 +10,10 @@ import pytest
 
 from octavo.api import content
 from octavo.api.operation import Operation
-from octavo.documents.conflict_markers import find_markers
-from octavo.files.folder_merge import PullConflict
+from octavo.documents.source_blocks import find_markers
+from octavo.files.folder_merge import PullConflict, pull
 from octavo.files.proposal import Proposal
-from octavo.files.pull import pull
-from octavo.files.pulled_folder import NotPulled, PulledFolder
-from octavo.files.space_reader import SpaceReader
+from octavo.files.pulled_folder import NotPulled, PulledFolder, SpaceReader
 from tests.files.conftest import HOME, SETUP, PulledSide
 from tests.server.writing import Desk, insert, update
 

@@ -9,8 +9,8 @@ import keyring
 import pytest
 
 from octavo.server.demo.library import build
+from octavo.server.rest import World
 from octavo.server.store import Store
-from octavo.server.world import World
 from octavo.tui.widgets import short_texts
 from tests.client.backends import Memory
 from tests.journeys.request_log import log, read_table

@@ -7,7 +7,7 @@ from typing import cast
 
 from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DocumentBody, GetRawPage, InsertPage, Page, UpdatePage
-from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, ContentRef, SpaceRef
 from octavo.tui.review.conflict_choices import MergedPreviewScreen
 from tests.journeys.stage import MARA, Run
 

@@ -11,16 +11,15 @@ from octavo.api.organizations import List as ListOrganizations
 from octavo.api.safety import safe_line
 from octavo.api.wire import encode
 from octavo.tui.comments.comments_screen import CommentsScreen
-from octavo.tui.content.files import FilesScreen
+from octavo.tui.content.links import FilesScreen
 from octavo.tui.content.search import SearchScreen
-from octavo.tui.core.frame import StatusBar
-from octavo.tui.core.view import View
+from octavo.tui.core.view import StatusBar, View
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.terminal.textual_internals import painted_rows
+from octavo.tui.widgets.bars import SectionTabs
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import RowList
-from octavo.tui.widgets.section_tabs import SectionTabs
 from tests.journeys.random_server import RandomServer, ServerResponse
 from tests.journeys.stage import CONNECTED, Run
 

@@ -22,21 +22,19 @@ from octavo.api import (
     storage,
     translations,
 )
-from octavo.api.operation import SPECS, Operation
-from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
+from octavo.api.operation import SPECS, CollectionRef, Operation, OrganizationRef, SpaceRef
 from octavo.cli.demo_roles import PEOPLE_BY_ROLE
 from octavo.server import handlers
+from octavo.server.app import run_operation
+from octavo.server.demo.history import ORGANIZATION
 from octavo.server.demo.library import SITE
-from octavo.server.demo.people import ORGANIZATION
-from octavo.server.dispatch import run_operation
 from octavo.server.handlers.uploads import receive_file
+from octavo.server.rest import BackgroundWork, Refusal, World
 from octavo.server.store import MissingResource
-from octavo.server.world import BackgroundWork, Refusal, World
 from octavo.tui.core.shell import Shell
 from octavo.tui.resources.form_fields import FormField, fields_of
 from octavo.tui.resources.form_values import build_request, initial_texts
-from octavo.tui.resources.reference_lists import reference_lists
-from octavo.tui.resources.resource import Arguments, Resource
+from octavo.tui.resources.resource import Arguments, Resource, reference_lists
 from octavo.tui.widgets.chooser import Choice
 from tests.tui.resources.test_form_values import valid_text
 

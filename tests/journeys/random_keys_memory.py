@@ -21,9 +21,9 @@ from octavo.api.operation import SPECS
 from octavo.documents import emoji
 from octavo.documents.sequences import most_similar
 from octavo.server.demo.library import build
+from octavo.server.rest import World
 from octavo.server.store import Store
-from octavo.server.world import World
-from octavo.tui.app import garbage_collection
+from octavo.tui.app.pauses import use_one_arena
 from octavo.tui.render.deferred import tokenize
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_soak import Soak
@@ -64,7 +64,7 @@ def memory() -> float:
 
 async def measure(folder: Path, count: int) -> tuple[float, float]:
     """Return the memory after a tenth of the keys and after all keys."""
-    garbage_collection.use_one_arena()  # The app does so in a terminal.
+    use_one_arena()  # The app does so in a terminal.
     store = Store(library := folder / "library.db")
     build(World(store))
     store.set_setting("library", "demo")

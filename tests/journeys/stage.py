@@ -23,9 +23,9 @@ from textual.screen import ModalScreen
 from octavo.api.activity import Activity
 from octavo.api.operation import Operation
 from octavo.cli import sessions
-from octavo.client.carrier import Application
 from octavo.client.client import Client
-from octavo.data.availability import Send
+from octavo.client.responses import Application
+from octavo.data.access import Send
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
@@ -36,13 +36,13 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from octavo.server.demo.library import TODAY
+from octavo.server.rest import World
 from octavo.server.store import Store
-from octavo.server.world import World
 from octavo.settings import Settings
 from octavo.tui.app import octavo as octavo_module
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.core.session import Session, SignInMethods
-from octavo.tui.core.tour import STEPS
+from octavo.tui.core.workspace import STEPS
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader

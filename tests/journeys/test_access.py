@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from octavo.api import collections, organizations, permissions, spaces, teams
-from octavo.api.operation import Operation
-from octavo.api.places import CollectionRef, OrganizationRef, Shared, SpaceRef
+from octavo.api.operation import CollectionRef, Operation, OrganizationRef, Shared, SpaceRef
 from octavo.data.access import role_sources
-from octavo.server.demo.people import ORGANIZATION
+from octavo.server.demo.history import ORGANIZATION
 from octavo.tui.resources import space_resources
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from octavo.api import organizations
 from octavo.cli import sessions
 from octavo.client import signing_in
-from octavo.client.carrier import Application
+from octavo.client.responses import Application
 from octavo.server.app import Platform
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.core.session import SignInState

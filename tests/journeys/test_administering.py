@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api import content, fonts, organizations, permissions, site_structure, sites, sso, teams
-from octavo.api.places import CollectionRef, SpaceRef
+from octavo.api.operation import CollectionRef, SpaceRef
 from octavo.tui.core.item_info import field_details
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.organization_resources import FONTS

@@ -13,7 +13,7 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.content import DocumentBody, GetRawPage, UpdatePage
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.tui.editing.page_drafts import PageDraftKey, editor_folder, page_drafts
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.terminals import terminal

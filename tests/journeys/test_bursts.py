@@ -10,7 +10,7 @@ import pytest
 from textual.events import Resize
 from textual.geometry import Size
 
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.tui.core.routes import ToAccess, ToActivity, ToCollection, ToPage, ToSearch, ToThread
 from tests.idle_work import MAX_IDLE_SHARE, processor_share, work_counted
 from tests.journeys.stage import Run, Stage

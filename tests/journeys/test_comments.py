@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.data.writes.direct import send_unchecked
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform

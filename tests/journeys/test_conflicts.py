@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from octavo.api import change_requests, content
-from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.documents.conflict_markers import find_markers
+from octavo.api.operation import ChangeRequestRef, SpaceRef
+from octavo.documents.source_blocks import find_markers
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.terminals import output_of, terminal

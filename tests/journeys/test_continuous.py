@@ -7,8 +7,8 @@ import random
 import pytest
 
 from octavo.api import comments, content
-from octavo.api.places import ChangeRequestRef
-from octavo.documents.revision_changes import WHOLE
+from octavo.api.operation import ChangeRequestRef
+from octavo.documents.page_trees import WHOLE
 from octavo.tui.reader.diff_scroll import ScrollContents, ScrollNavigation
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage

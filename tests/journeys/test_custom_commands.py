@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from octavo.api import change_requests, comments
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.settings.programs import CommandPlace, CommandResult, CustomCommand
-from octavo.tui.app import custom_commands
+from octavo.tui.app import user_programs
 from octavo.tui.comments.composer import Composer
 from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.widgets.confirm import ConfirmDialog
@@ -259,7 +259,7 @@ async def test_missing_program_is_reported(stage: Stage) -> None:
 async def test_program_that_does_not_end_is_stopped(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(custom_commands, "SECONDS", 0.5)
+    monkeypatch.setattr(user_programs, "SECONDS", 0.5)
     async with stage.play(start="changes", commands=(make(script(tmp_path, "sleep 60")),)) as run:
         await run.press("f9")
         await run.hear("Could not run Make a ticket: it did not end in time.")

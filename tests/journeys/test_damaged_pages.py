@@ -9,9 +9,9 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.content import DocumentBody, UpdatePage
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.server.app import Platform
-from octavo.server.demo import people
+from octavo.server.demo import history
 from octavo.server.loader import load
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.routes import ToChangeRequest, ToPage
@@ -34,7 +34,7 @@ async def test_page_with_ten_thousand_nested_levels_is_shown(stage: Stage, tmp_p
 
     def load_folder(platform: Platform) -> None:
         world = platform.world.for_user(MARA)
-        spaces.append(load(world, folder, organization=people.ORGANIZATION, author=MARA).space_id)
+        spaces.append(load(world, folder, organization=history.ORGANIZATION, author=MARA).space_id)
 
     async with stage.play(change=load_folder) as run:
         run.app.go(ToPage(spaces[0]))
@@ -68,7 +68,7 @@ async def test_deeply_nested_front_matter_is_reported_and_never_lost(stage: Stag
 
     def load_folder(platform: Platform) -> None:
         world = platform.world.for_user(MARA)
-        loaded = load(world, folder, organization=people.ORGANIZATION, author=MARA)
+        loaded = load(world, folder, organization=history.ORGANIZATION, author=MARA)
         assert [(each.path, each.message) for each in loaded.problems] == [
             (
                 "deep.md",

@@ -18,7 +18,7 @@ from octavo.cli.demo_roles import PEOPLE_BY_ROLE
 from octavo.data.queries import collections_of, spaces_of
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.content import space_actions, space_changes
-from octavo.tui.content.navigation import SPACE_TREE
+from octavo.tui.content.space_panes import SPACE_TREE
 from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.resources import organization_resources, resource_commands, site_resources, site_tree
 from octavo.tui.resources.organization_resources import COLLECTIONS

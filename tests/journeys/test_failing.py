@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from octavo.api import change_requests, comments, content, organizations, reviews, spaces
-from octavo.api.operation import ListPage, Operation
-from octavo.api.places import SpaceRef
+from octavo.api.operation import ListPage, Operation, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.server.app import Platform
 from octavo.tui.core.view import View

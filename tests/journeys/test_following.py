@@ -8,13 +8,13 @@ import pytest
 
 from octavo.api import change_requests, content, openapi
 from octavo.api.content import GetPage, Page, PageTree, UpdatePage
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.documents import links
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.routes import ToPage
-from octavo.tui.reader.contents import STILL_LOADING
 from octavo.tui.reader.link_opening import follow_link, open_target
-from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.reader.viewport import STILL_LOADING
+from octavo.tui.render.layout import LinkFollowed
 from tests.journeys.stage import MARA, Run, Stage
 
 HARBOUR = SpaceRef(space_id="harbour-api")

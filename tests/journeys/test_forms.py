@@ -12,14 +12,13 @@ from pydantic import Field
 from textual.drivers.headless_driver import HeadlessDriver
 
 from octavo.api import collections, invites, mcp_servers, organizations, redirects, site_structure, sites, teams
-from octavo.api.operation import Operation
-from octavo.api.places import OrganizationRef, SiteRef
+from octavo.api.operation import Operation, OrganizationRef, SiteRef
 from octavo.api.text import Colour, Secret
-from octavo.tui.resources import reference_lists
+from octavo.tui.resources import resource
 from octavo.tui.resources.form import FormDialog, open_form
 from octavo.tui.resources.form_inputs import FieldRow
 from octavo.tui.resources.form_state import FormRequest
-from octavo.tui.resources.reference_lists import ReferenceList
+from octavo.tui.resources.resource import ReferenceList
 from octavo.tui.widgets.chooser import Choice
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import open_table
@@ -250,7 +249,7 @@ async def test_references_are_chosen_from_a_list(stage: Stage) -> None:
 
 @pytest.mark.before_release
 async def test_typing_searches_a_list_that_is_too_long_to_load(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference_lists, "MAX_ITEMS", 40)
+    monkeypatch.setattr(resource, "MAX_ITEMS", 40)
     some = ReferenceList(
         organizations.ListMembers(at=AT, limit=20),
         lambda each: Choice(each.id, each.user.name),

@@ -14,9 +14,9 @@ from textual.widgets import Static
 
 from octavo.api import change_requests, spaces
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
-from octavo.tui.core.frame import StatusBar, TopBar
+from octavo.tui.core.view import StatusBar, TopBar
 from octavo.tui.review import request_view
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets import short_texts

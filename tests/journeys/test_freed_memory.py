@@ -17,17 +17,17 @@ from textual.screen import Screen
 
 from octavo import tui
 from octavo.api import adaptive_schema, change_requests, content, organizations, teams
-from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.data.state_db import NotSaved
 from octavo.server.demo.library import SITE
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.editing.page_drafts import PageDraftKey
 from octavo.tui.reader.link_opening import follow_link
-from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.resources.form import open_form
 from octavo.tui.resources.form_state import FormRequest
-from octavo.tui.resources.reference_lists import ReferenceList
+from octavo.tui.resources.resource import ReferenceList
 from octavo.tui.resources.site_checks import open_condition
 from octavo.tui.widgets.chooser import Choice
 from tests.data.sends import refuse_to_save

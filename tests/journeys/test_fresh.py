@@ -10,9 +10,8 @@ import pytest
 
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
-from octavo.api.operation import Operation
-from octavo.api.places import SpaceRef
-from octavo.client.carrier import Application
+from octavo.api.operation import Operation, SpaceRef
+from octavo.client.responses import Application
 from tests.journeys.stage import MARA, MAX_WAIT_SECONDS, Run, Stage
 from tests.server.asking import Ask
 

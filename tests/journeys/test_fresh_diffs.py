@@ -6,8 +6,7 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, RevertPage, UpdatePage
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.tui.core.routes import ToChangeRequest
 from tests.journeys.stage import Run, Stage
 

@@ -11,9 +11,9 @@ import pytest
 from textual.events import AppBlur, AppFocus
 
 from octavo.api import change_requests, reviews
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.settings.programs import Hook
-from octavo.tui.app import event_hooks
+from octavo.tui.app import user_programs
 from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_fresh import wait_for_background_refresh
@@ -138,7 +138,7 @@ async def test_missing_program_is_reported_once(stage: Stage) -> None:
 async def test_hooks_stop_at_the_limit_for_an_hour(
     stage: Stage, program: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_hooks, "MOST_AN_HOUR", 2)
+    monkeypatch.setattr(user_programs, "MOST_AN_HOUR", 2)
     async with stage.play(hooks=(Hook("inbox-row", program),)) as run:
         await wait_for_background_refresh(run)
         for number in range(4):
@@ -151,7 +151,7 @@ async def test_hooks_stop_at_the_limit_for_an_hour(
 @pytest.mark.before_release
 async def test_desktop_notification_appears_only_without_focus(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    monkeypatch.setattr(event_hooks, "write_to_terminal", lambda app, text: written.append(text))
+    monkeypatch.setattr(user_programs, "write_to_terminal", lambda app, text: written.append(text))
     monkeypatch.delenv("TMUX", raising=False)
     async with stage.play(notify="osc9") as run:
         await wait_for_background_refresh(run)
@@ -171,7 +171,7 @@ async def test_desktop_notification_appears_only_without_focus(stage: Stage, mon
 
 async def test_desktop_notifications_are_off_by_default(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    monkeypatch.setattr(event_hooks, "write_to_terminal", lambda app, text: written.append(text))
+    monkeypatch.setattr(user_programs, "write_to_terminal", lambda app, text: written.append(text))
     async with stage.play() as run:
         run.app.post_message(AppBlur())
         await request_review(run, "Say what a datum is")

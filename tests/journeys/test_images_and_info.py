@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from octavo.data.image_cache import ImageCache
+from octavo.data.response_cache import ImageCache
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.reader.image_screen import Canvas, ImageScreen
+from octavo.tui.reader.page_dialogs import Canvas, ImageScreen
 from tests.journeys.stage import Run, Stage
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import mention_suffix
 from octavo.server.app import Platform

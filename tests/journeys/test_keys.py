@@ -14,12 +14,11 @@ from octavo import settings, tui
 from octavo.help import text_of
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.review.draft_conflicts import DraftConflictsScreen
+from octavo.tui.review.conflicts import DraftConflictsScreen
 from octavo.tui.widgets.chooser import Chooser
 from octavo.tui.widgets.commands import own_bindings
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton
-from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.text_inputs import SecretInput
+from octavo.tui.widgets.text_inputs import FilterInput, SecretInput
 from tests.bindings import binding_faults, keys_as_markdown
 from tests.journeys.stage import Stage
 

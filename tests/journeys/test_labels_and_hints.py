@@ -7,11 +7,11 @@ import re
 import pytest
 
 from octavo.help import text_of
-from octavo.tui.app.destinations import palette_entries
+from octavo.tui.app.menus import palette_entries
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.resources.resource_browser import BrowserScreen
-from octavo.tui.terminal.line_filters import ASCII_SYMBOLS
+from octavo.tui.terminal.display import ASCII_SYMBOLS
 from octavo.tui.widgets.command_palette import PaletteScreen
 from octavo.tui.widgets.commands import ActiveCommand
 from octavo.tui.widgets.dialog import TextButton

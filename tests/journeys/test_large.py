@@ -12,15 +12,15 @@ import pytest
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
-from octavo.client.carrier import Application
+from octavo.client.responses import Application
 from octavo.data import inbox_plan, sync_queue
 from octavo.data.inbox import InboxRow, ThreadRef
 from octavo.data.queries import PAGE_LIMIT
 from octavo.data.sync_queue import MAX_BACKGROUND
 from octavo.server.demo import library as demo
 from octavo.server.demo.library import TODAY
+from octavo.server.rest import World
 from octavo.server.store import Store
-from octavo.server.world import World
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.widgets import short_texts
 from tests.journeys.stage import Run, Stage

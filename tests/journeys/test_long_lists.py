@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import comments, reviews
 from octavo.api.comments import Comment
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.tui.comments.thread_loader import ThreadSource, sources_to_load
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.faulty_server import altered

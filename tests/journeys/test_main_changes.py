@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import change_requests, content, reviews
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.merge_dialog import MergeSeveralDialog
 from tests.journeys.contests import Contest, add_page, edit_page

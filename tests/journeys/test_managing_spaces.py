@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from octavo.api import collections, imports, spaces
-from octavo.api.places import OrganizationRef
+from octavo.api.operation import OrganizationRef
 from octavo.server.app import Platform
-from octavo.server.demo.people import ORGANIZATION
+from octavo.server.demo.history import ORGANIZATION
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.widgets.commands import active_commands

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import change_requests, comments, content, reviews
 from octavo.data.writes.direct import lock_write, unfinished_writes
-from octavo.data.writes.write_kind import Attempt
+from octavo.data.writes.machine import Attempt
 from octavo.settings.programs import Linter
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.status_changes import report_unfinished

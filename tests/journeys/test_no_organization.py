@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from octavo.api import change_requests, organizations, spaces
-from octavo.api.places import OrganizationRef
+from octavo.api.operation import OrganizationRef
 from octavo.server.app import Platform
 from tests.journeys.faulty_server import serving
 from tests.journeys.stage import CONNECTED, MARA, Run, Stage

@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.content import Page
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.tui.editing.page_form import PageForm
 from tests.journeys.stage import MARA, Run, Stage
 

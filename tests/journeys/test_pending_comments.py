@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import change_requests, comments, reviews
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request
 

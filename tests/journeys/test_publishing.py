@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from octavo.api import share_links, site_structure, sites
+from octavo.server.demo.history import ORGANIZATION
 from octavo.server.demo.library import SITE
-from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.review.checked_dialog import CheckedDialog
 from tests.journeys.faulty_server import altered
 from tests.journeys.managed import NOOR

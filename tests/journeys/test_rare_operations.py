@@ -8,9 +8,9 @@ import pytest
 
 from octavo.api import change_requests, collections, comments, content, pdf, spaces, users
 from octavo.api.content import DocumentBody, InsertPage
-from octavo.api.places import ChangeRequestRef, OrganizationRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, OrganizationRef, RevisionRef, SpaceRef
 from octavo.server.app import Platform
-from octavo.tui.reader.image_screen import ImageScreen
+from octavo.tui.reader.page_dialogs import ImageScreen
 from octavo.tui.resources.form import FormDialog
 from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Run, Stage

@@ -6,7 +6,7 @@ import pytest
 from textual.screen import Screen
 
 from octavo.api.operation import SPECS, Listing
-from octavo.cli.failures import READ_ONLY
+from octavo.cli.standard_streams import READ_ONLY
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.widgets.commands import Command, HasCommands, active_commands

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from octavo.api import change_requests
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request, select_change_request

@@ -5,7 +5,7 @@ import pytest
 from octavo.documents.source_reader import parse
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.search import SearchScreen
-from octavo.tui.content.side_panel import SidePanel
+from octavo.tui.content.space_panes import SidePanel
 from octavo.tui.core.routes import ToPage
 from octavo.tui.reader.page_view import PageView
 from tests.journeys.stage import Stage

@@ -7,7 +7,7 @@ import pytest
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
-from octavo.client.carrier import Application
+from octavo.client.responses import Application
 from octavo.data.writes.machine import NewWrite
 from tests.journeys.faulty_server import Fault, FaultyServer
 from tests.journeys.stage import MARA, Run, Stage

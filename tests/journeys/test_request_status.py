@@ -8,7 +8,7 @@ from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import DocumentBody, GetRawPage, UpdatePage
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request, select_change_request
 

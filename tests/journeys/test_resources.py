@@ -18,12 +18,11 @@ from octavo.api import (
     translations,
 )
 from octavo.api.errors import NotFound
-from octavo.api.operation import Operation
-from octavo.api.places import InOrganization
+from octavo.api.operation import InOrganization, Operation
 from octavo.api.text import Id
 from octavo.server.app import Platform
+from octavo.server.demo.history import ORGANIZATION
 from octavo.server.demo.library import SITE
-from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.resources import organization_resources
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_browser import BrowserScreen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import content, reviews
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request

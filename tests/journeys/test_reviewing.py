@@ -6,11 +6,11 @@ import pytest
 
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown, document_text
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.documents.json_editing import document_to_markdown
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.tui.core.routes import ToChangeRequest
-from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
 

@@ -12,11 +12,11 @@ import pytest
 from textual.events import Key
 
 from octavo.api import content, search, urls
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.cli import sessions
 from octavo.server.app import Platform
 from octavo.tui.content.search import SearchScreen
-from octavo.tui.widgets.key_bar import KeyBar
+from octavo.tui.widgets.bars import KeyBar
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.stage import MARA, Run, Stage
 

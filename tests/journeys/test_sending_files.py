@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api import content, fonts, imports, openapi, storage
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.tui.core.routes import ToPage
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.form_state import font_weight

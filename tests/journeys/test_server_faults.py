@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from octavo.api import comments
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.server.app import Platform
 from tests.journeys.faulty_server import Fault, FaultyServer, serving
 from tests.journeys.stage import MARA, Run, Stage

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from octavo.api import change_requests, content, openapi
 from octavo.api.content import DocumentBody, UpdatePage
-from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.documents import links
-from octavo.server.app import Platform
-from octavo.server.demo import people
-from octavo.server.dispatch import run_operation
+from octavo.server.app import Platform, run_operation
+from octavo.server.demo import history
 from octavo.server.loader import load
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.routes import ToChangeRequest, ToPage
@@ -68,13 +67,13 @@ async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: St
     def load_folder(platform: Platform) -> None:
         nonlocal space
         world = platform.world.for_user(MARA)
-        space = load(world, folder, organization=people.ORGANIZATION, author=MARA).space_id
+        space = load(world, folder, organization=history.ORGANIZATION, author=MARA).space_id
         filed = {"openapi": "3.1.0", "info": {"title": "P"}, "paths": {"/filed": {"put": {"summary": "As filed"}}}}
-        at = OrganizationRef(organization_id=people.ORGANIZATION)
+        at = OrganizationRef(organization_id=history.ORGANIZATION)
         made = openapi.Create(at=at, slug="pets", source=openapi.Source(text=json.dumps(filed)))
         work = run_operation(made, world)
         work.finish(work.run())
-        world.store.update(f"/orgs/{people.ORGANIZATION}/openapi/pets", sourceURL=SPECIFICATION_URL)
+        world.store.update(f"/orgs/{history.ORGANIZATION}/openapi/pets", sourceURL=SPECIFICATION_URL)
 
     async with stage.play(change=load_folder) as run:
         run.app.go(ToPage(space))
@@ -97,7 +96,7 @@ async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: St
         assert "Add a pet" not in run.text
         session, at, place = (
             run.app.session,
-            OrganizationRef(organization_id=people.ORGANIZATION),
+            OrganizationRef(organization_id=history.ORGANIZATION),
             SpaceRef(space_id=space),
         )
         for target, said in (
@@ -116,7 +115,7 @@ async def test_diff_shows_included_content(stage: Stage, tmp_path: Path) -> None
     def load_folder(platform: Platform) -> None:
         nonlocal place
         world = platform.world.for_user(MARA)
-        place = SpaceRef(space_id=load(world, folder, organization=people.ORGANIZATION, author=MARA).space_id)
+        place = SpaceRef(space_id=load(world, folder, organization=history.ORGANIZATION, author=MARA).space_id)
 
     async with stage.play(change=load_folder) as run:
         assert place is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api import reviews, spaces
-from octavo.api.places import OrganizationRef
+from octavo.api.operation import OrganizationRef
 from octavo.server.app import Platform
 from octavo.server.serve import serve
 from octavo.tui.app.sign_in import SignInScreen

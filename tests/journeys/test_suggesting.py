@@ -10,11 +10,10 @@ import pytest
 from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.data.writes.direct import lock_write
+from octavo.data.writes.machine import Attempt, Basis
 from octavo.data.writes.text_edits import resolve_write
-from octavo.data.writes.write_kind import Attempt, Basis
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
 from tests.journeys.stage import MARA, Run, Stage

@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from tests.journeys.stage import MARA, Run, Stage
 
 HARBOUR = SpaceRef(space_id="harbour-api")

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.documents.source_reader import parse
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage

@@ -12,14 +12,13 @@ import httpx
 import pytest
 
 from octavo.api import spaces
-from octavo.api.operation import SPECS, Operation
-from octavo.api.places import OrganizationRef
+from octavo.api.operation import SPECS, Operation, OrganizationRef
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.server.app import Platform
-from octavo.server.handlers import revisions
+from octavo.server.handlers.spaces import add_next, get_current, new_page, set_current
+from octavo.server.rest import World, iso
 from octavo.server.store import Json, Store
-from octavo.server.world import World, iso
 
 T = TypeVar("T")
 
@@ -117,15 +116,15 @@ async def space_with(ask: Ask, title: str = "Handbook", *, parent: str | None = 
         spaces.Create(at=ACME, title=title, parent=parent) if parent else spaces.Create(at=ACME, title=title)
     )
     world = ask.platform.world.for_user("ada")
-    pages = [{**revisions.new_page(world, name.title(), text), "id": name} for name, text in texts.items()]
+    pages = [{**new_page(world, name.title(), text), "id": name} for name, text in texts.items()]
     return await replace_pages(ask, space, pages) if pages else space
 
 
 async def replace_pages(ask: Ask, space: Space, pages: list[Json]) -> Space:
     """Replace the pages in the main content of a space."""
     world = ask.platform.world.for_user("ada")
-    revision = revisions.add_next(world, revisions.get_current(world, space.id), pages=pages)
-    revisions.set_current(world, space.id, revision)
+    revision = add_next(world, get_current(world, space.id), pages=pages)
+    set_current(world, space.id, revision)
     return await ask(spaces.Get(at=space.ref))
 
 

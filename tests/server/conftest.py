@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from octavo.server.app import Platform
-from octavo.server.world import World
+from octavo.server.rest import World
 from tests.server.asking import Ask, Clock, small_world
 
 

@@ -16,8 +16,7 @@ from pydantic import SecretStr
 from octavo.api import change_requests, collections, comments, content, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.errors import NotFound, Rejected
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, CollectionRef, Discussion, SpaceRef
+from octavo.api.operation import ChangeRequestRef, CollectionRef, Discussion, Operation, SpaceRef
 from octavo.client.client import Client
 from octavo.server.app import Platform
 from tests.server.asking import ACME, Clock, small_world

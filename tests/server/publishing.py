@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.api import site_structure as structure
 from octavo.api import sites
-from octavo.api.places import SiteRef
+from octavo.api.operation import SiteRef
 from octavo.api.site_structure import Pointer, Position, SectionGroup, SiteSection, SiteSpace
 from octavo.api.spaces import Space
 from tests.server.asking import ACME, Ask, space_with

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from octavo.api import collections, permissions, spaces, teams
-from octavo.api.operation import Operation
-from octavo.api.places import CollectionRef, Shared
-from octavo.api.roles import Role
-from octavo.server.world import World, iso
+from octavo.api.operation import CollectionRef, Operation, Shared
+from octavo.api.organizations import Role
+from octavo.server.rest import World, iso
 from tests.server.asking import ACME, PEOPLE, START, Ask, Clock, check_refused, space_with
 
 KINDS = pytest.mark.parametrize("kind", ["space", "collection"])

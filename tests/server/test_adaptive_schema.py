@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from octavo.api import adaptive_schema
 from octavo.api.adaptive_schema import VisitorSchema
-from octavo.api.places import SiteRef
+from octavo.api.operation import SiteRef
 from tests.server.asking import Ask, Clock, check_refused
 from tests.server.publishing import a_site
 

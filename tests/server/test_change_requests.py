@@ -10,7 +10,7 @@ import pytest
 from octavo.api import change_requests, comments, content, organizations, reviews, search, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.content import DeletePage
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from tests.server.asking import Ask, Clock, Refusal
 from tests.server.writing import ACME, Desk, insert, update
 

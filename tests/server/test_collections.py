@@ -4,9 +4,9 @@ import pytest
 
 from octavo.api import collections, spaces
 from octavo.api.collections import Collection
-from octavo.api.places import CollectionRef
+from octavo.api.operation import CollectionRef
 from octavo.api.spaces import CollectionPointer, Position
-from octavo.server.world import World, iso
+from octavo.server.rest import World, iso
 from tests.server.asking import ACME, START, Ask, check_refused, space_with
 
 

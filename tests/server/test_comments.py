@@ -8,12 +8,12 @@ from octavo.api import comments, reviews, spaces
 from octavo.api.bodies import Markdown, document_text
 from octavo.api.comments import Comment
 from octavo.api.content import DeletePage
-from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.source_reader import parse
-from octavo.server.handlers import revisions
-from octavo.server.world import World
+from octavo.server.handlers.spaces import get_current, with_text
+from octavo.server.rest import World
 from tests.server.asking import START, Ask, Clock, check_refused, replace_pages, space_with
 from tests.server.writing import Desk, update
 
@@ -92,8 +92,8 @@ async def test_target_is_outdated_after_its_block_or_page_is_deleted(ask: Ask, s
     on_first = await _post(ask, space.ref, page="guide", node=_key("First words."))
     on_second = await _post(ask, space.ref, page="guide", node=_key("Second words."))
     on_other = await _post(ask, space.ref, page="other")
-    guide = revisions.get_current(world, space.id)["pages"][0]
-    now = revisions.with_text(world, guide, "# Guide\n\nSecond words.")
+    guide = get_current(world, space.id)["pages"][0]
+    now = with_text(world, guide, "# Guide\n\nSecond words.")
     await replace_pages(ask, space, [{**now, "title": "Renamed"}])
 
     async def outdated(comment: Comment) -> tuple[str | None, bool | None]:

@@ -10,7 +10,7 @@ from octavo.api import comments, spaces
 from octavo.api.operation import load
 from octavo.api.wire import Request, body_fields, decode, query_fields, routes
 from octavo.server.app import invalid_body, missing_message
-from octavo.server.world import Refusal
+from octavo.server.rest import Refusal
 
 WRONG: tuple[Any, ...] = (7, [], {}, [[]], {"x": [{}]}, "\ud800", "x" * 3000, True, [{"type": "?"}])
 

@@ -25,8 +25,8 @@ from octavo.api.openapi_document import document
 from octavo.api.operation import load
 from octavo.api.wire import Route, encode, operation_for_route, routes
 from octavo.server.app import Platform
+from octavo.server.rest import World
 from octavo.server.store import Store
-from octavo.server.world import World
 from tests.server.asking import Ask, Clock
 from tests.walk import Walk, full_world
 

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import content
 from octavo.api.content import File, InsertFiles, NewFile
-from octavo.api.places import RevisionRef
+from octavo.api.operation import RevisionRef
 from tests.server.asking import Ask, Refusal
 from tests.server.writing import Desk, insert, update
 

@@ -12,10 +12,10 @@ import pytest
 
 from octavo.api.operation import load
 from octavo.api.wire import Route, operation_for_route, routes
-from octavo.server.dispatch import run_operation
+from octavo.server.app import run_operation
 from octavo.server.handlers import uploads
+from octavo.server.rest import BackgroundWork, Refusal
 from octavo.server.store import Json, MissingResource, Store
-from octavo.server.world import BackgroundWork, Refusal
 from tests.server.asking import Clock
 from tests.walk import ORGANIZATION, SITE, SPACE, Walk, full_world
 

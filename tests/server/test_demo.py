@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 
 from octavo.api import change_requests, comments, content, organizations, permissions, reviews, sites, spaces, teams
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Discussion, Operation, OrganizationRef, SpaceRef
 from octavo.documents import links, page_trees
 from octavo.documents.blocks import Block, Document
 from octavo.documents.source_reader import parse
-from octavo.server.demo import large, library, people, register
-from octavo.server.dispatch import run_operation
-from octavo.server.handlers import revisions
+from octavo.server.app import run_operation
+from octavo.server.demo import history, library, register
+from octavo.server.demo.library import CHANGE_REQUESTS, LEAST_SPACES, OPEN_THREADS, PAGES_OF_BOOK
+from octavo.server.handlers.spaces import get_current, page_text
+from octavo.server.rest import World
 from octavo.server.store import Json, Store
-from octavo.server.world import World
 from tests.documents.block_model import KINDS
 from tests.journeys.conftest import library as set_out
 
@@ -44,7 +44,7 @@ def demo_file(set_out: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def demo(demo_file: Path) -> Iterator[World]:
     """Yield the demo as its default user sees the demo. Tests must not change it."""
     store = Store(demo_file)
-    yield World(store).for_user(people.DEFAULT_PERSON.id)
+    yield World(store).for_user(history.DEFAULT_PERSON.id)
     store.close()
 
 
@@ -52,14 +52,14 @@ def demo(demo_file: Path) -> Iterator[World]:
 def demo_copy(demo_file: Path, tmp_path: Path) -> Iterator[World]:
     """Yield a copy of the demo that a test may change."""
     store = Store(Path(shutil.copy(demo_file, tmp_path / "copy.db")))
-    yield World(store, now=lambda: library.TODAY).for_user(people.DEFAULT_PERSON.id)
+    yield World(store, now=lambda: library.TODAY).for_user(history.DEFAULT_PERSON.id)
     store.close()
 
 
 @pytest.fixture(scope="module")
 def documents(demo: World) -> dict[tuple[str, str], Document]:
     """Return each parsed page of main by space and file."""
-    return {(space, page["git"]["path"]): parse(revisions.page_text(demo, page)) for space, page in _pages(demo)}
+    return {(space, page["git"]["path"]): parse(page_text(demo, page)) for space, page in _pages(demo)}
 
 
 def _build(path: Path, today: datetime = library.TODAY) -> Path:
@@ -78,7 +78,7 @@ def _table_rows(path: Path) -> dict[str, list[Any]]:
 
 def _pages(world: World) -> Iterator[tuple[str, Json]]:
     for at in SPACES:
-        for page in page_trees.walk(revisions.get_current(world, at.space_id)["pages"]):
+        for page in page_trees.walk(get_current(world, at.space_id)["pages"]):
             if page["type"] == "document":
                 yield at.space_id, page
 
@@ -130,16 +130,16 @@ def test_demo_has_sixty_handwritten_pages_and_one_of_5000_lines(demo: World) -> 
     by_rule = {("stations", path) for path in register.generated_files()}
     files = {(space, page["git"]["path"]): page for space, page in _pages(demo)}
     assert len(files.keys() - by_rule) >= 60
-    assert revisions.page_text(demo, files["stations", "log.md"]).count("\n") > 4900
+    assert page_text(demo, files["stations", "log.md"]).count("\n") > 4900
     assert register.generated_files()["log.md"].count("\n") == register.LOG_LINES
 
 
 def test_demo_has_every_role_and_three_hundred_members(demo: World) -> None:
-    at = OrganizationRef(organization_id=people.ORGANIZATION)
+    at = OrganizationRef(organization_id=history.ORGANIZATION)
     members = _items(organizations.ListMembers(at=at, limit=1000), demo)
     assert len(members) == 6 + 300
     assert len({member["user"]["displayName"] for member in members}) == 306
-    assert [person.role for person in people.PEOPLE] == ["admin", "create", "review", "edit", "comment", "read"]
+    assert [person.role for person in history.PEOPLE] == ["admin", "create", "review", "edit", "comment", "read"]
     guests = [member for member in members if member["role"] is None]
     assert guests
     assert all(member["spaces"] == (1 if member["role"] is None else 4) for member in members if not member["disabled"])
@@ -149,13 +149,13 @@ def test_demo_has_every_role_and_three_hundred_members(demo: World) -> None:
 
 
 def test_teams_of_the_demo_grant_no_additional_roles(demo: World, demo_copy: World) -> None:
-    at = OrganizationRef(organization_id=people.ORGANIZATION)
+    at = OrganizationRef(organization_id=history.ORGANIZATION)
     found = _items(teams.List(at=at), demo)
-    assert [team["id"] for team in found] == [crew.id for crew in people.TEAMS]
+    assert [team["id"] for team in found] == [crew.id for crew in history.TEAMS]
     assert all(team["members"] > 2 and team["spaces"] == 1 for team in found)
     assert [team["id"] for team in _items(teams.List(at=at, owner=demo.caller), demo)] == ["software"]
     for team in found:
-        run_operation(teams.Delete(at=at, team_id=team["id"]), demo_copy.for_user(people.PEOPLE[0].id))
+        run_operation(teams.Delete(at=at, team_id=team["id"]), demo_copy.for_user(history.PEOPLE[0].id))
     for at_space in SPACES:
         everybody = permissions.ListAggregate(at=at_space, limit=1000)
         assert _items(everybody, demo) == _items(everybody, demo_copy)
@@ -189,7 +189,7 @@ def test_demo_has_approvals_change_requests_and_outdated_reviews(demo: World) ->
     assert given["approved", True] >= 2
     assert given["approved", False] == 1
     assert given["changes-requested", True] >= 2
-    assert asked[people.DEFAULT_PERSON.id] >= 3
+    assert asked[history.DEFAULT_PERSON.id] >= 3
 
 
 def test_demo_has_a_change_request_that_edits_sixty_pages(demo: World) -> None:
@@ -203,7 +203,7 @@ def test_demo_has_a_conflicting_change_request_without_data_loss(demo_copy: Worl
     at = ChangeRequestRef(space_id="harbour-api", change_request_id="retry-schedule")
     assert run_operation(change_requests.Merge(at=at), demo_copy)["result"] == "conflicts"
     page = next(page for _, page in _pages(demo_copy) if page["git"]["path"] == "how-to/guides/webhooks/retries.md")
-    text = revisions.page_text(demo_copy, page)
+    text = page_text(demo_copy, page)
     assert "but you can [turn retries off]" in text
     assert "pauses vary by up to 10 %" in text
     assert "67 h 11 min" in text
@@ -213,7 +213,7 @@ def test_demo_has_an_approved_change_request_without_conflicts(demo_copy: World)
     at = ChangeRequestRef(space_id="harbour-api", change_request_id="refused-times")
     assert run_operation(change_requests.Merge(at=at), demo_copy)["result"] == "merge"
     page = next(page for _, page in _pages(demo_copy) if page["git"]["path"] == "concepts/time.md")
-    assert "has no zone" in revisions.page_text(demo_copy, page)
+    assert "has no zone" in page_text(demo_copy, page)
 
 
 def test_demo_has_eighty_threads_with_replies_and_reactions(demo: World) -> None:
@@ -298,7 +298,7 @@ def test_demo_has_japanese_and_hebrew_pages(demo: World) -> None:
 
 
 def test_all_links_but_one_have_a_target(demo: World, documents: dict[tuple[str, str], Document]) -> None:
-    maps = {at.space_id: _space_index(revisions.get_current(demo, at.space_id), at.space_id) for at in SPACES}
+    maps = {at.space_id: _space_index(get_current(demo, at.space_id), at.space_id) for at in SPACES}
     anchors = {place: {heading.anchor for heading in document.headings} for place, document in documents.items()}
     broken, spaces_met, outside = [], set(), set()
     for (space, file), document in documents.items():
@@ -325,7 +325,7 @@ def test_all_links_but_one_have_a_target(demo: World, documents: dict[tuple[str,
 def test_all_files_and_images_exist(demo: World, documents: dict[tuple[str, str], Document]) -> None:
     wanted = 0
     for (space, file), document in documents.items():
-        revision = revisions.get_current(demo, space)
+        revision = get_current(demo, space)
         have = {each["git"]["path"]: each for each in revision["files"]}
         have |= {each["git"]["path"]: each for each in revision["reusableContents"]}
         for block in document.walk():
@@ -338,7 +338,7 @@ def test_all_files_and_images_exist(demo: World, documents: dict[tuple[str, str]
 
 
 def test_demo_files_are_small_and_valid(demo: World) -> None:
-    files = [each for at in SPACES for each in revisions.get_current(demo, at.space_id)["files"]]
+    files = [each for at in SPACES for each in get_current(demo, at.space_id)["files"]]
     assert {each["contentType"] for each in files} >= {"image/svg+xml", "image/png", "application/pdf", "text/csv"}
     assert max(each["size"] for each in files) < 20_000
     pictures = [each for each in files if each["contentType"] == "image/png"]
@@ -354,7 +354,7 @@ def _space_index(revision: Json, space: str) -> links.SpaceIndex:
 
 
 def _file(world: World, space: str, page_id: str) -> str:
-    page = page_trees.find(revisions.get_current(world, space)["pages"], page_id)
+    page = page_trees.find(get_current(world, space)["pages"], page_id)
     assert page
     return str(page["git"]["path"])
 
@@ -384,10 +384,10 @@ def test_public_spaces_of_the_demo_are_on_a_site(demo: World) -> None:
 def test_scaled_down_large_demo_adds_to_the_demo(demo: World) -> None:
     with closing(Store()) as store:
         library.build(World(store), large=0.02)
-        counted = _counts(World(store).for_user(people.DEFAULT_PERSON.id))
+        counted = _counts(World(store).for_user(history.DEFAULT_PERSON.id))
     without = _counts(demo)
     spaces_, pages_, threads_, undecided = (much - less for much, less in zip(counted, without, strict=True))
-    assert (spaces_, pages_, undecided) == (4, 4 * large.PAGES_OF_BOOK, 12)
+    assert (spaces_, pages_, undecided) == (4, 4 * PAGES_OF_BOOK, 12)
     assert threads_ >= 100
 
 
@@ -395,18 +395,18 @@ def test_scaled_down_large_demo_adds_to_the_demo(demo: World) -> None:
 def test_large_demo_has_the_documented_size() -> None:
     with closing(Store()) as store:
         library.build(World(store), large=1.0)
-        spaces_, pages_, threads_, undecided = _counts(World(store).for_user(people.DEFAULT_PERSON.id))
-    assert spaces_ >= large.SPACES
+        spaces_, pages_, threads_, undecided = _counts(World(store).for_user(history.DEFAULT_PERSON.id))
+    assert spaces_ >= LEAST_SPACES
     assert pages_ >= 10_000
-    assert threads_ >= large.OPEN_THREADS
-    assert undecided >= large.CHANGE_REQUESTS
+    assert threads_ >= OPEN_THREADS
+    assert undecided >= CHANGE_REQUESTS
 
 
 def _counts(world: World) -> tuple[int, int, int, int]:
     """Return the numbers of spaces, pages, open threads, and open or draft change requests that the caller sees."""
-    at = OrganizationRef(organization_id=people.ORGANIZATION)
+    at = OrganizationRef(organization_id=history.ORGANIZATION)
     seen = run_operation(spaces.List(at=at, limit=1000), world)["items"]
-    pages_ = sum(1 for each in seen for _ in page_trees.walk(revisions.get_current(world, each["id"])["pages"]))
+    pages_ = sum(1 for each in seen for _ in page_trees.walk(get_current(world, each["id"])["pages"]))
     undecided = [
         each
         for status in ("open", "draft")

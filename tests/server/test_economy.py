@@ -47,7 +47,7 @@ def normalized_code(function: Callable[..., Any]) -> str:
 def test_plain_operations_need_no_handler() -> None:
     assert set(HANDLERS) <= set(SPECS), "a handler without an operation"
     plain = [spec for kind, spec in SPECS.items() if kind not in HANDLERS]
-    vocabulary = count_lines(octavo.api, ("operation", "wire", "places", "bodies", "text", "roles", *AREAS))
+    vocabulary = count_lines(octavo.api, ("operation", "wire", "bodies", "text", *AREAS))
     handling = count_lines(octavo.server.handlers)
     paths = sum(len(routes(spec)) for spec in SPECS.values())
     functions = len(set(HANDLERS.values()))
@@ -77,7 +77,7 @@ def test_modules_of_an_area_have_all_handlers_of_its_operations() -> None:
     code = """
 import os
 from octavo.api.operation import load
-from octavo.server import dispatch, handlers, rest
+from octavo.server import app, handlers, rest
 
 def print_registered(area):
     for kind, spec in specs.items():

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.content import DeletePage, InsertFiles, NewFile, RevertPage
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.documents.source_reader import parse
 from tests.server.asking import Ask, Refusal
 from tests.server.writing import Desk, insert, update

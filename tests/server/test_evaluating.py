@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.api import content
-from octavo.server.text_expansion import UNKNOWN, evaluate, evaluate_text
+from octavo.server.page_texts import UNKNOWN, evaluate, evaluate_text
 from tests.server.asking import Ask
 from tests.server.writing import Desk
 

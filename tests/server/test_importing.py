@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from octavo.api import change_requests, content, imports, links, spaces
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.server import import_sources
 from octavo.server.app import Platform
 from octavo.server.import_sources import ConversionFailure, convert_docx, read_html

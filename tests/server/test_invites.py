@@ -8,9 +8,8 @@ import pytest
 
 from octavo.api import collections, invites, organizations, permissions, spaces
 from octavo.api.invites import Invitation, InviteLink
-from octavo.api.operation import Operation
-from octavo.api.places import CollectionRef
-from octavo.server.world import World, iso
+from octavo.api.operation import CollectionRef, Operation
+from octavo.server.rest import World, iso
 from tests.server.asking import ACME, START, Ask, check_refused, space_with
 
 

@@ -6,14 +6,13 @@ from pathlib import Path
 
 from octavo.api import content, links
 from octavo.api.content import PageTree
-from octavo.api.places import SpaceRef
-from octavo.documents import anchors
-from octavo.documents.blocks import Document
+from octavo.api.operation import SpaceRef
+from octavo.documents.blocks import Document, find_heading
 from octavo.documents.links import AnchorLink, BrokenLink, PageLink, references_in
 from octavo.documents.source_reader import parse
 from octavo.server import loader
-from octavo.server.world import World
-from octavo.tui.render.link_targets import LinkContext, LinkTargets
+from octavo.server.rest import World
+from octavo.tui.render.deferred import LinkContext, LinkTargets
 from octavo.tui.review.merge_effects import _broken_links
 from tests.server.asking import Ask
 
@@ -113,8 +112,6 @@ def broken_for_the_reader(context: LinkContext, page_id: str, documents: dict[st
                 pass
             case PageLink(page=there, anchor=named):
                 anchor = named or ""
-        if isinstance(target, BrokenLink) or (
-            anchor and anchors.find_heading(anchor, documents[there].headings) is None
-        ):
+        if isinstance(target, BrokenLink) or (anchor and find_heading(anchor, documents[there].headings) is None):
             broken.append(usage.target)
     return broken

@@ -7,8 +7,8 @@ from base64 import b64encode
 from octavo.api import change_requests, content, links, openapi, spaces
 from octavo.api.links import Link, Location
 from octavo.api.operation import ListPage
-from octavo.server.handlers import revisions
-from octavo.server.world import World
+from octavo.server.handlers.spaces import get_current
+from octavo.server.rest import World
 from tests.server.asking import ACME, Ask, check_refused, replace_pages, space_with
 from tests.server.writing import Desk, update
 
@@ -214,7 +214,7 @@ async def test_link_pages_and_covers_count_as_links(ask: Ask, world: World) -> N
         {"kind": "something-new"},
     ]
     pages = [{**link, "id": f"l{n}", "title": f"L{n}", "target": target} for n, target in enumerate(targets)]
-    here = revisions.get_current(world, space.id)["pages"][0] | {"cover": {"ref": {"kind": "file", "file": "missing"}}}
+    here = get_current(world, space.id)["pages"][0] | {"cover": {"ref": {"kind": "file", "file": "missing"}}}
     await replace_pages(ask, space, [here, *pages])
     found = await ask(links.ListOfSpace(at=space.ref))
     assert {name_of(each.target_reference) for each in found.items if each.status == "broken"} == {

@@ -13,12 +13,11 @@ import pytest
 
 from octavo.api import change_requests, comments, permissions, spaces, teams
 from octavo.api.bodies import Markdown
-from octavo.api.operation import Listing, load
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Listing, SpaceRef, load
 from octavo.api.spaces import Space
 from octavo.api.wire import Route, encode, operation_for_route, query_fields, routes
 from octavo.server.app import Platform
-from octavo.server.handlers import revisions
+from octavo.server.handlers.spaces import add_next, get_current, new_page, set_current, with_text
 from octavo.server.store import Json
 from tests.server.asking import ACME, Ask, Clock, space_with
 from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
@@ -56,21 +55,21 @@ class FilledLists:
     def fill_pages(self) -> None:
         """Add pages and files with links to existing content."""
         world, space = self.world.for_user("ada"), self.walk.known["spaceId"]
-        before = revisions.get_current(world, space)
+        before = get_current(world, space)
         nested = before["pages"][1]["pages"]
-        nested[0] = revisions.with_text(
+        nested[0] = with_text(
             world, nested[0], "[One](a.md), [two](b.md), ![chart](/files/chart), [tides](../tides.md)."
         )
         words = "Of tides: [springs](more/springs.md), ![chart](/files/chart), [far](https://sea.example/far)."
-        pages = [revisions.new_page(world, f"Tides {each}", words) for each in range(3)]
+        pages = [new_page(world, f"Tides {each}", words) for each in range(3)]
         files = [{**before["files"][0], "id": f"chart-{each}"} for each in range(3)]
-        after = revisions.add_next(world, before, pages=before["pages"] + pages, files=before["files"] + files)
-        revisions.set_current(world, space, after)
+        after = add_next(world, before, pages=before["pages"] + pages, files=before["files"] + files)
+        set_current(world, space, after)
         self.walk.known["revisionId"] = after["id"]
         for another in world.store.all("/spaces"):
             if another["title"] == "Another":
-                moved = revisions.add_next(world, revisions.get_current(world, another["id"]), pages=pages)
-                revisions.set_current(world, another["id"], moved)
+                moved = add_next(world, get_current(world, another["id"]), pages=pages)
+                set_current(world, another["id"], moved)
         known = self.walk.at(f"POST {CHANGE_REQUEST}/update")
         assert self.send("POST", f"{CHANGE_REQUEST}/update".format(**known))[0] == 200
 

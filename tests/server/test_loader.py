@@ -14,17 +14,17 @@ import pytest
 from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
 from octavo.api.content import DeletePage
-from octavo.api.places import RevisionRef, SpaceRef
+from octavo.api.operation import RevisionRef, SpaceRef
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import Folder, fingerprint
 from octavo.documents.folders.table_of_contents import summary_entries
 from octavo.documents.page_trees import Pages
 from octavo.server import loader
-from octavo.server.handlers import revisions
+from octavo.server.handlers.spaces import add_next, get_current, page_text, set_current, with_text
 from octavo.server.loader import LoadedFolder
-from octavo.server.search_index import finish_reindexing
+from octavo.server.page_texts import finish_reindexing
+from octavo.server.rest import World
 from octavo.server.store import Json
-from octavo.server.world import World
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update
 
@@ -37,7 +37,7 @@ def load(world: World, folder: Path, **options: Any) -> LoadedFolder:
 
 
 def pages_of(world: World, loaded: LoadedFolder) -> Pages:
-    pages: Pages = revisions.get_current(world, loaded.space_id)["pages"]
+    pages: Pages = get_current(world, loaded.space_id)["pages"]
     return pages
 
 
@@ -60,7 +60,7 @@ def page_titled(world: World, loaded: LoadedFolder, title: str) -> Json:
 
 
 def text(world: World, loaded: LoadedFolder, title: str) -> str:
-    return revisions.page_text(world, page_titled(world, loaded, title))
+    return page_text(world, page_titled(world, loaded, title))
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_pages_have_the_text_of_their_files_without_front_matter(world: World) -
     page = page_titled(world, loaded, "Welcome back")
     assert (page["description"], page["icon"], page["path"]) == ("Where to begin", "door-open", "")
     assert page["layout"] == {"cover": True, "coverSize": "hero", "outline": False}
-    files = {file["id"]: file for file in revisions.get_current(world, loaded.space_id)["files"]}
+    files = {file["id"]: file for file in get_current(world, loaded.space_id)["files"]}
     assert files[page["cover"]["ref"]["file"]]["name"] == "cover (1).png"
     assert page["cover"]["yPos"] == 12.5
     assert text(world, loaded, "Welcome back").startswith("# Heading below\n")
@@ -153,13 +153,13 @@ def test_links_in_a_summary_have_targets(world: World) -> None:
     configuration = page_titled(world, loaded, "Configuration")["id"]
     assert logging == {"kind": "anchor", "anchor": "logging", "page": configuration}
     assert status == {"kind": "url", "url": "https://status.example/?a=1&b=2"}
-    files = {file["id"]: file["name"] for file in revisions.get_current(world, loaded.space_id)["files"]}
+    files = {file["id"]: file["name"] for file in get_current(world, loaded.space_id)["files"]}
     assert files[sheet["file"]] == "data sheet.txt"
 
 
 def test_files_shown_by_pages_are_loaded(world: World) -> None:
     loaded = load(world, FOLDERS / "summary")
-    files = revisions.get_current(world, loaded.space_id)["files"]
+    files = get_current(world, loaded.space_id)["files"]
     assert [(file["name"], file["contentType"], file.get("dimensions")) for file in files] == [
         ("cover (1).png", "image/png", {"width": 3, "height": 2}),
         ("data sheet.txt", "text/plain", None),
@@ -185,7 +185,7 @@ async def test_included_content_is_loaded_in_its_place(ask: Ask, world: World, f
     hidden = [tag("../../outside.md"), tag("../.gitbook/includes/link.md"), tag("../.gitbook/includes/gone.md")]
     write(folder, "guide/setup.md", "# Setup\n\n" + "".join([*shown, *hidden]))
     loaded = load(world, folder)
-    revision = revisions.get_current(world, loaded.space_id)
+    revision = get_current(world, loaded.space_id)
     assert [each["title"] for each in revision["reusableContents"]] == ["Take care", "Unused", "Own"]
     assert [each["name"] for each in revision["files"]] == ["own.png"]
     assert revision["variables"] == {"version": "v2"}
@@ -201,7 +201,7 @@ async def test_included_content_is_loaded_in_its_place(ask: Ask, world: World, f
     write(folder, ".gitbook/includes/untitled (1).md", "Dry.\n")
     again = load(world, folder)
     before = {each["id"] for each in revision["reusableContents"]}
-    after = revisions.get_current(world, again.space_id)
+    after = get_current(world, again.space_id)
     assert {each["id"] for each in after["reusableContents"]} == before
     assert "Dry." in ((await ask(op)).markdown or "")
 
@@ -271,7 +271,7 @@ def test_files_outside_the_folder_are_not_read(world: World, folder: Path, tmp_p
     (tmp_path / "private" / "secret.png").write_bytes(b"png")
     loaded = load(world, folder)
     assert outline(pages_of(world, loaded)) == ["Home", "Guide", "  Setup", "Setup", "Thief"]
-    assert revisions.get_current(world, loaded.space_id)["files"] == []
+    assert get_current(world, loaded.space_id)["files"] == []
     assert {each.path for each in loaded.problems} == {"linked.md", "all", "nowhere.md"}
 
 
@@ -340,7 +340,7 @@ def test_changed_files_are_one_revision_and_pages_keep_their_ids(world: World, f
     write(folder, "new.md", "# New\n")
     again = load(world, folder)
     assert (again.space_id, again.created, again.edited, again.deleted, again.moved) == (first.space_id, 1, 2, 0, 1)
-    revision = revisions.get_current(world, first.space_id)
+    revision = get_current(world, first.space_id)
     assert (revision["id"], revision["parents"]) == (again.revision_id, [first.revision_id])
     after = {page["title"]: page for page in page_trees.walk(revision["pages"])}
     assert {title: page["id"] for title, page in before.items()}.items() <= {
@@ -549,11 +549,11 @@ def test_content_merged_during_indexing_is_found(world: World, tmp_path: Path) -
     def on_progress(number: int, count: int) -> bool:
         if not merged:
             merged.append(number)
-            main = revisions.get_current(world, loaded.space_id)
+            main = get_current(world, loaded.space_id)
             first, *others = main["pages"]
-            changed = revisions.with_text(world, first, "merged words")
-            after = revisions.add_next(world, main, pages=[changed, *others[:-1]])
-            revisions.set_current(world, loaded.space_id, after)
+            changed = with_text(world, first, "merged words")
+            after = add_next(world, main, pages=[changed, *others[:-1]])
+            set_current(world, loaded.space_id, after)
         return True
 
     merged: list[int] = []

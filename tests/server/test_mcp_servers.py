@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api import mcp_servers
 from octavo.api.mcp_servers import McpServer
-from octavo.api.places import SiteRef
+from octavo.api.operation import SiteRef
 from tests.server.asking import Ask, check_refused
 from tests.server.publishing import a_site
 

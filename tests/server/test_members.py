@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from octavo.api import change_requests, organizations, permissions, reviews, spaces, teams
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef
-from octavo.server.world import World, iso
+from octavo.api.operation import ChangeRequestRef, Operation
+from octavo.server.rest import World, iso
 from tests.server.asking import ACME, START, Ask, Clock, check_refused, space_with
 
 

@@ -12,7 +12,7 @@ from octavo.api import openapi
 from octavo.api.openapi import OpenApiSpec, Source
 from octavo.documents.openapi import SpecificationError, read_specification
 from octavo.server.app import Platform, fail_unfinished_specs
-from octavo.server.world import World
+from octavo.server.rest import World
 from tests.server.asking import ACME, Ask, check_refused
 from tests.server.web import Web, open_web
 

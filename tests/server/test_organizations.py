@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import organizations, sites
+from octavo.api.operation import OrganizationRef, SiteRef
 from octavo.api.organizations import Member
-from octavo.api.places import OrganizationRef, SiteRef
-from octavo.server.world import World, iso
+from octavo.server.rest import World, iso
 from tests.server.asking import ACME, START, Ask, check_refused, space_with
 
 

@@ -11,9 +11,9 @@ from PIL import Image
 from pypdf import PdfReader
 
 from octavo.api import change_requests, content, pdf, spaces
-from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.server.handlers import revisions
-from octavo.server.world import World
+from octavo.api.operation import ChangeRequestRef, SpaceRef
+from octavo.server.handlers.spaces import get_current
+from octavo.server.rest import World
 from tests.server.asking import Ask, Clock, check_refused, replace_pages, space_with
 from tests.server.test_references import add_reusable_content
 from tests.server.writing import Desk, insert, update
@@ -95,7 +95,7 @@ async def test_all_kinds_of_blocks_are_printed(ask: Ask) -> None:
 
 async def test_outline_of_the_pdf_is_the_page_tree(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One", two="# Two", three="# Three")
-    one, two, three = revisions.get_current(world, space.id)["pages"]
+    one, two, three = get_current(world, space.id)["pages"]
     group = {"id": "g", "type": "group", "title": "Group", "slug": "g", "pages": [three]}
     await replace_pages(ask, space, [{**one, "pages": [two]}, group])
     reader = await _pdf(ask, space.ref)
@@ -112,7 +112,7 @@ async def test_included_content_is_printed_in_its_place(ask: Ask, world: World) 
 
 async def test_page_is_printed_with_or_without_subpages(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One", two="# Two", three="# Three")
-    one, two, three = revisions.get_current(world, space.id)["pages"]
+    one, two, three = get_current(world, space.id)["pages"]
     await replace_pages(ask, space, [{**one, "pages": [two]}, three])
     assert len((await _pdf(ask, space.ref, page="one")).pages) == 2
     alone = await _pdf(ask, space.ref, page="one", only=True)

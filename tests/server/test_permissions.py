@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import collections, spaces
-from octavo.api.places import CollectionRef
+from octavo.api.operation import CollectionRef
 from octavo.api.spaces import Space
 from octavo.server.handlers.permissions import RANKS, require, role
-from octavo.server.world import Refusal, World
+from octavo.server.rest import Refusal, World
 from tests.server.asking import ACME, PEOPLE, Ask, check_refused, space_with
 
 ALLOWED = {

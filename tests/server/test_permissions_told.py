@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from octavo.api import adaptive_schema, collections, openapi, organizations, sites, spaces, teams
-from octavo.api.operation import Operation
-from octavo.api.places import CollectionRef, SiteRef, SpaceRef
+from octavo.api.operation import CollectionRef, Operation, SiteRef, SpaceRef
 from octavo.api.wire import encode
 from octavo.server.app import Platform
 from tests.server.asking import ACME, PEOPLE, Ask, Clock

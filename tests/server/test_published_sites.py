@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from octavo.api import share_links, site_structure, sites, spaces
-from octavo.api.operation import SPECS, Operation
-from octavo.api.places import SiteRef
+from octavo.api.operation import SPECS, Operation, SiteRef
 from octavo.api.site_structure import SectionGroup, SiteSection
 from tests.server.asking import Ask, check_refused, space_with
 from tests.server.publishing import a_site

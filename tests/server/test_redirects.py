@@ -6,11 +6,11 @@ import pytest
 from pydantic import ValidationError
 
 from octavo.api import redirects, share_links, site_structure, sites, spaces
-from octavo.api.places import SiteRef
+from octavo.api.operation import SiteRef
 from octavo.api.redirects import Redirect, ToPage, ToSection, ToSpace
 from octavo.api.spaces import Space
 from octavo.server.handlers.sites import normalize_path
-from octavo.server.world import Refusal
+from octavo.server.rest import Refusal
 from tests.server.asking import Ask, check_refused, space_with
 from tests.server.publishing import a_site
 

@@ -9,10 +9,10 @@ import pytest
 from octavo.api import comments, content
 from octavo.api.bodies import Markdown
 from octavo.documents.source_reader import parse
-from octavo.server.handlers import revisions
+from octavo.server.handlers.spaces import add_next, get_current, set_current
+from octavo.server.page_texts import expand_includes
+from octavo.server.rest import World
 from octavo.server.store import Json, Store
-from octavo.server.text_expansion import expand_includes
-from octavo.server.world import World
 from tests.server.asking import Ask
 from tests.server.writing import Desk, update
 
@@ -22,8 +22,8 @@ NOTE = "{% hint %}\nTake care, see [the guide](../../guide.md).\n{% endhint %}\n
 def add_reusable_content(world: World, space_id: str, **texts: str) -> None:
     """Add reusable content to a space. Each keyword is an id and its text."""
     items = [{"id": name, "title": name, "text": world.store.put_blob(text)} for name, text in texts.items()]
-    here = revisions.get_current(world, space_id)
-    revisions.set_current(world, space_id, revisions.add_next(world, here, reusableContents=items))
+    here = get_current(world, space_id)
+    set_current(world, space_id, add_next(world, here, reusableContents=items))
 
 
 async def read_page(ask: Ask, desk: Desk, title: str, **how: Any) -> str:

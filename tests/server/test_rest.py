@@ -3,11 +3,10 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import comments, organizations
-from octavo.api.operation import load
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef, load
 from octavo.server import rest
 from octavo.server.app import Platform
-from octavo.server.world import Refusal
+from octavo.server.rest import Refusal
 from tests.server.asking import Ask
 
 LISTING = comments.List(at=SpaceRef(space_id="s"))

@@ -11,10 +11,10 @@ from octavo.api.safety import safe_text
 from octavo.api.search import PageHit
 from octavo.api.spaces import Space
 from octavo.documents.source_reader import parse
-from octavo.server.handlers import revisions
-from octavo.server.search_index import split_sections
+from octavo.server.handlers.spaces import get_current, with_text
+from octavo.server.page_texts import split_sections
+from octavo.server.rest import World
 from octavo.server.store import Json, Store
-from octavo.server.world import World
 from tests.api.test_folding import ALIKE
 from tests.server.asking import ACME, Ask, check_refused, replace_pages, space_with
 from tests.server.test_references import add_reusable_content
@@ -215,8 +215,8 @@ async def test_results_are_paged(ask: Ask) -> None:
 
 async def test_search_finds_only_the_current_main_content(ask: Ask, world: World) -> None:
     space = await space_with(ask, kept="alpha", changed="beta", gone="gamma")
-    current = revisions.get_current(world, space.id)["pages"]
-    changed = revisions.with_text(world, current[1], "delta")
+    current = get_current(world, space.id)["pages"]
+    changed = with_text(world, current[1], "delta")
     space = await replace_pages(ask, space, [current[0], changed])
     found = {word: await _titles(ask, space, word) for word in ("alpha", "beta", "gamma", "delta")}
     assert found == {"alpha": ["Kept"], "beta": [], "gamma": [], "delta": ["Changed"]}
@@ -227,7 +227,7 @@ async def test_only_changed_pages_are_indexed_again(ask: Ask, world: World) -> N
     space = await space_with(ask, kept="alpha", changed="beta")
     for page in ("kept", "changed"):
         world.store.index(space.id, page, [("", "Marked", "marker")])
-    kept, changed = revisions.get_current(world, space.id)["pages"]
+    kept, changed = get_current(world, space.id)["pages"]
     await replace_pages(ask, space, [{**changed, "title": "Renamed"}, kept])
     assert await _titles(ask, space, "marker") == ["Kept"]
     assert await _titles(ask, space, "beta") == ["Renamed"]

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from octavo.api import share_links, sites
-from octavo.api.operation import Operation
-from octavo.api.places import SiteRef
-from octavo.server.world import World
+from octavo.api.operation import Operation, SiteRef
+from octavo.server.rest import World
 from tests.server.asking import START, Ask, check_refused, space_with
 from tests.server.publishing import a_site
 

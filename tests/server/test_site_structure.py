@@ -8,7 +8,7 @@ from octavo.api import site_structure as structure
 from octavo.api import sites, spaces
 from octavo.api.site_structure import OtherPart, SectionGroup, SiteSection, SiteSpace
 from octavo.server.app import Platform
-from octavo.server.world import World
+from octavo.server.rest import World
 from tests.server.asking import Ask, Clock, check_refused, space_with
 from tests.server.publishing import (
     a_section,

@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from octavo.api import collections, search, site_structure, sites, spaces
-from octavo.api.places import CollectionRef, OrganizationRef, SiteRef
+from octavo.api.operation import CollectionRef, OrganizationRef, SiteRef
 from octavo.server.app import Platform
-from octavo.server.handlers import revisions
+from octavo.server.handlers.spaces import page_text
+from octavo.server.rest import World, iso
 from octavo.server.store import MissingResource
-from octavo.server.world import World, iso
 from tests.server.asking import ACME, START, Ask, Clock, check_refused, space_with
 from tests.server.publishing import a_site
 
@@ -40,8 +40,8 @@ async def test_site_can_be_created_with_a_new_space(ask: Ask, world: World, kind
     made = (await ask(spaces.List(at=ACME))).items
     assert (site.site_spaces, [space.title for space in made]) == (1, ["Docs"])
     page = world.store.get(f"/spaces/{made[0].id}/revisions/{made[0].revision}")["pages"][0]
-    assert revisions.page_text(world, page).startswith(start)
-    assert bool(revisions.page_text(world, page)) == bool(start)
+    assert page_text(world, page).startswith(start)
+    assert bool(page_text(world, page)) == bool(start)
 
 
 async def test_site_needs_editable_spaces_of_its_organization(ask: Ask, world: World) -> None:

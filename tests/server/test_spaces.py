@@ -4,11 +4,10 @@ import pytest
 
 from octavo.api import change_requests, collections, comments, content, permissions, spaces
 from octavo.api.bodies import Markdown
-from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
+from octavo.api.operation import CollectionRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
-from octavo.server.handlers import revisions
-from octavo.server.handlers.spaces import purge
-from octavo.server.world import World, iso
+from octavo.server.handlers.spaces import add_next, get_current, new_page, purge, set_current
+from octavo.server.rest import World, iso
 from tests.server.asking import ACME, START, Ask, Clock, check_refused, space_with
 from tests.server.writing import Desk, update
 
@@ -170,9 +169,9 @@ async def test_user_sees_the_copy_of_a_shared_space(ask: Ask) -> None:
 async def test_duplicated_space_is_an_independent_copy(ask: Ask, world: World) -> None:
     space = await space_with(ask, intro="# Intro")
     mine = world.for_user("ada")
-    child = revisions.new_page(mine, "Child", "See ![chart](/files/chart).")
+    child = new_page(mine, "Child", "See ![chart](/files/chart).")
     group = {"id": "group", "type": "group", "title": "Group", "slug": "group", "pages": [child]}
-    before = revisions.get_current(mine, space.id)
+    before = get_current(mine, space.id)
     file = {
         "id": "chart",
         "name": "c.png",
@@ -182,8 +181,8 @@ async def test_duplicated_space_is_an_independent_copy(ask: Ask, world: World) -
     }
     shared = {"id": "shared", "title": "Shared", "text": world.store.put_blob("Mind the gap.")}
     pages = [*before["pages"], group]
-    after = revisions.add_next(mine, before, pages=pages, files=[file], reusableContents=[shared])
-    revisions.set_current(mine, space.id, after)
+    after = add_next(mine, before, pages=pages, files=[file], reusableContents=[shared])
+    set_current(mine, space.id, after)
     draft = await ask(change_requests.Create(at=space.ref, subject="Draft"))
     await ask(comments.Create(at=draft.ref(space.ref), body=Markdown(markdown="Typo")))
 

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from octavo.api import change_requests, collections, comments, content, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.errors import Conflict, Invalid, NotFound
-from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
 from tests.server.asking import ACME
 from tests.server.modelled import PICK, ChangeRequestModel, ModelledPlatform, SpaceModel, Texts, ThreadModel, pick_item
 from tests.server.writing import insert, update

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from octavo.api import organizations, subdomains
-from octavo.api.places import OrganizationRef
-from octavo.server.world import World, iso
+from octavo.api.operation import OrganizationRef
+from octavo.server.rest import World, iso
 from tests.server.asking import ACME, START, Ask, check_refused
 
 

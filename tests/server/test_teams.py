@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from octavo.api import collections, permissions, spaces, teams
-from octavo.api.operation import Operation
-from octavo.api.places import CollectionRef
+from octavo.api.operation import CollectionRef, Operation
 from octavo.api.teams import NewMembership, Team
 from tests.api.test_folding import ALIKE
 from tests.server.asking import ACME, Ask, check_refused, space_with

@@ -19,11 +19,11 @@ from pydantic import SecretStr
 from octavo.api import change_requests, comments, content, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.content import Page
-from octavo.api.places import ContentRef, OrganizationRef, RevisionRef, SpaceRef
+from octavo.api.operation import ContentRef, OrganizationRef, RevisionRef, SpaceRef
 from octavo.client.client import Client
 from octavo.server.app import Platform
+from octavo.server.rest import World
 from octavo.server.store import Store
-from octavo.server.world import World
 from tests.server.asking import ACME, Clock, small_world
 from tests.server.writing import insert, update
 

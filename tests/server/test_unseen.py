@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from octavo.api import collections, invites, permissions, site_structure, spaces
-from octavo.api.operation import Operation
-from octavo.api.places import CollectionRef, SpaceRef
+from octavo.api.operation import CollectionRef, Operation, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
 from octavo.api.wire import encode
 from tests.server.asking import ACME, Ask, check_refused, space_with

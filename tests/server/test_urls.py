@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.api import change_requests, collections, spaces, urls
-from octavo.server.world import World
+from octavo.server.rest import World
 from tests.server.asking import ACME, Ask, check_refused, space_with
 
 

@@ -12,12 +12,11 @@ import pytest
 
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import Route, operation_for_route
-from octavo.server.dispatch import resolve_place, run_operation
+from octavo.server.app import resolve_place, run_operation
 from octavo.server.handlers import uploads
 from octavo.server.handlers.permissions import RANKS
-from octavo.server.rest import path_of
+from octavo.server.rest import BackgroundWork, Refusal, World, iso, path_of
 from octavo.server.store import Json, MissingResource
-from octavo.server.world import BackgroundWork, Refusal, World, iso
 from tests.server.asking import PEOPLE, START, Clock
 from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
 

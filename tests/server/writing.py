@@ -8,7 +8,7 @@ from typing import Any
 from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.content import ContentEdit, DocumentBody, Page, PageTree
-from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, ContentRef, OrganizationRef, SpaceRef
 from tests.server.asking import Ask
 
 ACME = OrganizationRef(organization_id="acme")

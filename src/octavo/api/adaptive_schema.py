@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from octavo.api.operation import Model, Operation, Tagged
-from octavo.api.places import InSite
+from octavo.api.operation import InSite, Model, Operation, Tagged
 from octavo.api.text import Moment, SafeJson, SafeLine, SafeText, string_form
 
 UNSIGNED = "unsigned"

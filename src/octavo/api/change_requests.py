@@ -5,8 +5,17 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from octavo.api.bodies import document_text
-from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import ChangeRequestRef, InChangeRequest, InSpace, OrganizationRef, SpaceRef
+from octavo.api.operation import (
+    ChangeRequestRef,
+    InChangeRequest,
+    InSpace,
+    Listing,
+    Model,
+    Operation,
+    OrganizationRef,
+    SpaceRef,
+    Urls,
+)
 from octavo.api.text import Id, KnownValues, Moment, Number, RawJson, SafeJson, SafeLine
 from octavo.api.users import Contributor, User
 

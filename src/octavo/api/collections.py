@@ -4,9 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import InCollection, InOrganization
-from octavo.api.roles import DefaultLevel, DefaultLevelName
+from octavo.api.operation import InCollection, InOrganization, Listing, Model, Operation, Urls
+from octavo.api.organizations import DefaultLevel, DefaultLevelName
 from octavo.api.spaces import Position, Space
 from octavo.api.text import Id, SafeLine
 

@@ -5,9 +5,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from octavo.api.bodies import Body, Format, Markdown
-from octavo.api.operation import Listing, Model, Operation, Urls
+from octavo.api.operation import Discussion, Listing, Model, Operation, Urls
 from octavo.api.organizations import Member
-from octavo.api.places import Discussion
 from octavo.api.text import Id, KnownValues, Moment, Number, SafeLine, SafeText
 from octavo.api.users import Author, Contributor, User
 

@@ -6,8 +6,17 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, BaseModel, Field
 
 from octavo.api.bodies import Format
-from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
-from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
+from octavo.api.operation import (
+    ChangeRequestRef,
+    ContentRef,
+    Listing,
+    Model,
+    Operation,
+    RevisionRef,
+    SpaceRef,
+    Tagged,
+    Urls,
+)
 from octavo.api.text import Id, KnownValues, Moment, Number, RawJson, RawText, SafeAddress, SafeJson, SafeLine, SafeText
 
 

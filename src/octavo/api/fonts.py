@@ -4,8 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from octavo.api.operation import Listing, Model, Operation
-from octavo.api.places import InOrganization
+from octavo.api.operation import InOrganization, Listing, Model, Operation
 from octavo.api.storage import OfFile, StorageKey
 from octavo.api.text import Id, KnownValues, SafeAddress, SafeLine
 

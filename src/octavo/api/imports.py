@@ -2,8 +2,7 @@
 
 from typing import Annotated, Literal
 
-from octavo.api.operation import Model, Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Model, Operation, SpaceRef
 from octavo.api.storage import OfFile
 from octavo.api.text import Id, Number, string_form
 

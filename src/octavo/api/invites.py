@@ -4,9 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from octavo.api.operation import Listing, Model, Operation
-from octavo.api.places import InOrganization
-from octavo.api.roles import Role, RoleName
+from octavo.api.operation import InOrganization, Listing, Model, Operation
+from octavo.api.organizations import Role, RoleName
 from octavo.api.text import Email, Id, IdOrObject, Number, SafeLine
 
 

@@ -8,9 +8,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.collections import Collection
 from octavo.api.content import File, Page, ReusableContent
 from octavo.api.openapi import OpenApiSpec
-from octavo.api.operation import Listing, Model
+from octavo.api.operation import ChangeRequestRef, Listing, Model, SpaceRef
 from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.text import Id, KnownValues, SafeAddress, SafeJson, SafeLine
 from octavo.api.users import User

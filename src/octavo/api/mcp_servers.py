@@ -4,8 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import InSite
+from octavo.api.operation import InSite, Listing, Model, Operation, Urls
 from octavo.api.text import Id, SafeAddress, SafeLine, Secret, WebAddress
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]

@@ -5,8 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import InOrganization, OrganizationRef
+from octavo.api.operation import InOrganization, Listing, Model, Operation, OrganizationRef, Urls
 from octavo.api.storage import OfFile
 from octavo.api.text import Id, KnownValues, Moment, SafeAddress, SafeJson, SafeLine, SafeText, WebAddress, string_form
 

@@ -1,4 +1,5 @@
-"""Operations: frozen values that describe a request to the API.
+"""Operations: frozen values that describe a request to the API. Also the resources that operations belong to, and lists read
+page by page.
 
   class Merge(InChangeRequest, Operation[MergeResult], post="/merge", success=200):
       \"""Merge a change request into the main content of the space.\"""
@@ -12,6 +13,7 @@ resource. Module wire.py converts operations to HTTP.
 """
 
 import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
@@ -20,11 +22,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Se
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic_core import to_json
 
-from octavo.api.text import Number, SafeLine
+from octavo.api.errors import PaginationError
+from octavo.api.text import Id, Number, SafeLine
 from octavo.lazy_import import lazy
 
 _read_in_part = lazy("octavo.api.reading:read_in_part")  # lazy: rarely needed
+
 
 T = TypeVar("T")
 M = TypeVar("M", bound="Model")
@@ -317,3 +322,184 @@ class Urls(Model):
     public: SafeLine | None = None
     icon: SafeLine | None = None
     logo: SafeLine | None = None
+
+
+class OrganizationRef(Ref, path="/orgs/{organization_id}"):
+    """A reference to an organization."""
+
+    organization_id: Id
+
+
+class SiteRef(Ref, path="/orgs/{organization_id}/sites/{site_id}"):
+    """A reference to a site of an organization."""
+
+    organization_id: Id
+    site_id: Id
+
+
+class CollectionRef(Ref, path="/collections/{collection_id}"):
+    """A reference to a collection of spaces."""
+
+    collection_id: Id
+
+
+class SpaceRef(Ref, path="/spaces/{space_id}", content="/content"):
+    """A reference to a space. Its content is the main content."""
+
+    space_id: Id
+
+
+class ChangeRequestRef(Ref, path="/spaces/{space_id}/change-requests/{change_request_id}", content="/content"):
+    """A reference to a change request, by its id or number. Its content is the proposed content."""
+
+    space_id: Id
+    change_request_id: Id
+
+    @property
+    def space(self) -> SpaceRef:
+        return SpaceRef(space_id=self.space_id)
+
+
+class RevisionRef(Ref, path="/spaces/{space_id}/revisions/{revision_id}"):
+    """A reference to a revision, whose content never changes."""
+
+    space_id: Id
+    revision_id: Id
+
+    @property
+    def space(self) -> SpaceRef:
+        return SpaceRef(space_id=self.space_id)
+
+
+ContentRef = SpaceRef | ChangeRequestRef | RevisionRef
+"""References to resources that contain pages."""
+
+Discussion = SpaceRef | ChangeRequestRef
+"""References to resources that can have comments."""
+
+Shared = SpaceRef | CollectionRef
+"""References to resources in which users and teams can have roles."""
+
+
+class InOrganization(BaseModel, defer_build=True):
+    at: OrganizationRef
+
+
+class InSite(BaseModel, defer_build=True):
+    at: SiteRef
+
+
+class InCollection(BaseModel, defer_build=True):
+    at: CollectionRef
+
+
+class InSpace(BaseModel, defer_build=True):
+    at: SpaceRef
+
+
+class InChangeRequest(BaseModel, defer_build=True):
+    at: ChangeRequestRef
+
+
+Item = TypeVar("Item")
+
+MAX_PAGES = 1000
+MAX_ITEMS = 100_000
+MAX_STALE = 10
+"""Maximum number of successive pages without a new item. An empty page is not the end of a list."""
+MAX_CURSOR = 4096
+
+
+def own_id(item: Any) -> str | None:
+    """Return the id of an item. None if items of this type have no id."""
+    own = item.get("id") if isinstance(item, dict) else getattr(item, "id", None)
+    return own if isinstance(own, str) else None
+
+
+def identity(item: Any) -> str:
+    """Return the id of an item. If it has no id, return the whole item as JSON."""
+    return own_id(item) or to_json(item).decode()
+
+
+async def read_pages(
+    send: Callable[[Listing[Item]], Awaitable[ListPage[Item]]],
+    op: Listing[Item],
+    *,
+    after: ListPage[Item] | None = None,
+    identity: Callable[[Item], str | None] = own_id,
+    max_pages: int = MAX_PAGES,
+    max_items: int = MAX_ITEMS,
+) -> AsyncGenerator[ListPage[Item], None]:
+    """Yield the pages of a list, without items that were on earlier pages. If `after` is set, start with the page that
+    follows it.
+
+    Raises PaginationError if the list does not end, and any error of `send`.
+    """
+    last = after
+
+    async def fetch(cursor: str | None) -> tuple[Sequence[Item], object]:
+        nonlocal last
+        last = await send(op if cursor is None else op.model_copy(update={"page": cursor}))
+        return last.items, last.next.page if last.next else None
+
+    start = after.next.page if after is not None and after.next is not None else None
+    read = after.items if after is not None else ()
+    async for items in walk_pages(fetch, identity, start=start, read=read, max_pages=max_pages, max_items=max_items):
+        assert last is not None, "a page was fetched"
+        yield last if len(items) == len(last.items) else last.model_copy(update={"items": tuple(items)})
+
+
+async def walk_pages(
+    fetch: Callable[[str | None], Awaitable[tuple[Sequence[Item], object]]],
+    identity: Callable[[Item], str | None],
+    *,
+    start: object = None,
+    read: Sequence[Item] = (),
+    max_pages: int = MAX_PAGES,
+    max_items: int = MAX_ITEMS,
+) -> AsyncGenerator[list[Item], None]:
+    """Yield the new items of each page. `fetch(cursor)` returns the items and the next cursor. The cursor is None at
+    the end of the list.
+
+    `start` is the first cursor, and `read` has the items of earlier pages. An item without identity always counts as
+    new. Raises PaginationError if the list does not end.
+    """
+    cursors: set[object] = set()
+    seen = {identity(item) for item in read}
+    count, pages, stale = len(read), 0, 0
+
+    def check_cursor(cursor: object) -> str:
+        if reason := _refusal(cursor, cursors) or _excess(stale, pages >= max_pages or count >= max_items):
+            items = "1 item" if count == 1 else f"{count} items"
+            raise PaginationError(f"Could not load the whole list: {reason}. Only {items} could be loaded.")
+        cursors.add(cursor)
+        return str(cursor)
+
+    cursor = None if start is None else check_cursor(start)
+    while True:
+        items, next_cursor = await fetch(cursor)
+        pages += 1
+        fresh: list[Item] = []
+        for item in items:
+            key = identity(item)
+            if key is None or key not in seen:
+                seen.add(key)
+                fresh.append(item)
+        yield fresh
+        if next_cursor is None:
+            return
+        count += len(fresh)
+        stale = 0 if fresh else stale + 1
+        cursor = check_cursor(next_cursor)
+
+
+def _refusal(cursor: object, used: set[object]) -> str:
+    if not isinstance(cursor, str) or not 0 < len(cursor) <= MAX_CURSOR:
+        return "the server sent an invalid cursor"
+    return "the server sent the same part of the list twice" if cursor in used else ""
+
+
+def _excess(stale: int, is_long: bool) -> str:
+    if stale >= MAX_STALE:
+        return "the server sent no new items"
+    return "the list is too long" if is_long else ""

@@ -1,12 +1,10 @@
-"""Organizations and their members."""
+"""Organizations and their members, and the roles that members have."""
 
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
-from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import InOrganization
-from octavo.api.roles import Role, RoleName
+from octavo.api.operation import InOrganization, Listing, Model, Operation, Urls
 from octavo.api.text import (
     Domain,
     Id,
@@ -21,6 +19,19 @@ from octavo.api.text import (
     WebAddress,
 )
 from octavo.api.users import User
+
+Role = Literal["admin", "create", "edit", "review", "comment", "read"]
+"""A role in a request. In an organization, None makes the member a guest. In a space or collection, None removes
+the role."""
+
+RoleName = Annotated[SafeLine, KnownValues("admin", "create", "edit", "review", "comment", "read")]
+"""A role in a response."""
+
+DefaultLevel = Role | Literal["inherit"]
+"""The default access of a space or collection in a request. Where a field accepts None, None gives no access."""
+
+DefaultLevelName = Annotated[SafeLine, KnownValues("admin", "create", "edit", "review", "comment", "read", "inherit")]
+"""The default access of a space or collection in a response."""
 
 
 class Permissions(Model):

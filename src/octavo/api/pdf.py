@@ -1,7 +1,6 @@
 """PDF export of pages."""
 
-from octavo.api.operation import Model, Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Model, Operation, SpaceRef
 from octavo.api.text import Id, SafeAddress
 
 

@@ -4,9 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from octavo.api.operation import Listing, Model, Operation
-from octavo.api.places import OrganizationRef, Shared
-from octavo.api.roles import Role, RoleName
+from octavo.api.operation import Listing, Model, Operation, OrganizationRef, Shared
+from octavo.api.organizations import Role, RoleName
 from octavo.api.spaces import Space
 from octavo.api.teams import Team
 from octavo.api.text import Id

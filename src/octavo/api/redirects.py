@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from octavo.api.operation import Listing, Model, Operation, Tagged
-from octavo.api.places import InSite
+from octavo.api.operation import InSite, Listing, Model, Operation, Tagged
 from octavo.api.text import Id, KnownValues, SafeAddress, SafeLine, string_form
 
 Source = Annotated[

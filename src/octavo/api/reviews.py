@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from octavo.api.bodies import Format, Markdown
 from octavo.api.comments import Comment
-from octavo.api.operation import Listing, Model, Operation
-from octavo.api.places import InChangeRequest
+from octavo.api.operation import InChangeRequest, Listing, Model, Operation
 from octavo.api.text import Id, KnownValues, Moment, RawJson, SafeLine
 from octavo.api.users import Author, User
 

@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from octavo.api.operation import Listing, Model, Tagged, Urls
-from octavo.api.places import OrganizationRef, SiteRef, SpaceRef
+from octavo.api.operation import Listing, Model, OrganizationRef, SiteRef, SpaceRef, Tagged, Urls
 from octavo.api.text import Id, SafeLine, SafeText
 
 Query = Annotated[str, Field(max_length=512)]

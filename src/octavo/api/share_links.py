@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import InSite
+from octavo.api.operation import InSite, Listing, Model, Operation, Urls
 from octavo.api.text import Id, Moment, SafeLine
 
 Name = Annotated[str, Field(max_length=50)]

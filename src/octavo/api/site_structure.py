@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
-from octavo.api.places import InSite
+from octavo.api.operation import InSite, Listing, Model, Operation, Tagged, Urls
 from octavo.api.spaces import Space
 from octavo.api.text import Id, KnownValues, SafeLine, SafeText
 

@@ -4,9 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import InOrganization, InSite
-from octavo.api.roles import RoleName
+from octavo.api.operation import InOrganization, InSite, Listing, Model, Operation, Urls
+from octavo.api.organizations import RoleName
 from octavo.api.site_structure import SiteStructure
 from octavo.api.text import Id, KnownValues, Moment, Number, SafeAddress, SafeJson, SafeLine, string_form
 from octavo.api.users import User

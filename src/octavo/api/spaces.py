@@ -4,10 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
-from octavo.api.organizations import MERGE_RULES_EXAMPLE
-from octavo.api.places import InOrganization, InSpace, SpaceRef
-from octavo.api.roles import DefaultLevel, DefaultLevelName
+from octavo.api.operation import InOrganization, InSpace, Listing, Model, Operation, SpaceRef, Tagged, Urls
+from octavo.api.organizations import MERGE_RULES_EXAMPLE, DefaultLevel, DefaultLevelName
 from octavo.api.text import (
     Id,
     KnownValues,

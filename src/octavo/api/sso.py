@@ -4,9 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import InOrganization
-from octavo.api.roles import Role, RoleName
+from octavo.api.operation import InOrganization, Listing, Model, Operation, Urls
+from octavo.api.organizations import Role, RoleName
 from octavo.api.storage import OfFile
 from octavo.api.teams import Team
 from octavo.api.text import Id, KnownValues, Moment, SafeAddress, SafeLine, SafeText, WebAddress

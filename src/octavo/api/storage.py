@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from octavo.api.operation import Model, Operation
-from octavo.api.places import OrganizationRef
+from octavo.api.operation import Model, Operation, OrganizationRef
 from octavo.api.text import SafeAddress, string_form
 
 MEDIA_TYPE = r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$"

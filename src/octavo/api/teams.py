@@ -4,9 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from octavo.api.operation import Listing, Model, Operation
+from octavo.api.operation import InOrganization, Listing, Model, Operation
 from octavo.api.organizations import Member
-from octavo.api.places import InOrganization
 from octavo.api.text import Email, Id, KnownValues, Moment, Number, SafeLine
 
 Title = Annotated[str, Field(min_length=1, max_length=64)]

@@ -8,8 +8,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import InOrganization
+from octavo.api.operation import InOrganization, Listing, Model, Operation, Urls
 from octavo.api.text import Id, KnownValues, Language, Moment, RawJson, SafeJson, SafeLine
 
 Title = Annotated[str, Field(min_length=1, max_length=100)]

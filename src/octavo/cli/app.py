@@ -9,9 +9,8 @@ import os
 import sys
 
 from octavo import settings as settings_module
-from octavo.cli.failures import Failure
 from octavo.cli.session_choice import SessionChoice, choose_session
-from octavo.cli.standard_streams import install_thread_and_log_hooks, tell
+from octavo.cli.standard_streams import Failure, install_thread_and_log_hooks, tell
 from octavo.first_picture import FirstPicture
 from octavo.lazy_import import lazy
 from octavo.settings import Settings

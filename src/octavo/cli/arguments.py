@@ -13,7 +13,7 @@ from typing import NoReturn
 from octavo import __version__
 from octavo.cli.commands import COMMANDS, Command, fields_by_kind, load_command
 from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
-from octavo.cli.failures import USAGE, Failure
+from octavo.cli.standard_streams import USAGE, Failure
 from octavo.settings import did_you_mean
 
 COMPLETE = "__complete"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from octavo.cli.platform_folders import demo_folder
 from octavo.cli.standard_streams import write_out
 from octavo.client import profiles
-from octavo.client.accounts import Accounts
+from octavo.client.profiles import Accounts
 from octavo.data.space_names import cached_change_requests, cached_spaces, space_name
 from octavo.settings import Settings, read
 

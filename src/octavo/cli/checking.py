@@ -13,19 +13,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from octavo.api.content import Page, Revision
-from octavo.api.places import ContentRef
+from octavo.api.operation import ContentRef
 from octavo.api.safety import safe_line
 from octavo.cli.comparisons import PARALLEL, PageTexts, changed_items, load_revision, load_texts, sides_of
-from octavo.cli.failures import USAGE, Failure
 from octavo.cli.refs import Target
+from octavo.cli.standard_streams import USAGE, Failure
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.documents import links, page_trees
-from octavo.documents.checks.checked_pages import CheckedPage, read_page
-from octavo.documents.checks.findings import DEFAULT_RULES, RULES, Finding, RuleChoice
-from octavo.documents.checks.folder_checks import INDEX, CheckedFolder
-from octavo.documents.checks.references import ReferenceCheck
+from octavo.documents.checks.findings import DEFAULT_RULES, RULES, CheckedPage, Finding, RuleChoice, read_page
+from octavo.documents.checks.references import INDEX, CheckedFolder, ReferenceCheck
 from octavo.documents.folders.folder import (
     IGNORED_FOLDERS,
     INCLUDES,
@@ -45,7 +43,7 @@ from octavo.documents.source_reader import parse
 from octavo.server.fetcher import Fetcher, FetchFailure, PrivateAddressFailure
 from octavo.settings import did_you_mean
 from octavo.settings.programs import Linter
-from octavo.tui.review.linter_findings import LinterRuns, linters_for
+from octavo.tui.review.request_findings import LinterRuns, linters_for
 from octavo.untrusted_input import parse_toml
 
 MAX_URLS = 2_000

@@ -11,8 +11,7 @@ from importlib import import_module
 
 from octavo.cli.arguments import COMPLETE, WrongUsage, commands_of, parser
 from octavo.cli.commands import COMMANDS, load_command
-from octavo.cli.failures import Failure
-from octavo.cli.standard_streams import install_thread_and_log_hooks, tell, write_error, write_out
+from octavo.cli.standard_streams import Failure, install_thread_and_log_hooks, tell, write_error, write_out
 from octavo.settings import did_you_mean
 
 _REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 from octavo.api import content, spaces
 from octavo.api.content import PageReference, Revision
 from octavo.api.errors import NotFound
-from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
+from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.safety import safe_line
 from octavo.api.users import Me
-from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.refs import References, Target
+from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
 from octavo.concurrency import gather_bounded
 from octavo.data.loaders import all_items, find_page, get_page_source, page_markdown
 from octavo.data.queries import PAGE_LIMIT, reviews_of
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import ChangeSize
-from octavo.documents.revision_changes import ChangedPage, changed_pages, changes_between, has_document_ids
+from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between, has_document_ids
 from octavo.documents.source_reader import parse
 
 if TYPE_CHECKING:

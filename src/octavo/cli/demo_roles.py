@@ -11,7 +11,7 @@ PEOPLE_BY_ROLE = {
     "reader": "elin-brandt",
     "guest": "hiroshi-dahlgren",
 }
-"""Ids of people (server/demo/people.py), from the highest role to the lowest. A guest has no access except where it is
+"""Ids of people (server/demo/history.py), from the highest role to the lowest. A guest has no access except where it is
 granted."""
 
 DEFAULT_ROLE = "creator"

@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from octavo.api.places import ChangeRequestRef
-from octavo.cli.failures import Failure
+from octavo.api.operation import ChangeRequestRef
+from octavo.cli.item_rows import FoundThread, find_named
 from octavo.cli.refs import References, Target
-from octavo.cli.threads import FoundThread, find_named
+from octavo.cli.standard_streams import Failure
 from octavo.tui.core.routes import Route, ToChangeRequest, ToPage, ToThread
 
 if TYPE_CHECKING:

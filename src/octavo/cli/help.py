@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 from octavo.cli.arguments import commands_of, parser, summaries_of
-from octavo.cli.failures import USAGE, Failure
-from octavo.cli.standard_streams import write_out
+from octavo.cli.standard_streams import USAGE, Failure, write_out
 from octavo.help import TOPICS, text_of
 from octavo.lazy_import import lazy
 from octavo.settings import read

@@ -19,18 +19,18 @@ from typing import Any
 from octavo import redaction
 from octavo.api.content import ListPages
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.cli.arguments import parser
 from octavo.cli.checking import ContentOptions, check_content, choose_rules
 from octavo.cli.commands.changes import ChangeList
 from octavo.cli.commands.inbox import InboxList
 from octavo.cli.commands.search import Search
-from octavo.cli.failures import Failure
 from octavo.cli.item_rows import load_page, page_row
 from octavo.cli.output import json_value
 from octavo.cli.refs import References, Target
 from octavo.cli.review_export import ExportOptions, check_is_change, export_review, proposed_row
 from octavo.cli.review_import import NoteImport, note_of
+from octavo.cli.standard_streams import Failure
 from octavo.data.state_db import NotSaved
 from octavo.documents.checks.findings import sorted_findings
 from octavo.tui.core.session import Session

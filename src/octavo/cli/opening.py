@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from octavo.cli.failures import USAGE, Failure
 from octavo.cli.session_choice import folder_named
+from octavo.cli.standard_streams import USAGE, Failure
 from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:

@@ -37,8 +37,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 from unicodedata import combining, east_asian_width
 
-from octavo.cli.failures import FAILED, USAGE, Failure
-from octavo.cli.standard_streams import tell, write_out
+from octavo.cli.standard_streams import FAILED, USAGE, Failure, tell, write_out
 from octavo.settings import did_you_mean
 
 Row = Mapping[str, Any]

@@ -11,9 +11,9 @@ from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.platform_folders import PlatformFolder
 from octavo.lazy_import import lazy
 from octavo.server.app import Platform
-from octavo.server.search_index import finish_reindexing
+from octavo.server.page_texts import finish_reindexing
+from octavo.server.rest import ORGANIZATION, PERSON, World, add_local_user
 from octavo.server.store import Store, WriteFailure
-from octavo.server.world import ORGANIZATION, PERSON, World, add_local_user
 
 _build_library = lazy("octavo.server.demo.library:build")  # lazy: used once, then the database has the library
 _load_folder = lazy("octavo.server.loader:load")  # lazy: the reader of folders, which the demo does not need

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from octavo.cli.failures import USAGE, Failure
-from octavo.cli.standard_streams import tell
+from octavo.cli.standard_streams import USAGE, Failure, tell
 from octavo.files.pulled_folder import FolderInUse, NotPulled, PulledFolder
 from octavo.settings import in_words
 

@@ -25,14 +25,13 @@ from octavo.api.change_requests import Get as GetChangeRequest
 from octavo.api.content import ListPages
 from octavo.api.errors import NotFound
 from octavo.api.folding import fold
+from octavo.api.operation import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import ListMembers, Organization
-from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 from octavo.api.users import Me
-from octavo.cli.failures import NOT_FOUND, USAGE, Failure
-from octavo.cli.standard_streams import tell
+from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
 from octavo.data.loaders import all_items
 from octavo.data.queries import spaces_of
 from octavo.data.space_names import slug, space_name

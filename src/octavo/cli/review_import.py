@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from octavo.api.content import ListPages, Page, PageTree
-from octavo.api.places import ChangeRequestRef, RevisionRef
+from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.api.safety import safe_line
 from octavo.cli.comparisons import Sides, sides_of
-from octavo.cli.failures import USAGE, Failure
 from octavo.cli.refs import References, Target
-from octavo.cli.review_export import check_is_change
+from octavo.cli.review_export import NotePlace, NotePlaces, check_is_change
+from octavo.cli.standard_streams import USAGE, Failure
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposedNote, sanitize_note_text, sanitize_source_name
 from octavo.documents.blocks import Document
@@ -31,7 +31,6 @@ from octavo.documents.linters.readers import (
     UnreadableReport,
     read_reports,
 )
-from octavo.documents.note_places import NotePlace, NotePlaces
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import fence, suggestion_fence
 from octavo.settings import did_you_mean

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
 from octavo.cli import sessions
-from octavo.cli.failures import Failure, why_read_only
+from octavo.cli.standard_streams import Failure, why_read_only
 from octavo.data.state_db import NotSaved
 from octavo.lazy_import import lazy
 from octavo.settings import Settings
-from octavo.tui.app import garbage_collection
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.terminal import graphics
+from octavo.tui.app.pauses import use_one_arena
 from octavo.tui.terminal.crash_report import fault_reports
+from octavo.tui.terminal.display import query_terminal
 
 if TYPE_CHECKING:
     from octavo.cli.session_choice import SessionChoice
@@ -29,8 +29,8 @@ def run_app(
     settings: Settings, options: argparse.Namespace, choice: SessionChoice, picture: FirstPicture | None
 ) -> tuple[int, list[str]]:
     """Run the app until you quit. Return its exit code, and messages for standard error. Raises Failure."""
-    garbage_collection.use_one_arena()
-    graphics.query_terminal(os.environ)
+    use_one_arena()
+    query_terminal(os.environ)
     left_out: list[str] = []
     try:
         session = _open_session(settings, options, choice, left_out)

@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from octavo.cli.access import read_settings
-from octavo.cli.failures import USAGE, Failure
 from octavo.cli.platform_folders import demo_folder, folder_of_pages
 from octavo.cli.platforms import build_demo, build_folder
 from octavo.cli.sessions import login_name
-from octavo.cli.standard_streams import tell, write_out
+from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
 from octavo.server.serve import serve
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
-from octavo.cli.failures import Failure
+from octavo.cli.standard_streams import Failure
 from octavo.client.origin import DEFAULT
 from octavo.lazy_import import lazy
 from octavo.settings import Settings
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # lazy: pydantic, not needed for the picture of the demo
 _resolve = lazy("octavo.cli.access:resolve")
-_accounts = lazy("octavo.client.accounts:Accounts")
+_accounts = lazy("octavo.client.profiles:Accounts")
 
 
 @dataclass(frozen=True)

@@ -21,18 +21,15 @@ from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, folder_of_pages
 from octavo.cli.standard_streams import tell
 from octavo.client import profiles
-from octavo.client.accounts import Accounts
-from octavo.client.keys import parse_token
 from octavo.client.origin import host_of, is_loopback, triple
-from octavo.client.profiles import Access
+from octavo.client.profiles import Access, Accounts, parse_token
 from octavo.concurrency import run_in_thread
 from octavo.data.drafts import Drafts
 from octavo.data.event_log import LOG, Level
-from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.proposed_notes import ProposedNotes
-from octavo.data.response_cache import ResponseCache
+from octavo.data.response_cache import ImageCache, ResponseCache
 from octavo.data.search_index import SearchIndex
 from octavo.data.state_db import WRITES, StateDb
 from octavo.data.writes.machine import OutboxEntry

@@ -20,8 +20,8 @@ from octavo.cli.doctor_checks import Check
 from octavo.help import text_of
 from octavo.settings import Settings
 from octavo.settings.extras import has_extra, how_to_install
+from octavo.tui.terminal.display import may_show
 from octavo.tui.terminal.external_editor import option_to_wait
-from octavo.tui.terminal.graphics import may_show
 
 _WIDE = "🎉⚓"
 """Characters that terminals with an old Unicode version draw one column too narrow."""

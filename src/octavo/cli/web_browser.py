@@ -6,8 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from octavo.cli.failures import USAGE, Failure
-from octavo.tui.terminal.child_programs import NoBrowser, find_browser
+from octavo.cli.standard_streams import USAGE, Failure
+from octavo.tui.terminal.external_editor import NoBrowser, find_browser
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session

@@ -29,16 +29,24 @@ from pydantic import SecretStr
 from octavo import __version__, redaction
 from octavo.api.activity import Activity
 from octavo.api.errors import ApiError, Invalid, ReadOnly
-from octavo.api.operation import SPECS, Listing, ListPage, Operation
-from octavo.api.paging import identity, read_pages, walk_pages
+from octavo.api.operation import SPECS, Listing, ListPage, Operation, identity, read_pages, walk_pages
 from octavo.api.urgency import IsWaitedFor, current_urgency
 from octavo.api.wire import NothingChanged, Request, encode, route_of
-from octavo.client import responses, transfers
-from octavo.client.carrier import Application, Carrier, InProcessCarrier, Outgoing, RawRequest, RawResponse
+from octavo.client import exchange as transfers
+from octavo.client import responses
 from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.origin import origin_of
 from octavo.client.policy import READS, Budget, Limits, Unsendable, background_wait, clock_offset, limits
-from octavo.client.responses import PAGE_CAP, LargeTurn
+from octavo.client.responses import (
+    PAGE_CAP,
+    Application,
+    Carrier,
+    InProcessCarrier,
+    LargeTurn,
+    Outgoing,
+    RawRequest,
+    RawResponse,
+)
 
 if TYPE_CHECKING:
     from httpx import AsyncBaseTransport

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import SecretStr
 
 from octavo.api.safety import safe_line
-from octavo.client import keys
 from octavo.client.private_files import NotPrivate, read_private, write_private
+from octavo.client.profiles import parse_token
 from octavo.concurrency import Overdue, run_with_timeout
 from octavo.untrusted_input import parse_json
 
@@ -83,7 +83,7 @@ class Keyring:
         """Return the token. None if no token is stored."""
         found = self._ask(lambda backend: backend.get_password(_service(origin), profile))
         try:
-            return keys.parse_token(found) if found else None
+            return parse_token(found) if found else None
         except ValueError:
             raise StoreUnavailable(
                 f"The keyring entry for {origin} is not an API key.", "Sign in again to replace it."
@@ -231,7 +231,7 @@ class KeyFiles:
         path = self._path(profile)
         try:
             kept = parse_json(read_private(path))
-            return keys.parse_token(kept["key"]) if kept["origin"] == origin else None
+            return parse_token(kept["key"]) if kept["origin"] == origin else None
         except FileNotFoundError:
             return None
         except NotPrivate as error:

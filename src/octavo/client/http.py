@@ -25,9 +25,9 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic import SecretStr
 
 from octavo.api.errors import ApiError, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
-from octavo.client.carrier import Answer, Outgoing
 from octavo.client.origin import NO_PROXY_PROBLEM, PORTS, environment_problem, host_of, is_loopback, proxy_for, triple
 from octavo.client.policy import PROXY_WANTS_SIGN_IN, Truncated, Unsendable, next_step_after
+from octavo.client.responses import Answer, Outgoing
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0

@@ -15,7 +15,7 @@ from octavo.api import organizations, users
 from octavo.api.errors import ApiError, Forbidden, NotFound, Unauthorized
 from octavo.api.organizations import Organization
 from octavo.api.users import User
-from octavo.client import keys, profiles
+from octavo.client import profiles
 from octavo.client.client import Client
 from octavo.client.credentials import KeyFiles, Keyring, Store, StoreTimeout, StoreUnavailable
 from octavo.client.origin import host_of
@@ -178,7 +178,7 @@ async def login(
         store,
         identity.user.id,
         identity.user.name,
-        keys.fingerprint(key),
+        profiles.fingerprint(key),
         read_only=before is not None and before.read_only,
     )
     await run_in_thread(lambda: home.write(known.with_current(profile)))
@@ -235,7 +235,7 @@ def token_of(home: Home, access: Access) -> SecretStr | None:
                 f"Could not read the API key of {_profile_phrase(access.profile, 'from')}: {_as_clause(error.cause)}",
                 step,
             ) from None
-        if key is not None and access.profile.fingerprint not in ("", keys.fingerprint(key)):
+        if key is not None and access.profile.fingerprint not in ("", profiles.fingerprint(key)):
             # The token was replaced, and may belong to another account than the data stored for this profile.
             raise StoreUnavailable(
                 f"The stored API key of {access.name} is not the API key that you signed in with. Sign in again: octavo auth login"
@@ -357,5 +357,5 @@ def _status(home: Home, access: Access, *, current: bool) -> Status:
         problem = str(error)
     if key is None and not problem:
         problem = no_token_reason(access)
-    shown = (keys.fingerprint(key), keys.ending(key)) if key else ("", "")
+    shown = (profiles.fingerprint(key), profiles.ending(key)) if key else ("", "")
     return Status(access.profile, access.origin, access.source, current, *shown, problem)

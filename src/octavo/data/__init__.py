@@ -1,13 +1,13 @@
 """The data layer: loads, caches and stores everything that screens show, and sends everything that the user writes.
 
-The layer imports neither Textual nor an HTTP library. It reaches the server through the function `Send` (availability.py).
+The layer imports neither Textual nor an HTTP library. It reaches the server through the function `Send` (access.py).
 
 Terms
     Want                    A response that a part of Octavo needs, as in git's fetch protocol (`Want` in sync_queue.py)
     Owner                   The name of the part that needs a response: `inbox`, `view URL` or `offline SPACE`
     Stamp                   A text that changes when the response changes. It replaces an ETag, which the server does not
                             send. It is computed from an item of another response, such as the list that counts the
-                            comments (stamps.py)
+                            comments (inbox_plan.py)
     Pin                     A cache entry that names the owner of a response. A pinned response is never evicted
     Round                   One pass of the Syncer over all wants of an owner
     Instance                A running Octavo process. Several instances may share the files of a profile
@@ -15,20 +15,19 @@ Terms
 Reads
     live.py                 cached responses in memory, with subscriptions
     syncer.py               fetches the wanted responses, in the order of sync_queue.py (pure)
-    live_response.py        a response in memory, and its snapshots for screens
-    stamps.py, queries.py   whether a response has changed; operations that several callers share
+    live_response.py        a response in memory, and its snapshots for screens; lists of callbacks
+    queries.py              operations that several callers share
     loaders.py              all items of a list, pages and linked files, in as many requests as they need
-    response_cache.py       responses on disk, their versions, and the pins that keep them
+    response_cache.py       responses on disk, their versions, and the pins that keep them; images on disk
     polling.py              runs the background rounds: lists, responses on screen, inbox. Notices changes by other users
-    inbox_plan.py           the wants of the inbox; inbox_loader.py builds its rows by the rules of inbox.py (pure)
+    inbox_plan.py           the wants of the inbox, and stamps; inbox_loader.py builds its rows by the rules of inbox.py (pure)
     inbox_responses.py      the responses that rows are built from; inbox_events.py reports new rows to hooks
     inbox_marks.py          the marks of inbox rows: done, snoozed, read
     offline_plan.py         the wants of an offline space; offline_spaces.py downloads the spaces one by one
-    search_index.py         full-text search; search_documents.py and search_text.py are its pure parts
+    search_index.py         full-text search; search_text.py is its pure part
     term_search.py          searches pages for an old term; indexed_terms.py finds the pages in the index
     page_blame.py           who wrote each block of a page, and the pages that a revision changed
     space_names.py          names of spaces for the command line
-    availability.py         the operations that the server or the plan does not have
 
     Open a page             A view calls `Live.watch`: its callback gets the cached response at once. `Live` adds a want of
                             rank NOW to the Syncer, which sends the request before all others, stores the response with
@@ -52,19 +51,17 @@ Reads
 Writes (the docstring of writes/__init__.py explains how a comment survives a crash)
     writes/outbox.py        writes that may wait: comments, replies, and reviews with comments
     writes/direct.py        writes that the user waits for: merge, update, review, edit of pages
-    writes/kinds.py         the table of the kinds of write, with how to check, find and undo each
+    writes/store.py         the stored writes, and the table of their kinds, with how to check, find and undo each
 
 Storage
     state_db.py             `state.db`: drafts, outbox, facts, marks. Never deleted
-    drafts.py               unsent texts by key; unsent_index.py returns the target of each key
+    drafts.py               unsent texts by key, and the target of each key
     proposed_notes.py       notes that programs propose for a change request
     database.py             SQLite files; `recover` saves the rows of a damaged state.db
-    image_cache.py          images on disk; atomic_files.py saves files that the user names
     event_log.py            the log of requests and writes
-    observers.py            lists of callbacks
 
 Rules (pure)
-    access.py               the sources of a role
+    access.py               the sources of a role; the operations that the server or the plan does not have
     merge_rules.py          which merge rules are met
 
 The cache and the index may be lost. state.db must not be lost: a write is in it before the screen shows the write.

@@ -1,20 +1,26 @@
-"""Explains in a sentence why a person has a role in a space or collection, and why the user cannot do something. Pure.
+"""Explains in a sentence why a person has a role in a space or collection, and why the user cannot do something. Remembers which
+operations the server does not have, or the plan does not include.
 
-A role is given to a person or to a team. It applies in its space or collection, and in everything inside a collection.
-A member of the organization may also inherit a role, but none higher than the default level of the space or collection.
-The highest role applies.
+    if (why := live.why_unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence, shown instead of the list
+
+Octavo learns this from error responses. It is forgotten when the session ends, because the server may be updated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from octavo.api.errors import ApiError, NotFound, Rejected
 from octavo.api.labels import label
+from octavo.api.operation import SPECS, Listing, Operation, load
+from octavo.api.wire import NoSuchOperation, Request, decode, route_of, url_path
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment, Message
+    from octavo.api.sites import Site
     from octavo.api.spaces import Space
 
 ROLES = ("read", "comment", "edit", "review", "create", "admin")
@@ -216,3 +222,121 @@ def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str 
 def is_permission_denied(message: Message, permission: str) -> bool:
     """Return whether the server explicitly denies a permission on a message. Some servers list only some permissions."""
     return permission in message.permissions.model_fields_set and not getattr(message.permissions, permission)
+
+
+T = TypeVar("T")
+
+NO_METHOD = frozenset({405, 501})
+"""Statuses with which a server refuses an operation that it does not have."""
+NOT_PAID = 402
+
+
+_FEATURES = {
+    "redirects": "sites-redirects",
+    "share_links": "sites-share-links",
+    "adaptive_schema": "sites-adaptive-content",
+    "site_structure.CreateSection": "sites-sections",
+    "site_structure.UpdateSection": "sites-sections",
+    "site_structure.CreateGroup": "sites-sections",
+    "fonts": "sites-custom-fonts",
+    "search.InSite": "sites-full-text-search",
+}
+"""The id of the site feature that an operation needs, by the name of the operation or of its API module."""
+
+
+def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
+    """Return a sentence that says why the plan of a site no longer includes the feature of an operation. None if the
+    feature is not frozen."""
+    name = SPECS[op].name
+    feature_id = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
+    feature = next((each for each in site.features if each.id == feature_id and each.frozen), None)
+    if feature is None:
+        return None
+    feature_name = feature.id.removeprefix("sites-").replace("-", " ")
+    upgrade = f" Upgrade the site to the {feature.plan} plan." if feature.plan else ""
+    return f"The plan of “{site.title}” no longer includes {feature_name}.{upgrade}"
+
+
+class Send(Protocol):
+    """A function that sends one operation and returns its response. It raises ApiError. `Client` is such a function."""
+
+    async def __call__(self, op: Operation[T]) -> T: ...
+
+
+class Availability:
+    """Sends operations, and remembers which of them the server or the plan does not have."""
+
+    def __init__(self, send: Send) -> None:
+        self.changed: Callable[[], None] = lambda: None
+        """Called when the availability of an operation changes."""
+        self._send = send
+        self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
+        """Reasons why operations are unavailable. The inner key is a route if the server does not have the operation, and a
+        path if the plan of one organization does not include it."""
+
+    async def __call__(self, op: Operation[T]) -> T:
+        """Return the response to `op`. Raises ApiError."""
+        try:
+            response = await self._send(op)
+        except Rejected as error:
+            if unavailability := await self._unavailability(op, error):
+                self._mark(op, *unavailability)
+            raise
+        if type(op) in self._missing and self.why_unavailable(op) is not None:
+            del self._missing[type(op)]
+            self.changed()
+        return response
+
+    def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
+        """Return a sentence that says why an operation is unavailable. None if Octavo knows no reason.
+
+        If `op` is a type, the reason may apply to only one of its paths.
+        """
+        if isinstance(op, type):
+            return next(iter(self._missing.get(op, {}).values()), None)
+        reasons = self._missing.get(type(op), {})
+        return (reasons.get(route_of(op)) or reasons.get(url_path(op))) if reasons else None
+
+    def mark_unavailable(self, op: Operation[Any], sentence: str) -> None:
+        """Record that the server does not have an operation, for a caller who learned this without an error
+        response."""
+        self._mark(op, route_of(op), sentence)
+
+    def _mark(self, op: Operation[Any], where: str, sentence: str) -> None:
+        if self._missing.setdefault(type(op), {}).get(where) != sentence:
+            self._missing[type(op)][where] = sentence
+            self.changed()
+
+    async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
+        """Return the route or path where an operation is unavailable, and the reason. None if the error concerns only
+        the values of this request."""
+        if error.status == NOT_PAID:
+            return url_path(op), f"Your plan does not include this feature: {error}"
+        if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_only_list_missing(op)):
+            route = f"{SPECS[type(op)].method} {route_of(op)}"
+            return route_of(op), f"This server does not support this operation: it returned {error.status} for {route}."
+        return None
+
+    async def _is_only_list_missing(self, op: Operation[Any]) -> bool:
+        """Return whether a list was not found although its parent resource exists.
+
+        A server that has the operation returns an empty list with 200, so this server does not have the operation. Always
+        False for operations that are not lists.
+        """
+        parent_route, _, last = route_of(op).rpartition("/")
+        if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
+            return False
+        # `decode` needs all operations. They are loaded only here, because 404 for a list is rare.
+        await asyncio.to_thread(load)
+        parent_path = url_path(op).rpartition("/")[0]
+        while not parent_route.endswith("}"):
+            parent_route, parent_path = parent_route.rpartition("/")[0], parent_path.rpartition("/")[0]
+        try:
+            parent_op = decode(Request("GET", parent_path))
+        except NoSuchOperation:
+            return False
+        try:
+            await self._send(parent_op)
+        except ApiError:
+            return False
+        return True

@@ -26,15 +26,14 @@ from typing import Literal, get_args
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, CreateReply, Message, Update
 from octavo.api.folding import fold
+from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.drafts import Draft
+from octavo.data.drafts import CHANGE_REQUEST_KINDS, KIND_NAMES, Draft, unsent_draft
 from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
-from octavo.data.unsent_index import CHANGE_REQUEST_KINDS, KIND_NAMES, unsent_draft
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import mention_suffix, plain_text
 from octavo.settings import InboxFilter

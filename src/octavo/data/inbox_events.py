@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.data.inbox import InboxRow, Reason, ThreadRef
 from octavo.data.space_names import space_name
 from octavo.settings.programs import HookEvent

@@ -24,17 +24,15 @@ from octavo.api import comments, reviews, users
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError, NotSent
-from octavo.api.operation import Listing, ListPage
+from octavo.api.operation import ChangeRequestRef, Discussion, Listing, ListPage, OrganizationRef
 from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.concurrency import Tasks
 from octavo.data.drafts import Draft, Drafts
 from octavo.data.inbox import Inbox, InboxFacts, InboxRow, ReasonCache, RowTarget, ThreadRef, UnknownCounts, inbox_of
 from octavo.data.inbox_plan import MAX_ITEMS, OWNER, FinishedWrite, InboxPlanner, Lists, discussion_of, url_of
 from octavo.data.inbox_responses import InboxBuilder, InboxResponses, pack_rows, unpack_rows
 from octavo.data.live import Live
-from octavo.data.live_response import Snapshot
-from octavo.data.observers import Observers
+from octavo.data.live_response import Observers, Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of, open_threads_of, spaces_of
 from octavo.data.sync_queue import Rank
 from octavo.data.syncer import LoadFailure, RoundKind

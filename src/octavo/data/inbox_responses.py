@@ -14,8 +14,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from octavo.api.comments import Comment, List, ListReplies
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Discussion, Operation, SpaceRef
 from octavo.concurrency import Tasks
 from octavo.data.inbox import (
     REASONS,

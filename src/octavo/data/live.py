@@ -33,25 +33,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from octavo.api.errors import ApiError, Forbidden, NotFound, NotSent, Outcome, PaginationError
-from octavo.api.operation import SPECS, Listing, ListPage, Operation
-from octavo.api.paging import read_pages
+from octavo.api.operation import SPECS, Listing, ListPage, Operation, read_pages
 from octavo.api.wire import encode, url_path
 from octavo.concurrency import Tasks
-from octavo.data.availability import Availability, Send
-from octavo.data.live_response import MAX_PAGES, Edit, LiveResponse, Snapshot, Watcher
-from octavo.data.observers import Observers
+from octavo.data.access import Availability, Send
+from octavo.data.live_response import MAX_PAGES, Edit, LiveResponse, Observers, Snapshot, Watcher
 from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.state_db import utc_now
 from octavo.data.sync_queue import Rank, Want
 from octavo.data.syncer import Syncer
-from octavo.data.writes.machine import OutboxEntry
+from octavo.data.writes.machine import Basis, OutboxEntry
 from octavo.data.writes.outbox import Outbox
-from octavo.data.writes.write_kind import Basis
 from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.data.search_index import SearchIndex
-    from octavo.data.writes.write_kind import DurableWrite
+    from octavo.data.writes.machine import DurableWrite
 
 __all__ = ["Live", "Snapshot"]
 

@@ -1,4 +1,4 @@
-"""A response in memory, and the snapshots of it that screens get."""
+"""A list of callbacks that are called on changes; a response in memory, and the snapshots of it that screens get."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage, Operation
@@ -139,3 +139,33 @@ class LiveResponse:
         self.wanted_pages = max(1, pages) if not self.is_extending else self.wanted_pages
         self.edits = [edit for edit in self.edits if not edit.confirmed_number or edit.confirmed_number > writes]
         return is_same
+
+
+P = ParamSpec("P")
+
+
+class Observers(Generic[P]):
+    """The callbacks for one kind of change, called in the order they were added."""
+
+    def __init__(self) -> None:
+        self._callbacks: list[Callable[P, object]] = []
+
+    def __bool__(self) -> bool:
+        """Return whether there is a callback."""
+        return bool(self._callbacks)
+
+    def add(self, callback: Callable[P, object]) -> Callable[[], None]:
+        """Call `callback` on each `notify`. Returns a function that removes `callback`. Calling that function twice is
+        safe."""
+        self._callbacks.append(callback)
+
+        def remove() -> None:
+            if callback in self._callbacks:
+                self._callbacks.remove(callback)
+
+        return remove
+
+    def notify(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Call all callbacks. A callback that is added during the calls is not called."""
+        for callback in tuple(self._callbacks):
+            callback(*args, **kwargs)

@@ -8,9 +8,7 @@ from octavo.api import content
 from octavo.api.content import File, GetPage, Page
 from octavo.api.errors import NotFound
 from octavo.api.folding import fold
-from octavo.api.operation import Listing, ListPage
-from octavo.api.paging import MAX_ITEMS, read_pages
-from octavo.api.places import ContentRef, RevisionRef
+from octavo.api.operation import MAX_ITEMS, ContentRef, Listing, ListPage, RevisionRef, read_pages
 from octavo.data.live import Live
 from octavo.data.sync_queue import Rank
 from octavo.documents.links import FileLink

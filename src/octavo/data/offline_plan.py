@@ -15,11 +15,19 @@ from octavo.api import change_requests, comments, content, links, spaces
 from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.comments import Comment
 from octavo.api.content import Changes, PageTree
-from octavo.api.operation import Listing, ListPage, Operation
-from octavo.api.places import ChangeRequestRef, ContentRef, Discussion, RevisionRef, SpaceRef
+from octavo.api.operation import (
+    ChangeRequestRef,
+    ContentRef,
+    Discussion,
+    Listing,
+    ListPage,
+    Operation,
+    RevisionRef,
+    SpaceRef,
+)
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
-from octavo.data import stamps
+from octavo.data import inbox_plan
 from octavo.data.queries import change_requests_of, open_threads_of, replies_of, requested_of, reviews_of
 from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sync_queue import Rank, Want
@@ -40,7 +48,7 @@ class OfflinePlanner:
         not on disk."""
         self.owner = owner_of(space_id)
         get = spaces.Get(at=SpaceRef(space_id=space_id))
-        self.space_want = _want(self.owner, get, stamps.NO_STAMP, "the space", needs_value=True, has_stamp=False)
+        self.space_want = _want(self.owner, get, inbox_plan.NO_STAMP, "the space", needs_value=True, has_stamp=False)
         """The want for the space, from which all others follow."""
         self.space: Space | None = None
         """The space. None until it is fetched in this round."""
@@ -76,7 +84,7 @@ class OfflinePlanner:
             case spaces.Get(), Space():
                 self.space = value
                 self._cache.put_version(
-                    self.space_want.url, stamps.space_stamp(value)
+                    self.space_want.url, inbox_plan.space_stamp(value)
                 )  # Wants of views have this stamp for the space.
                 if value.deleted_at is None:
                     yield from wants_of_space(value, self.owner)
@@ -105,7 +113,7 @@ class OfflinePlanner:
                 yield want
                 continue
             if (
-                want.stamp == stamps.IMMUTABLE
+                want.stamp == inbox_plan.IMMUTABLE
                 and want.url not in self._cache.versions
                 and self._cache.read_body(want.op)
             ):
@@ -131,7 +139,7 @@ def owner_of(space_id: str) -> str:
 def wants_of_space(space: Space, owner: str) -> Iterator[Want]:
     """Return the wants of a space, without its pages. The page tree is first, because the progress shows the number of
     pages."""
-    at, space_stamp = space.ref, stamps.space_stamp(space)
+    at, space_stamp = space.ref, inbox_plan.space_stamp(space)
     revision, has_revision = space.revision or space_stamp, bool(space.revision)
     tree = content.ListPages(at=at)
     yield _want(owner, tree, revision, "the page tree", needs_value=True, has_stamp=has_revision)
@@ -147,7 +155,7 @@ def wants_of_space(space: Space, owner: str) -> Iterator[Want]:
         for status in get_args(Status):
             of_all = change_requests_of(space.organization, status)
             label = f"the {status} change requests in the organization"
-            yield _want(owner, of_all, stamps.NO_STAMP, label, has_stamp=False)
+            yield _want(owner, of_all, inbox_plan.NO_STAMP, label, has_stamp=False)
 
 
 def wants_of_tree(at: SpaceRef, tree: PageTree, revision: str, owner: str) -> Iterator[Want]:
@@ -155,31 +163,31 @@ def wants_of_tree(at: SpaceRef, tree: PageTree, revision: str, owner: str) -> It
     for page in tree.walk():
         if page.type == "document":
             op = content.GetPage(at=at, page_id=page.id, format="markdown", dereferenced="reusable-contents")
-            yield _want(owner, op, stamps.page_stamp(page, revision), f"the page {page.title or 'Untitled'}")
+            yield _want(owner, op, inbox_plan.page_stamp(page, revision), f"the page {page.title or 'Untitled'}")
 
 
 def wants_of_threads(at: Discussion, threads: Iterable[Comment], owner: str) -> Iterator[Want]:
     """Return the wants for the replies of the threads of a space or change request."""
     for thread in threads:
         label = f"the replies to {thread.posted_by.name or 'an unknown author'}"
-        yield _want(owner, replies_of(at, thread.id), stamps.replies_stamp(thread), label)
+        yield _want(owner, replies_of(at, thread.id), inbox_plan.replies_stamp(thread), label)
 
 
 def wants_of_change_request(at: ChangeRequestRef, listed: ChangeRequest, owner: str) -> Iterator[Want]:
     """Return the wants of a change request, without its pages."""
-    stamp, name = stamps.change_request_stamp(listed), f"#{listed.number}"
+    stamp, name = inbox_plan.change_request_stamp(listed), f"#{listed.number}"
     revision = listed.revision or stamp
     yield _want(owner, change_requests.Get(at=at), stamp, f"change request {name}")
     for limit in CHANGES_LIMITS:
         op = content.ListChanges(at=at, limit=limit)
         yield _want(owner, op, revision, f"the changes in {name}", needs_value=True)
     yield _want(owner, content.ListPages(at=at), revision, f"the page tree in {name}")
-    yield _want(owner, reviews_of(at), stamps.reviews_stamp(listed), f"the reviews of {name}")
-    yield _want(owner, requested_of(at), stamps.reviews_stamp(listed), f"the reviewers of {name}")
+    yield _want(owner, reviews_of(at), inbox_plan.reviews_stamp(listed), f"the reviews of {name}")
+    yield _want(owner, requested_of(at), inbox_plan.reviews_stamp(listed), f"the reviewers of {name}")
     yield _want(owner, change_requests.ListContributors(at=at), stamp, f"the contributors to {name}")
     yield _threads(owner, at, stamp, f"the threads in {name}")
     if listed.comments:
-        yield _want(owner, open_threads_of(at), stamps.open_threads_stamp(listed), f"the open threads in {name}")
+        yield _want(owner, open_threads_of(at), inbox_plan.open_threads_stamp(listed), f"the open threads in {name}")
     for side in revisions_compared(at.space, listed):
         yield _want(owner, content.Get(at=side), revision, f"a revision of {name}")
 
@@ -201,7 +209,7 @@ def wants_of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Chang
                 op = content.GetPage(at=end, page_id=page, format="markdown")
                 op = op.model_copy(update={"refs": refs}) if refs else op
                 label = f"the page {titles[page]} in #{listed.number}"
-                yield _want(owner, op, listed.revision or stamps.NO_STAMP, label, has_stamp=bool(listed.revision))
+                yield _want(owner, op, listed.revision or inbox_plan.NO_STAMP, label, has_stamp=bool(listed.revision))
 
 
 def revisions_compared(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
@@ -224,7 +232,7 @@ def _want(
 ) -> Want:
     """Return a want. With `has_stamp=False`, the response is fetched in each round, because its stamp does not show all
     changes."""
-    stamp = stamps.IMMUTABLE if never_changes(op) else stamp
+    stamp = inbox_plan.IMMUTABLE if never_changes(op) else stamp
     is_complete_list = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
     return Want(
         op,

@@ -21,9 +21,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from octavo.api.content import ListPages
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.concurrency import Tasks
-from octavo.data.observers import Observers
+from octavo.data.live_response import Observers
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.syncer import RoundKind
 from octavo.lazy_import import lazy
@@ -54,7 +54,7 @@ _FACT = _ROLE = "offline"
 # lazy: these modules load areas of the API that the first screen does not need
 _new_planner = lazy("octavo.data.offline_plan:OfflinePlanner")
 _owner_of = lazy("octavo.data.offline_plan:owner_of")
-_space_stamp = lazy("octavo.data.stamps:space_stamp")
+_space_stamp = lazy("octavo.data.inbox_plan:space_stamp")
 _RATE_LIMIT = "The server's rate limit is almost reached."
 
 Phase = Literal["waiting", "reading", "kept", "lost"]

@@ -6,7 +6,7 @@ rarer while the user is idle. There are none while the terminal is hidden.
         changes = await poller.run()
 
 A round fetches the watched lists of the organization. Another response is fetched only if its stamp has changed
-(`stamps.py`). These lists do not show every change: for example, they do not count replies. So a round also fetches a
+(`inbox_plan.py`). These lists do not show every change: for example, they do not count replies. So a round also fetches a
 few other responses again, the oldest first. It fetches more visible than hidden responses.
 """
 
@@ -21,10 +21,9 @@ from typing import Any
 from octavo.api import change_requests, comments, content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited
-from octavo.api.operation import ListPage, Operation
-from octavo.api.places import Discussion, SpaceRef
+from octavo.api.operation import Discussion, ListPage, Operation, SpaceRef
+from octavo.data.inbox_plan import ListedPlaces, is_of_content, page_stamp, replies_stamp
 from octavo.data.live import Live
-from octavo.data.stamps import ListedPlaces, is_of_content, page_stamp, replies_stamp
 from octavo.data.sync_queue import Rank, Version, Want, is_due, recheck
 from octavo.data.syncer import RoundKind
 

@@ -18,14 +18,13 @@ from typing import Any
 
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Create
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.api.safety import safe_line, safe_text
 from octavo.data.database import moment
-from octavo.data.observers import Observers
+from octavo.data.live_response import Observers
 from octavo.data.state_db import StateDb
-from octavo.data.writes.machine import NewWrite, OutboxEntry
+from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
-from octavo.data.writes.write_kind import Basis
 from octavo.untrusted_input import parse_json
 
 MAX_NOTES = 200

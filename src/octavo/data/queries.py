@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from octavo.api import comments
 from octavo.api.collections import List as ListCollections
-from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
+from octavo.api.operation import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.api.spaces import List as ListSpaces
 from octavo.lazy_import import lazy
 

@@ -30,8 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from octavo.api.folding import fold, fold_to_index_text, from_index_text, to_index_text, word_parts
-from octavo.api.operation import SPECS, Operation, read
-from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
+from octavo.api.operation import SPECS, ChangeRequestRef, Discussion, Operation, SpaceRef, read
 from octavo.data.database import (
     Writer,
     closed_on_failure,
@@ -48,15 +47,14 @@ from octavo.lazy_import import lazy
 if TYPE_CHECKING:
     from octavo.api.folding import Range
     from octavo.data.response_cache import StoredResponse
-    from octavo.data.search_documents import IndexUpdate, Scope, SearchDocument
-    from octavo.data.search_text import SearchTerms
+    from octavo.data.search_text import IndexUpdate, Scope, SearchDocument, SearchTerms
 
 R = TypeVar("R")
 
 _search_terms = lazy("octavo.data.search_text:SearchTerms")  # lazy: needed for a search or an update of the index
 # lazy: the models of all responses
-_index_update = lazy("octavo.data.search_documents:index_update")
-_removal_update = lazy("octavo.data.search_documents:removal_update")
+_index_update = lazy("octavo.data.search_text:index_update")
+_removal_update = lazy("octavo.data.search_text:removal_update")
 
 VERSION = 4
 SCHEMA = """

@@ -26,7 +26,7 @@ from octavo.data.database import (
     recover,
     table_names,
 )
-from octavo.data.observers import Observers
+from octavo.data.live_response import Observers
 from octavo.untrusted_input import parse_json
 
 R = TypeVar("R")

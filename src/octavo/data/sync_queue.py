@@ -68,7 +68,7 @@ class Want:
     """Name of the part of Octavo that needs the response, such as `inbox`."""
     rank: Rank
     stamp: str = ""
-    """Text that changes when the response changes (`stamps.py`). Empty if no stamp is known: then the want is always
+    """Text that changes when the response changes (`inbox_plan.py`). Empty if no stamp is known: then the want is always
     due."""
     order: float = 0.0
     """Position within the rank. Lower first."""
@@ -89,7 +89,7 @@ class Version(NamedTuple):
     """The version of a response on disk."""
 
     stamp: str
-    """The stamp of the response when it was fetched (`stamps.py`). Empty only in rows that an older Octavo stored: then
+    """The stamp of the response when it was fetched (`inbox_plan.py`). Empty only in rows that an older Octavo stored: then
     the response must be fetched again."""
     requested_at: datetime
     """When the request was sent."""

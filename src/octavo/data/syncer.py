@@ -34,7 +34,7 @@ from octavo.api.operation import ListPage, Operation
 from octavo.api.urgency import with_urgency
 from octavo.api.wire import encode
 from octavo.concurrency import Tasks
-from octavo.data.observers import Observers
+from octavo.data.live_response import Observers
 from octavo.data.response_cache import ResponseCache
 from octavo.data.sync_queue import Flight, Rank, SyncQueue, Version, Want, affects_all_requests
 

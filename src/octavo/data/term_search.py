@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 
 from octavo.api.content import ListPages, Page
 from octavo.api.errors import ApiError
-from octavo.api.places import RevisionRef
+from octavo.api.operation import RevisionRef
 from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.search_index import SearchIndex
 from octavo.data.sync_queue import Rank
-from octavo.documents.term_changes import TermChange
-from octavo.documents.term_matches import TermMatch, find_matches, index_queries
+from octavo.documents.terms import TermChange, TermMatch, find_matches, index_queries
 
 MAX_READ_PAGES = 1000
 """Maximum number of pages that one search reads."""

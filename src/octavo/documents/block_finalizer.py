@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
-from octavo.documents.anchors import Anchors
-from octavo.documents.blocks import NO_ATTRS, Block, Heading, Run, plain_text
+from octavo.documents.blocks import NO_ATTRS, Anchors, Block, DraftBlock, Heading, Run, plain_text
 from octavo.documents.inline import trim_runs
-from octavo.documents.open_blocks import DraftBlock
 from octavo.documents.tag_blocks import PARENTS
 
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")

@@ -1,4 +1,5 @@
-"""The block tree of a page: blocks, and runs of text in the leaf blocks.
+"""The block tree of a page: blocks, runs of text in the leaf blocks, the anchors of headings, and limits on the size of a page.
+While a page is parsed, tags may close containers in any order.
 
 A page is parsed into `Block` objects. A leaf block has runs (text with formats) or plain text. `attrs` has only the
 attributes that the source sets, with the names below. Read them with `attrs.get`. Values are single lines, except in
@@ -83,9 +84,18 @@ The text of `runs` is as displayed, with escapes resolved. `text` is exactly as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from octavo.api.folding import fold
+from octavo.api.safety import safe_text
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 """The attributes of a block or run without attributes."""
@@ -227,3 +237,309 @@ def kinds_with(role: Role) -> frozenset[str]:
 def plain_text(runs: tuple[Run, ...]) -> str:
     """Return the text of runs, joined."""
     return "".join([run.text for run in runs])
+
+
+_PUNCTUATION = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;=+#@$%^~|\\…]+")
+_SEPARATORS = re.compile(r"[^\w.]+")
+_LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
+_WORDS = re.compile(r"[^\W_]+")
+_MAX_TITLE = 1_000
+"""Maximum number of characters of a title that are used for its anchor."""
+_COMPARISON_SIGNS = re.compile(r"(?:less|greater)-than")
+_NUMBER_SUFFIX = re.compile(r"-\d+\Z")
+
+
+def slug(title: str) -> str:
+    """Return the anchor of a heading: lower case, hyphens between words, `id-` before a digit, no punctuation."""
+    decomposed = unicodedata.normalize("NFKD", title[:_MAX_TITLE]).lower().replace("&", "and")
+    plain = unicodedata.normalize("NFC", _LATIN_MARK.sub("", decomposed))
+    joined = _SEPARATORS.sub("-", _PUNCTUATION.sub("", plain)).strip("-.")
+    return f"id-{joined}" if joined[:1].isdigit() else joined
+
+
+def is_anchor_of(title: str, anchor: str) -> bool:
+    """Return whether `anchor` can belong to a heading with `title`. A suffix such as `-2` is ignored, because several
+    headings may have the same title."""
+    own_anchor = slug(" ".join(title.split())) or "section"
+    return any(match_anchor(each, [own_anchor]) is not None for each in (anchor, _NUMBER_SUFFIX.sub("", anchor)))
+
+
+class Anchors:
+    """Assigns unique anchors on one page. The second heading with the anchor `name` gets `name-1`, the third
+    `name-2`."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._next: dict[str, int] = {}
+
+    def assign(self, title: str, explicit: str | None = None) -> str:
+        """Return a unique anchor for a heading: `explicit`, or an anchor made from the title."""
+        wanted = explicit or slug(title) or "section"
+        anchor, number = wanted, self._next.get(wanted, 0)
+        while anchor in self._used:
+            number += 1
+            anchor = f"{wanted}-{number}"
+        self._next[wanted] = number
+        self._used.add(anchor)
+        return anchor
+
+
+def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
+    """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
+
+    An identical anchor is preferred. The second choice is an anchor that differs only in punctuation, case and accents.
+    The last choice may also differ in the words for `&`, `<` and `>`, which some programs write and others leave out.
+    """
+    candidates = list(anchors)
+    if wanted in candidates:
+        return wanted
+    for without_signs in (False, True):
+        if key := _comparison_key(wanted, without_signs=without_signs):
+            alike = (anchor for anchor in candidates if _comparison_key(anchor, without_signs=without_signs) == key)
+            if (found := next(alike, None)) is not None:
+                return found
+    return None
+
+
+def find_heading(wanted: str, headings: Iterable[Heading]) -> Heading | None:
+    """Return the heading that a link to `wanted` leads to, according to `match_anchor`. None if no heading matches."""
+    by_anchor: dict[str, Heading] = {}
+    for heading in headings:
+        by_anchor.setdefault(heading.anchor, heading)
+    found = match_anchor(wanted, by_anchor)
+    return by_anchor[found] if found is not None else None
+
+
+def _comparison_key(anchor: str, *, without_signs: bool) -> str:
+    """Return the letters and digits of an anchor, without case and accents. With `without_signs`, the words for `&`,
+    `<` and `>` are left out too."""
+    plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-")))
+    words = _WORDS.findall(_COMPARISON_SIGNS.sub("", plain) if without_signs else plain)
+    return "".join(word for word in words if not (without_signs and word == "and"))
+
+
+MAX_CONTAINER_DEPTH = 40
+"""Maximum nesting of tags and HTML. Deeper containers become siblings."""
+
+
+class DraftBlock:
+    """An unfinished block. Kinds that `blocks.py` does not define are resolved in block_finalizer.py."""
+
+    __slots__ = ("attrs", "children", "first", "is_exact", "key", "kind", "last", "runs", "text", "text_line")
+
+    def __init__(
+        self,
+        kind: str,
+        attrs: dict[str, Any] | None = None,
+        children: list[DraftBlock] | None = None,
+        runs: tuple[Run, ...] = (),
+        text: str = "",
+        first: int = 0,
+        last: int = 0,
+        key: str = "",
+        is_exact: bool = False,
+    ) -> None:
+        """`key` is the key from the platform, or empty. `is_exact` is True if the text contains no Markdown syntax and
+        is displayed unchanged."""
+        self.kind = kind
+        self.attrs = {} if attrs is None else attrs
+        self.children = [] if children is None else children
+        self.runs, self.text = runs, text
+        self.first, self.last = first, last
+        self.key, self.is_exact = key, is_exact
+        self.text_line = 0
+        """The line on which `text` begins, if it is not the first line."""
+
+
+class BlockTree:
+    """Finished and open blocks of a page.
+
+    Each open block has a key, such as `tag:hint`, `html:div` or `markdown:list`. A Markdown container is closed by the
+    parser, together with all blocks opened inside it. A tag that closes a container also closes the blocks inside it.
+    """
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        self.root = DraftBlock("document")
+        self.diagnostics = diagnostics
+        self._open: list[tuple[str, DraftBlock]] = [("", self.root)]
+        self._ignored_keys: list[str] = []
+        self._markdown: list[DraftBlock | None] = []
+
+    @property
+    def top(self) -> DraftBlock:
+        """The innermost open block."""
+        return self._open[-1][1]
+
+    def report(self, line: int, message: str, tag: str = "") -> None:
+        """Add a diagnostic for a line of the source. `tag` is the beginning of a tag without a partner."""
+        self.diagnostics.append(Diagnostic(max(line, 0), message, tag))
+
+    def add(self, draft: DraftBlock) -> DraftBlock:
+        """Append a finished block to the innermost open block."""
+        self.top.children.append(draft)
+        return draft
+
+    def open(self, key: str, draft: DraftBlock) -> DraftBlock:
+        """Append a block that stays open. The following blocks become its children until it is closed."""
+        self.add(draft)
+        if key.startswith("markdown:"):
+            self._markdown.append(draft)
+            self._open.append((key, draft))
+        elif len(self._open) < MAX_CONTAINER_DEPTH:
+            self._open.append((key, draft))
+        else:
+            self._ignored_keys.append(key)
+            self.report(draft.first, f"{_describe(key)} is nested too deeply: its content is shown after it.")
+        return draft
+
+    def close(self, key: str, line: int) -> bool:
+        """Close the innermost block with a key and all open blocks inside it. Return False if there is no such
+        block."""
+        if self._ignored_keys and self._ignored_keys[-1] == key:
+            self._ignored_keys.pop()
+            return True
+        for index in range(len(self._open) - 1, 0, -1):
+            if self._open[index][0] == key:
+                for inner, draft in self._open[index + 1 :]:
+                    if inner.startswith("markdown:"):
+                        self.report(line - 1, f"{_describe(inner)} continues past the end of {_describe(key)}.")
+                    else:
+                        message = f"{_describe(inner)} is not closed before {_describe(key)} ends."
+                        self.report(draft.first, message, _tag_start(inner))
+                self._close_from(index, line)
+                return True
+        return False
+
+    def close_markdown(self, line: int) -> None:
+        """Close the innermost Markdown container and everything open inside it, unless it was already closed."""
+        container = self._markdown.pop()
+        if container is None:
+            return
+        index = next(index for index, (_, draft) in enumerate(self._open) if draft is container)
+        for inner, draft in self._open[index + 1 :]:
+            self.report(draft.first, f"{_describe(inner)} is not closed.", _tag_start(inner))
+        self._ignored_keys.clear()
+        self._close_from(index, line)
+
+    def take_finished(self) -> list[DraftBlock]:
+        """Return the finished blocks of the top level, and remove them from the tree."""
+        children = self.root.children
+        count = len(children) - (len(self._open) > 1)
+        taken, self.root.children = children[:count], children[count:]
+        return taken
+
+    def finish(self, line: int) -> DraftBlock:
+        """Close everything that is open, and return the root."""
+        for key, draft in self._open[1:]:
+            self.report(draft.first, f"{_describe(key)} is not closed.", _tag_start(key))
+        self._close_from(1, line)
+        self.root.last = line
+        return self.root
+
+    def open_sibling(self, name: str, parent: str) -> DraftBlock | None:
+        """Return the innermost open tag called `name`. None if there is none, or if a `parent` tag or a Markdown
+        container is open inside it."""
+        for key, draft in reversed(self._open):
+            if key == f"tag:{name}":
+                return draft
+            if key == f"tag:{parent}" or key.startswith("markdown:"):
+                return None
+        return None
+
+    def _close_from(self, index: int, line: int) -> None:
+        for key, draft in self._open[index:]:
+            draft.last = line
+            if key.startswith("markdown:"):
+                self._markdown = [None if each is draft else each for each in self._markdown]
+        del self._open[index:]
+
+
+def _describe(key: str) -> str:
+    source, _, name = key.partition(":")
+    if source == "tag":
+        return f"{{% {name} %}}"
+    return f"<{name}>" if source == "html" else f"The {name}"
+
+
+def _tag_start(key: str) -> str:
+    """Return the beginning of the tag that opened a block. Empty for Markdown."""
+    source, _, name = key.partition(":")
+    return f"{{% {name}" if source == "tag" else f"<{name}" if source == "html" else ""
+
+
+MAX_PAGE_LENGTH = 5_000_000
+"""Maximum number of characters of a page. Larger pages, and pages with more than `MAX_PAGE_LINES` lines, are shown as
+source."""
+
+MAX_PAGE_LINES = 200_000
+
+MAX_BLOCK_PARTS = 60_000
+"""Maximum number of tokens in a top-level block. A larger block and the rest of the page are shown as source."""
+
+MAX_LINE_VISITS = 60_000
+"""Maximum number of lines that the parser reads in a page, with repeats. For a long page, it is a tenth of the number
+of characters. A limit is needed because each level of quotes reads its lines again. The rest of the page is shown as
+source."""
+
+MAX_ROW_LENGTH = 20_000
+"""Maximum number of characters of a table row in Markdown."""
+
+MAX_MARKS = 10_000
+"""Maximum number of characters in a paragraph that can be formatting marks, or of `<` in a piece of HTML."""
+
+SLICE_LENGTH = 3000
+"""Number of characters parsed at a time. A longer block is parsed again with twice as many."""
+
+FENCE_ESCAPE = "\U0010f7e5"
+"""Character before a fence in the source that is part of the code. It is removed from the parsed text."""
+
+_MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
+
+
+class BlockTooLarge(Exception):
+    """Raised for a block that is too large: it has more than `MAX_BLOCK_PARTS` parts, or its page exceeds
+    `MAX_LINE_VISITS`."""
+
+
+def max_page_parts(length: int) -> int:
+    """Return the maximum number of parts of a page with `length` characters. The rest of the page is shown as
+    source."""
+    return max(70_000, length // 20)
+
+
+def max_table_rows(columns: int) -> int:
+    """Return the maximum number of rows of a Markdown table. Further rows are shown as source."""
+    return max(1, (MAX_BLOCK_PARTS - 1000) // (2 + 3 * columns))
+
+
+def count_parts(tokens: Iterable[Token]) -> int:
+    """Return the number of parts of the tokens of a block. Tags and HTML count several times, because they take
+    longer."""
+    return sum(
+        6 if token.type == "platform_tag" else 1 + 3 * token.content.count("<") if token.type == "platform_html" else 1
+        for token in tokens
+    )
+
+
+def has_too_many_marks(words: str) -> bool:
+    """Return whether a paragraph has so many formatting marks that it is shown as source."""
+    return len(words) > MAX_MARKS and next(islice(_MARK.finditer(words), MAX_MARKS, None), None) is not None
+
+
+_SLICE_LENGTH = 10_000
+
+
+def sanitize(text: str) -> str:
+    """Return `text` in the form of `safe_text`: without control and invisible characters, with its line breaks and
+    tabs. A long text is read in slices to save memory."""
+    if len(text) < _SLICE_LENGTH or text.isascii():
+        return safe_text(text)
+    parts, copied_to, start = [], 0, 0
+    while start < len(text):
+        end = text.find("\n", start + _SLICE_LENGTH, start + 2 * _SLICE_LENGTH) + 1 or start + 2 * _SLICE_LENGTH
+        part = text[start:end]
+        if (safe_slice := safe_text(part)) is not part:
+            parts += [text[copied_to:start], safe_slice]
+            copied_to = end
+        start = end
+    return "".join([*parts, text[copied_to:]]) if parts else text

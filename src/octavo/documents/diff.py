@@ -29,7 +29,7 @@ from octavo.documents.diff_model import (
     TextPart,
     UnchangedBlocks,
 )
-from octavo.documents.diff_moves import find_moves
+from octavo.documents.diff_moves import change_size, find_moves, join_replaced_sections, pair_replaced_blocks
 from octavo.documents.diff_nodes import (
     DiffStep,
     Node,
@@ -43,7 +43,6 @@ from octavo.documents.diff_nodes import (
     to_entries,
 )
 from octavo.documents.diff_operations import uses_old_tags, with_new_tags
-from octavo.documents.diff_replacements import change_size, join_replaced_sections, pair_replaced_blocks
 from octavo.documents.diff_restructuring import join_restructured
 from octavo.documents.diff_tables import cell_at, column_changes, column_pairs, has_same_title, join_rows, row_pairs
 from octavo.documents.diff_text import diff_lines, diff_runs

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api.safety import safe_text
 from octavo.documents import emoji
-from octavo.documents.blocks import NO_ATTRS, NO_MARKS, Run
+from octavo.documents.blocks import NO_ATTRS, NO_MARKS, Run, sanitize
 from octavo.documents.html import HEADINGS, Element, clean_url, collapse_space, colors, parse_element
-from octavo.documents.limits import sanitize
 from octavo.documents.tag_blocks import Tag
 
 if TYPE_CHECKING:

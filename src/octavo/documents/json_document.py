@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from octavo.documents.anchors import slug
 from octavo.documents.block_finalizer import finalize_blocks
-from octavo.documents.blocks import Diagnostic, Document
+from octavo.documents.blocks import Diagnostic, Document, DraftBlock, slug
 from octavo.documents.json_inline import (
     MAX_JSON_DEPTH,
     InlineReader,
@@ -24,7 +23,6 @@ from octavo.documents.json_inline import (
     texts_in,
 )
 from octavo.documents.markdown_to_json import is_tight
-from octavo.documents.open_blocks import DraftBlock
 
 _ALIGNMENTS = {"start": "left", "left": "left", "center": "center", "end": "right", "right": "right"}
 _EXPANDED = ("hidden", "partial", "full")

@@ -8,10 +8,9 @@ from typing import Any
 
 from octavo.api.safety import safe_text
 from octavo.documents import emoji
-from octavo.documents.blocks import NO_ATTRS, Run, TableColumn, plain_text
+from octavo.documents.blocks import NO_ATTRS, DraftBlock, Run, TableColumn, plain_text
 from octavo.documents.html import clean_url
 from octavo.documents.inline import trim_runs
-from octavo.documents.open_blocks import DraftBlock
 
 MAX_JSON_DEPTH = 40
 """Maximum nesting of JSON nodes. Deeper content is read as plain text."""

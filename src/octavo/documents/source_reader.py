@@ -11,18 +11,20 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from octavo.documents import front_matter
-from octavo.documents.blocks import NO_ATTRS, Block, Diagnostic, Document
-from octavo.documents.conflict_markers import ConflictMarkers, find_markers
-from octavo.documents.limits import (
+from octavo.documents.blocks import (
     FENCE_ESCAPE,
     MAX_PAGE_LENGTH,
     MAX_PAGE_LINES,
+    NO_ATTRS,
     SLICE_LENGTH,
+    Block,
+    Diagnostic,
+    Document,
+    DraftBlock,
     max_page_parts,
     sanitize,
 )
-from octavo.documents.open_blocks import DraftBlock
-from octavo.documents.source_blocks import FIELD, MARKER, SourceBlock, cells, row_ranges
+from octavo.documents.source_blocks import FIELD, MARKER, ConflictMarkers, SourceBlock, cells, find_markers, row_ranges
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

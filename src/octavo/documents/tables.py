@@ -9,10 +9,9 @@ from typing import Any
 
 from markdown_it.token import Token
 
-from octavo.documents.blocks import Run, TableColumn, plain_text
+from octavo.documents.blocks import DraftBlock, Run, TableColumn, plain_text
 from octavo.documents.html import Element, HtmlToken, html_tokens
 from octavo.documents.inline import RunBuilder, runs_of_tokens
-from octavo.documents.open_blocks import DraftBlock
 
 _ALIGN = re.compile(r"text-align:\s*(\w+)")
 _ROLES = {"data-card-target": "target", "data-card-cover": "cover", "data-card-cover-dark": "cover-dark"}

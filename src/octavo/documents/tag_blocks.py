@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from octavo.api.safety import safe_text
-from octavo.documents.anchors import slug
-from octavo.documents.blocks import NO_ATTRS, Run
-from octavo.documents.open_blocks import BlockTree, DraftBlock
+from octavo.documents.blocks import NO_ATTRS, BlockTree, DraftBlock, Run, slug
 
 MAX_TAG_LENGTH = 20_000
 """Maximum length of a platform tag in characters."""

@@ -21,17 +21,26 @@ from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_tail
 
-from octavo.documents import block_rules, inline_rules
-from octavo.documents.blocks import Diagnostic
-from octavo.documents.html import Placeholders, TextFinder
-from octavo.documents.inline_rules import scan_next_to_cjk
-from octavo.documents.limits import (
+from octavo.documents import markdown_rules
+from octavo.documents.blocks import (
     FENCE_ESCAPE,
     MAX_BLOCK_PARTS,
     MAX_LINE_VISITS,
     BlockTooLarge,
+    Diagnostic,
     count_parts,
     has_too_many_marks,
+)
+from octavo.documents.html import Placeholders, TextFinder
+from octavo.documents.markdown_rules import (
+    MAX_BLOCK_DEPTH,
+    block_math_rule,
+    block_tag_rule,
+    depth_rule,
+    fence_rule,
+    html_rule,
+    scan_next_to_cjk,
+    table_rule,
 )
 from octavo.documents.tag_blocks import ALWAYS_OPEN, Tag, TagScanner
 
@@ -385,26 +394,26 @@ class _Markdown(MarkdownIt):
 @cache
 def parser() -> MarkdownIt:
     """Return the parser. Its rules need the environment that `TokenStream` sets up."""
-    markdown = _Markdown("commonmark", {"html": True, "maxNesting": block_rules.MAX_BLOCK_DEPTH + 4})
+    markdown = _Markdown("commonmark", {"html": True, "maxNesting": MAX_BLOCK_DEPTH + 4})
     markdown.enable(["table", "strikethrough"])
     markdown.use(footnote_plugin)
-    markdown.block.ruler.at("table", block_rules.table_rule, {"alt": ["paragraph", "reference"]})
+    markdown.block.ruler.at("table", table_rule, {"alt": ["paragraph", "reference"]})
     interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list", "table"]}
-    markdown.block.ruler.before("table", "too_deep", block_rules.depth_rule)
-    markdown.block.ruler.before("table", "platform_tag", block_rules.tag_rule, interrupts)
-    markdown.block.ruler.before("fence", "platform_math", block_rules.math_rule, interrupts)
-    markdown.block.ruler.at("fence", block_rules.fence_rule, {"alt": ["paragraph", "reference", "blockquote", "list"]})
-    markdown.block.ruler.at("html_block", block_rules.html_rule, {"alt": ["paragraph", "reference", "blockquote"]})
-    markdown.inline.ruler.before("escape", "platform_math", inline_rules.math_rule)
-    markdown.inline.ruler.before("escape", "platform_tag", inline_rules.tag_rule)
-    markdown.inline.ruler.before("escape", "entity_of_nothing", inline_rules.nan_entity_rule)
-    markdown.inline.ruler.before("escape", "trailing_break", inline_rules.trailing_break_rule)
-    markdown.inline.ruler.before("html_inline", "placeholder", inline_rules.placeholder_rule)
-    markdown.inline.ruler.after("html_inline", "loose_element", inline_rules.loose_element_rule)
-    markdown.inline.ruler.before("link", "many_brackets", inline_rules.many_brackets_rule)
-    markdown.inline.ruler.before("link", "mention_in_link", inline_rules.mention_in_link_rule)
-    markdown.inline.ruler2.before("balance_pairs", "marked_as_written", inline_rules.pair_delimiters)
-    markdown.inline.ruler2.before("fragments_join", "bold_of_nothing", inline_rules.drop_empty_bold)
+    markdown.block.ruler.before("table", "too_deep", depth_rule)
+    markdown.block.ruler.before("table", "platform_tag", block_tag_rule, interrupts)
+    markdown.block.ruler.before("fence", "platform_math", block_math_rule, interrupts)
+    markdown.block.ruler.at("fence", fence_rule, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    markdown.block.ruler.at("html_block", html_rule, {"alt": ["paragraph", "reference", "blockquote"]})
+    markdown.inline.ruler.before("escape", "platform_math", markdown_rules.inline_math_rule)
+    markdown.inline.ruler.before("escape", "platform_tag", markdown_rules.inline_tag_rule)
+    markdown.inline.ruler.before("escape", "entity_of_nothing", markdown_rules.nan_entity_rule)
+    markdown.inline.ruler.before("escape", "trailing_break", markdown_rules.trailing_break_rule)
+    markdown.inline.ruler.before("html_inline", "placeholder", markdown_rules.placeholder_rule)
+    markdown.inline.ruler.after("html_inline", "loose_element", markdown_rules.loose_element_rule)
+    markdown.inline.ruler.before("link", "many_brackets", markdown_rules.many_brackets_rule)
+    markdown.inline.ruler.before("link", "mention_in_link", markdown_rules.mention_in_link_rule)
+    markdown.inline.ruler2.before("balance_pairs", "marked_as_written", markdown_rules.pair_delimiters)
+    markdown.inline.ruler2.before("fragments_join", "bold_of_nothing", markdown_rules.drop_empty_bold)
     return markdown
 
 

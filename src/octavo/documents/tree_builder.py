@@ -1,20 +1,284 @@
-"""Builds the block tree of a page from parser tokens."""
+"""Builds the block tree of a page from parser tokens and from blocks written in HTML. Elements such as `<details>` and
+`<div>` stay open for the Markdown after them. Tables, code and figures are read as a whole.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from markdown_it.token import Token
 
-from octavo.documents.blocks import Diagnostic, Run
-from octavo.documents.html_blocks import HtmlReader
-from octavo.documents.inline import runs_and_tags
-from octavo.documents.limits import MAX_MARKS
-from octavo.documents.open_blocks import BlockTree, DraftBlock
-from octavo.documents.tables import pipe_table
+from octavo.documents.blocks import MAX_MARKS, BlockTree, Diagnostic, DraftBlock, Run
+from octavo.documents.html import HEADINGS, Element, HtmlToken, TextFinder, decode, html_tokens
+from octavo.documents.inline import RunBuilder, runs_and_tags
+from octavo.documents.tables import HtmlTable, pipe_table
 from octavo.documents.tag_blocks import ALWAYS_OPEN, BRANCHES, PARENTS, Tag, block_of_tag, open_parent
 from octavo.documents.token_stream import ClosedTags
+
+_GROUP_NAMES = "div center section article aside header footer main nav body fieldset dl dt dd"
+_GROUPS = frozenset(_GROUP_NAMES.split())
+_LISTS = {"ul": "list", "ol": "list", "li": "item", "blockquote": "quote"}
+_EMBEDDED = frozenset({"iframe", "video", "audio", "object"})
+_HIDDEN = frozenset({"script", "style", "svg", "head"})
+_LANGUAGE = re.compile(r"lang(?:uage)?-([\w+#.-]+)")
+_CODE = re.compile(r"\s*<code([^<>]*)>")
+_CODE_PIECE = re.compile(r"<[^<>]*>|[^<]+|<")
+
+
+class HtmlReader:
+    """Reads a piece of HTML, and adds its blocks to `tree`. `line` is the number of its first line."""
+
+    def __init__(self, tree: BlockTree, raw: str, line: int) -> None:
+        self._tree, self._raw, self._finder = tree, raw, TextFinder(raw)
+        self._line, self._counted_to = line, 0
+        self._builder: RunBuilder | None = None
+        self._builder_line = self._builder_end = line
+        self._has_words = False
+
+    def read(self) -> None:
+        """Add the blocks of the HTML to the tree."""
+        resume = 0
+        while resume < len(self._raw):
+            for piece in html_tokens(self._raw, resume):
+                resume = piece.end
+                self._advance(piece.start)
+                if piece.element is None:
+                    self._text(piece)
+                elif (after := self._read_tag(piece, piece.element)) is not None:
+                    resume = after
+                    break
+            else:
+                break
+        self._flush()
+
+    def _advance(self, position: int) -> None:
+        self._line += self._raw.count("\n", self._counted_to, position)
+        self._counted_to = position
+
+    def _text(self, piece: HtmlToken) -> None:
+        if words := piece.text.strip():
+            raw = self._raw[piece.start : piece.end]
+            if not self._has_words:
+                self._builder_line = self._line + raw.count("\n", 0, len(raw) - len(raw.lstrip()))
+            self._builder_end = self._line + raw.rstrip().count("\n")
+            self._has_words = True
+        if words or self._builder:
+            self._open_builder().html_text(piece.text)
+
+    def _open_builder(self) -> RunBuilder:
+        if self._builder is None:
+            self._builder = RunBuilder()
+            if not self._has_words:
+                self._builder_line = self._builder_end = self._line
+        return self._builder
+
+    def _flush(self) -> None:
+        if self._builder:
+            runs = self._builder.take()
+            if runs:
+                self._add(DraftBlock("paragraph", runs=runs, last=self._builder_end + 1), self._builder_line)
+        self._builder, self._has_words = None, False
+
+    def _add(self, draft: DraftBlock, line: int | None = None) -> DraftBlock:
+        draft.first = self._line if line is None else line
+        draft.last = draft.last or self._line + 1
+        return self._tree.add(draft)
+
+    def _read_tag(self, piece: HtmlToken, element: Element) -> int | None:
+        """Read a tag. If the whole element was read, return the position after it. Otherwise None."""
+        name = element.name
+        if name in ("table", "pre", "figure") and not element.is_closing:
+            self._flush()
+            end, after = self._finder.element_end(name, piece.end)
+            read_whole = {"table": self._table, "pre": self._code, "figure": self._figure}[name]
+            read_whole(piece, element, end)
+            return after
+        if name in _HIDDEN and not element.is_closing and not element.is_self_closing:
+            end, after = self._finder.element_end(name, piece.end)
+            return after if end < len(self._raw) else None
+        if name in ("p", "summary", *HEADINGS):
+            return self._text_element(piece, element)
+        if name == "details" or name in _GROUPS or name in _LISTS:
+            self._flush()
+            self._container(element)
+        elif name == "hr":
+            self._flush()
+            self._add(DraftBlock("divider"))
+        elif name in _EMBEDDED:
+            return self._media(piece, element)
+        elif name in ("table", "thead", "tbody", "tr", "td", "th", "figure", "figcaption", "html"):
+            self._flush()
+        else:
+            self._open_builder().element(element)
+            if not element.is_closing:
+                self._builder_end = self._line
+        return None
+
+    def _text_element(self, piece: HtmlToken, element: Element) -> int | None:
+        """Read a paragraph, a heading or the title of an expandable. If the element is not closed, it stays open for
+        Markdown. Return the position after it if it was read as a whole, otherwise None."""
+        self._flush()
+        name = element.name
+        key = f"html:{name}"
+        if element.is_closing:
+            self._tree.close(key, self._line + 1)
+            return None
+        kind, attrs = _text_block_kind(element)
+        end, after = self._finder.element_end(name, piece.end)
+        if end == len(self._raw):
+            if name == "p" and self._raw[piece.end :].strip():
+                return None
+            self._tree.open(key, DraftBlock({"paragraph": "group"}.get(kind, kind), attrs, first=self._line))
+            return None
+        builder = self._read_inline(piece.end, end)
+        if kind == "heading" and builder.anchors and "id" not in attrs:
+            attrs["id"] = builder.anchors[0]
+        runs = builder.take()
+        if runs or kind == "summary":
+            last = self._line + 1 + self._raw.count("\n", piece.start, end)
+            self._add(DraftBlock(kind, attrs, runs=runs, last=last))
+        return after
+
+    def _read_inline(self, start: int, end: int) -> RunBuilder:
+        builder = RunBuilder()
+        for piece in html_tokens(self._raw, start, end):
+            if piece.element:
+                builder.element(piece.element)
+            else:
+                builder.html_text(piece.text)
+        return builder
+
+    def _container(self, element: Element) -> None:
+        key = f"html:{element.name}"
+        if element.is_closing:
+            if not self._tree.close(key, self._line + 1) and element.name == "details":
+                self._tree.report(self._line, "</details> has no opening tag.", "</details")
+            return
+        if element.is_self_closing:
+            return
+        self._tree.open(key, DraftBlock(*_container_kind(element), first=self._line))
+
+    def _table(self, piece: HtmlToken, element: Element, end: int) -> None:
+        table = HtmlTable(self._raw[piece.start : end], self._line)
+        if outside := table.outside_text():
+            self._add(DraftBlock("paragraph", runs=outside, last=table.last))
+        self._add(table.draft())
+
+    def _code(self, piece: HtmlToken, element: Element, end: int) -> None:
+        inner = self._raw[piece.end : end]
+        draft = _html_code(inner, element)
+        draft.text_line = self._line + inner.count("\n", 0, code.end() if (code := _CODE.match(inner)) else 0)
+        draft.last = self._line + 1 + self._raw.count("\n", piece.start, end)
+        self._add(draft)
+
+    def _figure(self, piece: HtmlToken, element: Element, end: int) -> None:
+        caption_start, after = end, end
+        if match := re.compile(r"<figcaption[^<>]*>", re.IGNORECASE).search(self._raw, piece.end, end):
+            caption_start, after = match.start(), match.end()
+        images = [run for run in self._read_inline(piece.end, caption_start).runs if run.kind != "break"]
+        caption = self._read_inline(after, end).take()
+        last = self._line + 1 + self._raw.count("\n", piece.start, end)
+        figure = DraftBlock("figure-of-runs", runs=tuple(images), last=last)
+        figure.children = [DraftBlock("caption", runs=caption)] if caption else []
+        self._add(figure)
+
+    def _media(self, piece: HtmlToken, element: Element) -> int | None:
+        self._flush()
+        if element.is_closing:
+            return None
+        end, after = (
+            (piece.end, piece.end) if element.is_self_closing else self._finder.element_end(element.name, piece.end)
+        )
+        url = element.attrs.get("src") or element.attrs.get("data")
+        for inner in html_tokens(self._raw, piece.end, end):
+            if not url and inner.element and inner.element.name == "source":
+                url = inner.element.attrs.get("src")
+        if url:
+            self._add(DraftBlock("embed", {"url": url, "html": element.name}))
+        return after
+
+
+def _text_block_kind(element: Element) -> tuple[str, dict[str, Any]]:
+    attrs = {name: element.attrs[name] for name in ("align", "dir") if element.attrs.get(name)}
+    if element.name == "p":
+        return "paragraph", attrs
+    if element.name == "summary":
+        return "summary", {}
+    attrs.pop("dir", None)
+    if own := element.attrs.get("id"):
+        attrs["id"] = own
+    return "heading", {"level": int(element.name[1]), **attrs}
+
+
+def _container_kind(element: Element) -> tuple[str, dict[str, Any]]:
+    name, given = element.name, element.attrs
+    if name == "details":
+        return "expandable", {"open": "open" in given}
+    if given.get("data-tag") == "hint" or element.has_class("hint"):
+        return "hint", {"style": given.get("data-style") or "info"}
+    if name in ("ul", "ol"):
+        start = given.get("start", "1")
+        return "list", {
+            "ordered": name == "ol",
+            "start": int(start) if start.isdecimal() and len(start) < 10 else 1,
+            "tight": True,
+        }
+    if name in _LISTS:
+        return _LISTS[name], {}
+    attrs: dict[str, Any] = {key: given[key] for key in ("align", "dir") if given.get(key)}
+    if name == "center":
+        attrs["align"] = "center"
+    if "data-with-frame" in given and given["data-with-frame"] != "false":
+        attrs["frame"] = True
+    if given.get("data-full-width") == "true":
+        attrs["full_width"] = True
+    return "group", attrs
+
+
+def _html_code(inner: str, pre: Element) -> DraftBlock:
+    code_tag = _CODE.match(inner)
+    language = _LANGUAGE.search((code_tag[1] if code_tag else "") + " " + pre.attrs.get("class", ""))
+    if code_tag:
+        inner = inner[code_tag.end() :].rsplit("</code>", 1)[0]
+    texts: list[str] = []
+    highlighted: set[int] = set()
+    notes: list[tuple[int, str]] = []
+    line = depth = 0
+    for match in _CODE_PIECE.finditer(inner):
+        tag = next(html_tokens(match[0]), None) if match[0].startswith("<") and len(match[0]) > 1 else None
+        if tag and tag.element:
+            element = tag.element
+            if element.name == "strong":
+                depth += -1 if element.is_closing else 1
+            elif element.name == "br":
+                texts.append("\n")
+                line += 1
+            elif "data-footnote-ref" in element.attrs:
+                notes.append((line, element.attrs.get("href", "").rsplit("fn-", 1)[-1]))
+            continue
+        for number, part in enumerate(match[0].split("\n")):
+            line += number > 0
+            if depth > 0 and part:
+                highlighted.add(line)
+        texts.append(match[0])
+    attrs: dict[str, Any] = {"language": language[1] if language else ""}
+    if pre.attrs.get("data-title"):
+        attrs["title"] = pre.attrs["data-title"]
+    if "data-overflow" in pre.attrs:
+        attrs["wrap"] = pre.attrs["data-overflow"] == "wrap"
+    for name, attribute in (("numbers", "data-line-numbers"), ("expandable", "data-expandable")):
+        if attribute in pre.attrs:
+            attrs[name] = pre.attrs[attribute] != "false"
+    if pre.attrs.get("data-full-width") == "true":
+        attrs["full_width"] = True
+    if highlighted:
+        attrs["highlighted"] = tuple(sorted(highlighted))
+    if notes:
+        attrs["notes"] = tuple(notes)
+    return DraftBlock("code", attrs, text=decode("".join(texts)).rstrip("\n"))
+
 
 _CONTAINERS = {
     "blockquote": "quote",

@@ -1,5 +1,5 @@
-"""Merges the files of a space with the files in a pulled folder, and writes changes that were merged in Octavo back to
-a folder that was opened in Octavo.
+"""Brings the content of a space into a folder and merges it with the files there. Also writes changes that were merged in
+Octavo back to a folder that was opened in Octavo.
 
 A text that both sides changed is merged by regions. If both sides changed the same words, the file gets both versions
 between conflict markers, and a copy of the local file is stored in `.octavo/conflicts`.
@@ -7,23 +7,33 @@ between conflict markers, and a copy of the local file is stored in `.octavo/con
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from octavo.documents.conflict_markers import find_markers
-from octavo.documents.folders.folder import Entry, Problem, walk_entries
-from octavo.documents.folders.layout import SUMMARY, FolderLayout
-from octavo.documents.folders.page_files import PageFile, encode_like, merge_front_matter, normalize, with_front_matter
+from octavo.api import change_requests
+from octavo.api.content import File, Page, Revision
+from octavo.api.errors import NotFound
+from octavo.api.operation import ChangeRequestRef, RevisionRef
+from octavo.documents.folders.folder import VARIABLES, Entry, Problem, walk_entries
+from octavo.documents.folders.layout import (
+    SUMMARY,
+    FolderLayout,
+    PageFile,
+    encode_like,
+    merge_front_matter,
+    normalize,
+    with_front_matter,
+)
 from octavo.documents.folders.table_of_contents import UNLISTED, read_folder, write_summary
 from octavo.documents.merging import page_merge
-from octavo.files import contents
-from octavo.files.contents import Entries, structure
-from octavo.files.local_changes import LocalFiles, base_entries, page_file_title
-from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, text_digest, text_of
-from octavo.files.space_reader import SpaceReader
+from octavo.documents.source_blocks import find_markers
+from octavo.files import local_changes
+from octavo.files.local_changes import Entries, LocalFiles, base_entries, page_file_title, proposed_files, structure
+from octavo.files.pulled_folder import FileKind, PulledFolder, SpaceReader, TrackedFile, text_digest, text_of
 
 YOURS, MAIN = "yours", "main"
 """Names of the sides in conflict markers."""
@@ -132,22 +142,25 @@ class FolderMerge:
         server = self._server_entries(base)
         text, base_text = self.local.text(SUMMARY), self._base(file) or ""
         if self._is_first and data is not None:
-            contents.identify(mine, {path: name for name, path in self.layout.paths.items()}, server)
-            is_same = contents.structure(mine) == contents.structure(server)
+            local_changes.identify(mine, {path: name for name, path in self.layout.paths.items()}, server)
+            is_same = local_changes.structure(mine) == local_changes.structure(server)
             base_text = text if is_same else write_summary(server)
             if not is_same:
                 self.result.kept.append(SUMMARY)
-            merged = contents.without(mine, ())
+            merged = local_changes.without(mine, ())
         else:
             merged = self._merged_entries(base, server)
-            if not base_text or list(contents.flatten(server)) != list(contents.flatten(base)):
+            if not base_text or list(local_changes.flatten(server)) != list(local_changes.flatten(base)):
                 base_text = write_summary(server)
         self._merged_ids = {entry.id for entry in walk_entries(merged)}
         wanted = WantedFile(SUMMARY, SUMMARY, "summary", "", base_text, before=file)
         self._track(wanted, self.folder.store_base(base_text))
         if data is None:
             self._put(SUMMARY, write_summary(merged).encode(), self.result.added)
-        elif list(contents.flatten(merged)) != list(contents.flatten(mine)) and (new := write_summary(merged)) != text:
+        elif (
+            list(local_changes.flatten(merged)) != list(local_changes.flatten(mine))
+            and (new := write_summary(merged)) != text
+        ):
             is_mine = file is None or text_digest(text) != file.base_sha256
             if is_mine and write_summary(mine) != text:
                 self._copies[SUMMARY] = (
@@ -171,13 +184,13 @@ class FolderMerge:
     def _merged_entries(self, base: Entries, server: Entries) -> Entries:
         pages = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         missing = {name for name, file in pages.items() if self.local.current_path(file) not in self.local.data}
-        mine = contents.without(self.local.entries, missing)
-        mine = contents.with_missing(mine, base, pages.keys() - missing)
+        mine = local_changes.without(self.local.entries, missing)
+        mine = local_changes.with_missing(mine, base, pages.keys() - missing)
         edited = {file.id for file in self._deleted_files if self.local.is_changed(file)}
         for wanted in self.wanted:
             if wanted.id in missing and text_digest(wanted.text) != text_digest(self._base(wanted.before) or ""):
                 edited.add(wanted.id)
-        merged = contents.merge_contents(base, mine, server, edited=edited)
+        merged = local_changes.merge_contents(base, mine, server, edited=edited)
         for entry in walk_entries(merged):
             if entry.id in self.layout.paths:
                 entry.path = Path(self.layout.paths[entry.id])
@@ -368,7 +381,7 @@ def _summary(folder: PulledFolder, layout: FolderLayout, now: list[Entry]) -> Ex
     """Return the change to `SUMMARY.md`. None if the structure is the same."""
     wanted = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     now = [entry for entry in now if entry.title != UNLISTED or entry.kind != "group"]
-    contents.identify(now, {path: name for name, path in layout.paths.items()}, wanted)
+    local_changes.identify(now, {path: name for name, path in layout.paths.items()}, wanted)
     if structure(now) == structure(wanted):
         return None
     short = {entry.path: entry.link_title for entry in walk_entries(now)}
@@ -398,3 +411,173 @@ def folder_to_export(top: Path, space: str) -> PulledFolder:
     """Return a folder that was opened in Octavo in the form that an export needs. No state is stored in the folder.
     Raises OSError."""
     return PulledFolder.new(top.resolve(), "octavo:folder", space)
+
+
+Report = Callable[[str], object]
+
+
+async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = lambda sentence: None) -> PullResult:
+    """Bring the content that `reader` reads into a folder. Raises ApiError, OSError or NotPulled."""
+    revision = await reader.revision()
+    if revision.id == folder.revision and folder.files:
+        return PullResult(revision.id, is_current=True)
+    proposed = await _settle_proposal(folder, reader)
+    local = LocalFiles.read(folder)
+    before = await _revision_before(folder, reader)
+    layout, server_paths = _layout(folder, local, revision)
+    remote = _Remote(folder, local, layout, server_paths, before, proposed)
+    wanted = await remote.read(reader, report)
+    skipped = [*layout.skipped, *_missing_includes(folder, layout), *remote.skipped]
+    result = PullResult(revision.id, skipped=skipped)
+    FolderMerge(folder, local, layout, wanted, result).apply()
+    return result
+
+
+async def _settle_proposal(folder: PulledFolder, reader: SpaceReader) -> frozenset[str]:
+    """Forget a proposal whose change request was merged or archived. After a merge, the proposed files become the files
+    of the last pull. Return the IDs of the proposed pages after a merge, and no IDs otherwise."""
+    name = folder.proposal.get("changeRequest")
+    if not name:
+        return frozenset()
+    try:
+        at = ChangeRequestRef(space_id=folder.space, change_request_id=name)
+        status = (await reader.send(change_requests.Get(at=at))).status
+    except NotFound:
+        status = "archived"
+    if status in ("open", "draft"):
+        return frozenset()
+    pages = {stored["id"] for stored in folder.proposal.get("pages", {}).values()} if status == "merged" else set()
+    if status == "merged":
+        folder.files = proposed_files(folder)
+    folder.proposal = {}
+    return frozenset(pages)
+
+
+async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revision | None:
+    """Return the revision of the last pull. None if there was none."""
+    if not folder.revision:
+        return None
+    at = RevisionRef(space_id=folder.space, revision_id=folder.revision)
+    return await SpaceReader(reader.send, reader.download, at).revision()
+
+
+def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
+    """Return the layout of a revision in the folder, and the paths in a new folder. A file keeps its current path. It
+    moves only if its path in the space has changed, the new path is free, and the file was not renamed in the
+    folder."""
+    new = FolderLayout.of(revision, folder.space)
+    known: dict[str, str] = {}
+    files = {file.id for file in revision.files}
+    for file in folder.files.values():
+        path = local.current_path(file)
+        wanted = new.paths.get(file.id, path)
+        is_free = wanted == path or (wanted not in local.data and not (folder.pages / wanted).exists())
+        has_moved = bool(file.server_path) and _path_without_suffix(wanted) not in (
+            _path_without_suffix(file.server_path),
+            _path_without_suffix(path),
+        )
+        moves = has_moved and path == file.path and is_free
+        if file.id in new.pages or file.id in files:
+            known[file.id] = wanted if moves else path
+    gone = [file for file in folder.files.values() if file.id and file.id not in known]
+    kept = {local.current_path(file) for file in gone if local.is_changed(file)} & local.data.keys()
+    return FolderLayout.of(revision, folder.space, known, kept), new.paths
+
+
+def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Problem]:
+    """Yield a problem for each reusable content that pages include but whose file is missing in the folder."""
+    for shared in layout.revision.reusable_contents:
+        path = layout.paths.get(shared.id)
+        if path is not None and folder.data(path) is None:
+            yield Problem(path, "Skipped reusable content: the API does not return its text.")
+
+
+def _path_without_suffix(path: str) -> str:
+    """Return a path without the suffixes `.md` and `/README`, which change when a page gets its first subpage."""
+    return path.removesuffix(".md").removesuffix("/README")
+
+
+@dataclass
+class _Remote:
+    """Reads the files of a revision that may differ from the last pull."""
+
+    folder: PulledFolder
+    local: LocalFiles
+    layout: FolderLayout
+    server_paths: Mapping[str, str]
+    before: Revision | None
+    proposed: frozenset[str]
+    """IDs of the pages whose last known text comes from a merged proposal."""
+    skipped: list[Problem] = field(default_factory=list)
+    """Pages and files that the server lists without their content."""
+
+    async def read(self, reader: SpaceReader, report: Report) -> list[WantedFile]:
+        tracked = {file.id: file for file in self.folder.files.values() if file.id}
+        pages = [
+            page for page in self.layout.pages.values() if page.type == "document" and page.id in self.layout.paths
+        ]
+        changed = [page for page in pages if not self._is_unchanged(page, tracked.get(page.id))]
+
+        def report_progress(done: int) -> None:
+            report(f"Reading {done} of {len(changed)} pages…")
+
+        texts = await reader.texts(changed, report_progress)
+        for page in changed:
+            if page.id not in texts:
+                self.skipped.append(
+                    Problem(self.layout.paths[page.id], "Skipped a page: the API does not return its text.")
+                )
+        unread = {page.id for page in changed} - texts.keys() - tracked.keys()
+        wanted = [self._page(page, texts.get(page.id), tracked.get(page.id)) for page in pages if page.id not in unread]
+        files = [file for file in self.layout.revision.files if file.id in self.layout.paths]
+        for number, file in enumerate(files):
+            report(f"Reading {number + 1} of {len(files)} files…")
+            if (found := await self._file(file, tracked.get(file.id), reader)) is not None:
+                wanted.append(found)
+            else:
+                problem = "Skipped a file: the API does not return a link to its content."
+                self.skipped.append(Problem(self.layout.paths[file.id], problem))
+        if variables := self.layout.variables():
+            path = VARIABLES.as_posix()
+            wanted.append(WantedFile(path, path, "variables", "", variables, before=self.folder.files.get(path)))
+        return wanted
+
+    def _is_unchanged(self, page: Page, file: TrackedFile | None) -> bool:
+        """Return whether the file of a page is as in the last pull. False if that is unknown."""
+        if file is None or self.before is None or page.document_id is None or page.id in self.proposed:
+            return False
+        if self._has_moved:
+            return False
+        before = self.before.find(page.id)
+        return before is not None and _own_fields(before) == _own_fields(page)
+
+    @property
+    def _has_moved(self) -> bool:
+        """Whether the path of any file has changed since the last pull. If so, links to that file have changed too."""
+        return any(
+            self.layout.paths.get(file.id, file.path) != file.path for file in self.folder.files.values() if file.id
+        )
+
+    def _page(self, page: Page, markdown: str | None, file: TrackedFile | None) -> WantedFile:
+        path = self.layout.paths[page.id]
+        before = self.folder.base_text(file.base_sha256) if file is not None else text_of(self.folder.data(path) or b"")
+        text = self.layout.page_file(page.id, markdown, before) if markdown is not None else before
+        return WantedFile(path, self.server_paths.get(page.id, path), "page", page.id, text, before=file)
+
+    async def _file(self, file: File, tracked: TrackedFile | None, reader: SpaceReader) -> WantedFile | None:
+        path = self.layout.paths[file.id]
+        before = next((each for each in self.before.files if each.id == file.id), None) if self.before else None
+        is_same = tracked is not None and before is not None and _identity(before) == _identity(file)
+        data = None if is_same else await reader.file(file)
+        if data is None and not is_same:
+            return None
+        return WantedFile(path, self.server_paths.get(file.id, path), "file", file.id, data=data, before=tracked)
+
+
+def _own_fields(page: Page) -> Page:
+    return page.model_copy(update={"pages": (), "updated_at": None, "created_at": None, "git": None})
+
+
+def _identity(file: File) -> tuple[str, int, str]:
+    # The query can contain a signature that is new for each response.
+    return file.name, file.size, (file.download_url or "").partition("?")[0]

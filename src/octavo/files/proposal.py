@@ -29,20 +29,24 @@ from octavo.api.content import (
     UpdatePage,
 )
 from octavo.api.errors import NotFound
-from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create, toggle_draft
 from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, NO_OPERATION, edit
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import slug_source, walk_entries
-from octavo.documents.folders.layout import SUMMARY
-from octavo.documents.folders.page_files import PageFile, single_line
-from octavo.files import contents
-from octavo.files.contents import TreeStep
-from octavo.files.local_changes import LocalFiles, base_entries, entries_of, proposed_files
+from octavo.documents.folders.layout import SUMMARY, PageFile, single_line
+from octavo.files.local_changes import (
+    NEW_PAGE,
+    LocalFiles,
+    TreeStep,
+    base_entries,
+    entries_of,
+    identify,
+    proposed_files,
+)
 from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
-from octavo.files.pulled_folder import PulledFolder
-from octavo.files.space_reader import Download, SpaceReader
+from octavo.files.pulled_folder import Download, PulledFolder, SpaceReader
 
 MAX_EDIT_BYTES = 4_000_000
 """Largest edit that is sent, in bytes of text and files."""
@@ -142,7 +146,7 @@ class Proposal:
         if SUMMARY in files:
             before = entries
             entries = entries_of(self.folder, self.folder.base_text(files[SUMMARY].base_sha256))
-            contents.identify(entries, {file.path: file.id for file in files.values() if file.kind == "page"}, before)
+            identify(entries, {file.path: file.id for file in files.values() if file.kind == "page"}, before)
         return Baseline(files, entries)
 
     def _recognize_new_pages(self, base: Revision) -> None:
@@ -154,7 +158,7 @@ class Proposal:
                 known |= self._same_titles(base)
         for path, name in known.items():
             if path not in self.folder.files and all(file.id != name for file in self.folder.files.values()):
-                self._rename_entry(f"{contents.NEW}{path}", name)
+                self._rename_entry(f"{NEW_PAGE}{path}", name)
 
     def _same_titles(self, base: Revision) -> dict[str, str]:
         """Find pages of the change request that are not in `base` and have the same title as a new file. Return their
@@ -164,8 +168,8 @@ class Proposal:
         made = {page.title: page.id for page in self._head.walk() if page.id not in old and page.type == "document"}
         found = {}
         for entry in walk_entries(self.local.entries):
-            if entry.id.startswith(contents.NEW):
-                path = entry.id.removeprefix(contents.NEW)
+            if entry.id.startswith(NEW_PAGE):
+                path = entry.id.removeprefix(NEW_PAGE)
                 title = PageFile(self.local.text(path)).title or entry.title
                 if title in made:
                     found[path] = made.pop(title)

@@ -15,17 +15,32 @@ from urllib.parse import unquote
 from octavo.api.content import Page, Revision
 from octavo.api.safety import safe_line
 from octavo.documents import page_trees
-from octavo.documents.conflict_markers import find_markers
-from octavo.documents.folders.folder import Entry, slug_source, walk_entries, why_unsafe
-from octavo.documents.folders.layout import PAGE_SUFFIXES, SUMMARY, FolderLayout
-from octavo.documents.folders.page_files import PageFile, normalize
-from octavo.documents.link_rewriting import change_outside_code, link_urls, rewrite_links
+from octavo.documents.folders.folder import (
+    Entry,
+    change_outside_code,
+    link_urls,
+    rewrite_links,
+    slug_source,
+    walk_entries,
+    why_unsafe,
+)
+from octavo.documents.folders.layout import PAGE_SUFFIXES, SUMMARY, FolderLayout, PageFile, normalize
 from octavo.documents.merging import page_merge
 from octavo.documents.merging.revision_merge import PageOrder, TreeVersion, merge_page_order
 from octavo.documents.page_trees import Json, Pages
-from octavo.files import contents
-from octavo.files.contents import NEW, Entries, TreeStep, deleted_pages, tree_steps
-from octavo.files.local_changes import LocalFiles, page_file_title
+from octavo.documents.source_blocks import find_markers
+from octavo.files.local_changes import (
+    NEW_PAGE,
+    Entries,
+    LocalFiles,
+    TreeStep,
+    deleted_pages,
+    nodes,
+    page_file_title,
+    tree_steps,
+    with_missing,
+    without,
+)
 from octavo.files.pulled_folder import PulledFolder, TrackedFile
 
 FIELDS = ("description", "icon", "emoji", "hidden", "no_index", "no_robots_index")
@@ -140,15 +155,15 @@ class ProposalPlanner:
         def is_edited(before: Json, after: Json) -> bool:
             return after["id"] in edited_here or self._has_changed_on_main(after["id"])
 
-        versions = TreeVersion.of(contents.nodes(base)), TreeVersion.of(head), TreeVersion.of(contents.nodes(mine))
+        versions = TreeVersion.of(nodes(base)), TreeVersion.of(head), TreeVersion.of(nodes(mine))
         order = merge_page_order(*versions, edited=is_edited)
         self._note_conflicts(plan, order)
         entries = {entry.id: entry for entry in walk_entries(mine)}
         present = {page.id for page in self.head.walk()}
-        new = {name for name in entries if name.startswith(NEW)}
+        new = {name for name in entries if name.startswith(NEW_PAGE)}
         order = _without_ids(order, {name for name in entries if name not in present and name not in new})
         for name in new:
-            path = name.removeprefix(NEW)
+            path = name.removeprefix(NEW_PAGE)
             text = self.local.text(path)
             title = page_file_title(text) or entries[name].title or PurePosixPath(path).stem
             plan.new_pages[name] = FileVersion(path, text, title)
@@ -187,8 +202,8 @@ class ProposalPlanner:
                     f"{file.path} is not in {SUMMARY}, but its file exists. To delete the page, delete the file."
                 )
                 kept.add(name)
-        mine = contents.without(self.local.entries, missing | left_out)
-        return contents.with_missing(mine, self.baseline.entries, kept)
+        mine = without(self.local.entries, missing | left_out)
+        return with_missing(mine, self.baseline.entries, kept)
 
     def _exists(self, entry: Entry) -> bool:
         return entry.path is not None and entry.path.as_posix() in self.local.data
@@ -198,7 +213,7 @@ class ProposalPlanner:
         only text, without a link."""
         known = self.baseline.pages.keys()
         unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in known}
-        return contents.without(entries, unknown)
+        return without(entries, unknown)
 
     def _note_conflicts(self, plan: ProposalPlan, order: PageOrder) -> None:
         for kind, name in order.conflicts:

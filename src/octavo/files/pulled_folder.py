@@ -1,4 +1,5 @@
-"""A folder that was pulled from a space: its files, and what the last pull wrote, in `.octavo`.
+"""A folder that was pulled from a space: its files, what the last pull wrote, in `.octavo`, and the content of the space that
+is read for it.
 
 `.octavo/state.json` names the space, the revision and each file; it contains no text and no token. `.octavo/base` has the
 text of each file as it was pulled, compressed, by its hash.
@@ -10,16 +11,21 @@ import json
 import os
 import tempfile
 import zlib
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from octavo.api import content
+from octavo.api.content import File, Page, Revision
+from octavo.api.operation import ContentRef
+from octavo.concurrency import gather_bounded
+from octavo.data.access import Send
 from octavo.data.database import lock_file
 from octavo.documents.folders.folder import LINKED, passes_link, why_unsafe
-from octavo.documents.folders.page_files import normalize
+from octavo.documents.folders.layout import normalize
 from octavo.documents.folders.table_of_contents import read_folder
 from octavo.untrusted_input import parse_json
 
@@ -296,3 +302,50 @@ def _strings(value: Any) -> list[str]:
     if isinstance(value, dict):
         return [text for each in value.values() for text in _strings(each)]
     return [value] if isinstance(value, str) else []
+
+
+PARALLEL = 6
+"""Maximum number of requests at the same time."""
+MAX_FILE = 256 << 20
+"""Largest file that is downloaded, in bytes."""
+Download = Callable[[str, int], AsyncGenerator[bytes, None]]
+
+
+@dataclass(frozen=True)
+class SpaceReader:
+    """Reads one space, change request or revision. `send` and `download` are the functions of a session."""
+
+    send: Send
+    download: Download
+    at: ContentRef
+
+    async def revision(self) -> Revision:
+        """Return the page tree and the list of files. Raises ApiError."""
+        return await self.send(content.Get(at=self.at, computed=False))
+
+    async def text(self, page: Page) -> str | None:
+        """Return the Markdown of a page as the server has it. None if the server returns none. Raises ApiError."""
+        if page.type != "document":
+            return ""
+        raw = await self.send(content.GetRawPage(at=self.at, page_id=page.id))
+        return raw.markdown.text if raw.markdown is not None else None
+
+    async def texts(self, pages: Iterable[Page], report: Callable[[int], object] = lambda done: None) -> dict[str, str]:
+        """Return the Markdown of pages by their IDs, without pages whose Markdown the server does not return. `report` gets
+        the number of pages read so far. Raises ApiError."""
+        found: dict[str, str] = {}
+
+        async def read(page: Page) -> None:
+            if (text := await self.text(page)) is not None:
+                found[page.id] = text
+            report(len(found))
+
+        await gather_bounded(read, list(pages), PARALLEL)
+        return found
+
+    async def file(self, file: File) -> bytes | None:
+        """Return the bytes of a file. None if the server gives no link to it. Raises ApiError."""
+        if not file.download_url:
+            return None
+        async with aclosing(self.download(file.download_url, MAX_FILE)) as chunks:
+            return b"".join([chunk async for chunk in chunks])

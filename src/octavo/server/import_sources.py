@@ -23,8 +23,7 @@ from bs4 import BeautifulSoup, Tag
 from markdownify import MarkdownConverter
 
 from octavo.documents import page_trees
-from octavo.documents.folders.folder import ASSETS
-from octavo.documents.link_rewriting import rewrite_links
+from octavo.documents.folders.folder import ASSETS, rewrite_links
 from octavo.server.fetcher import FetchedFile, Fetcher, FetchFailure
 
 SIZE_LIMIT = 5_000_000

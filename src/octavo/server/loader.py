@@ -29,21 +29,20 @@ from octavo.documents.folders.folder import (
     Problem,
     files_below,
     include_targets,
+    link_urls,
     readable_name,
     slug_source,
     title_from_name,
     walk_entries,
 )
-from octavo.documents.folders.page_files import read_layout, single_line
+from octavo.documents.folders.layout import read_layout, single_line
 from octavo.documents.folders.table_of_contents import read_folder
-from octavo.documents.link_rewriting import link_urls
 from octavo.documents.merging import revision_merge
-from octavo.documents.page_trees import EMPTY_REVISION, Pages
-from octavo.documents.revision_changes import revision_differences
-from octavo.server.handlers import revisions, spaces
-from octavo.server.image_size import image_size
-from octavo.server.store import Json
-from octavo.server.world import World
+from octavo.documents.page_trees import EMPTY_REVISION, Pages, revision_differences
+from octavo.server.handlers import spaces
+from octavo.server.handlers.spaces import add, add_next, get, get_current, page_text, set_current, with_text
+from octavo.server.rest import World
+from octavo.server.store import Json, image_size
 
 FOLDER_SIDE = "folder"
 """Label of the folder's text in conflict markers."""
@@ -137,27 +136,27 @@ def _merge_changes(
     """Merge the changes in a folder into its space. Return the new revision, or None if nothing changed, and the number
     of conflicts."""
     if not space["revision"]:
-        revision = revisions.add(world, space["id"], after, type="edits", parents=[])
-        revisions.set_current(world, space["id"], revision, index_later=index_later)
+        revision = add(world, space["id"], after, type="edits", parents=[])
+        set_current(world, space["id"], revision, index_later=index_later)
         return revision, 0
     if was_loaded and not revision_differences(before, after, _blob):
         return None, 0
-    main = revisions.get_current(world, space["id"])
+    main = get_current(world, space["id"])
     outcome = revision_merge.merge_revisions(before, main, after, FOLDER_SIDE, world.store.text, world.store.put_blob)
     content_fields = {**outcome.content, "pages": page_trees.with_paths(outcome.content["pages"])}
     if not revision_differences(main, {**main, **content_fields}, _blob):
         return None, 0
-    revision = revisions.add_next(world, main, **content_fields)
-    revisions.set_current(world, space["id"], revision, index_later=index_later)
+    revision = add_next(world, main, **content_fields)
+    set_current(world, space["id"], revision, index_later=index_later)
     return revision, len(outcome.conflicts)
 
 
 def _summarize(world: World, space: Json, revision: Json | None, conflicts: int, folder: Folder) -> LoadedFolder:
     problems = tuple(folder.problems)
     if revision is None:
-        return LoadedFolder(space["id"], revisions.get_current(world, space["id"])["id"], problems=problems)
+        return LoadedFolder(space["id"], get_current(world, space["id"])["id"], problems=problems)
     parents = revision["parents"]
-    before = revisions.get(world, space["id"], parents[0]) if parents else EMPTY_REVISION
+    before = get(world, space["id"], parents[0]) if parents else EMPTY_REVISION
     counts = Counter(change["type"] for change in revision_differences(before, revision, _blob))
     return LoadedFolder(
         space["id"],
@@ -238,7 +237,7 @@ class _FolderReader:
         page_id = self.before["keys"].get(f"page:{path}")
         if (page := page_trees.find(self.before["pages"], page_id or "")) is not None:
             self._unreadable_pages[path] = page
-            return revisions.page_text(self.world, page)
+            return page_text(self.world, page)
         name = readable_name(str(path))
         why = next(problem.message for problem in reversed(self.folder.problems) if problem.path == name)
         return f'{{% hint style="warning" %}}\n{page_trees.escape(f"{name} {why}")}\n{{% endhint %}}\n'
@@ -267,7 +266,7 @@ class _FolderReader:
         self._keys[key] = self.before["keys"].get(key) or self.world.new_id()
         title = single_line(matter.get("title")) or title_from_name(readable_name(path.stem))
         git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(path)}
-        return revisions.with_text(self.world, {"id": self._keys[key], "title": title, "git": git}, body)
+        return with_text(self.world, {"id": self._keys[key], "title": title, "git": git}, body)
 
     def _variables(self) -> Json:
         text = self.folder.text(VARIABLES) if self.folder.has_file(VARIABLES) else None
@@ -347,7 +346,7 @@ class _FolderReader:
         if cover := self._cover(entry.path, matter):
             fields["cover"] = cover
         fields["git"] = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(entry.path)}
-        return revisions.with_text(self.world, fields, body)
+        return with_text(self.world, fields, body)
 
     def _cover(self, page: Path, matter: Json) -> Json | None:
         address = single_line(matter.get("cover"))

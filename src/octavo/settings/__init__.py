@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.settings import table
-from octavo.settings.file import FILE, SettingsFile
+from octavo.settings.file import FILE, LONGEST_NAME, InvalidValueError, SettingsFile, did_you_mean, quoted
 from octavo.settings.table import INBOX_REASONS, InboxFilter, Setting
-from octavo.settings.values import LONGEST_NAME, InvalidValueError, did_you_mean, quoted
 
 if TYPE_CHECKING:
     from octavo.settings.programs import CustomCommand, Hook, Linter

@@ -1,12 +1,12 @@
-"""Reads the values of `config.toml` with their lines, and edits the file. In a file with syntax errors, the valid lines
-are read. An edit keeps all other lines."""
+"""Reads the values of `config.toml` with their lines, edits the file, and validates values such as the names of keys."""
 
 from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -221,3 +221,91 @@ def _remove_statement(lines: list[str], number: int, statements: list[tuple[int,
             is_inside = is_header
         else:
             is_inside = False
+
+
+LONGEST_NAME = 40
+"""Maximum number of characters in a name that the user chooses, and in a value that a message quotes."""
+
+
+class InvalidValueError(ValueError):
+    """Raised for an invalid value. The message is the reason, as the rest of a sentence that starts with the setting."""
+
+    def __init__(self, why: str, meant: str = "") -> None:
+        """`meant` is a sentence with the most similar valid value, or empty."""
+        super().__init__(why)
+        self.meant = meant
+
+
+Ignore = Callable[..., None]
+"""Function that reports an ignored part of a setting. Its arguments are the reason and the names of the part below the
+setting. `result` is the sentence about the consequence."""
+
+
+def did_you_mean(word: str, names: Collection[str]) -> str:
+    """Return " Did you mean X?" with the most similar name, or "" if no name is similar."""
+    from difflib import get_close_matches  # lazy: only for mistakes
+
+    found = get_close_matches(word, names, n=1, cutoff=0.7)
+    return f" Did you mean {found[0]}?" if found else ""
+
+
+def quoted(value: object) -> str:
+    """Return a value for a sentence: one short line of printable characters."""
+    if isinstance(value, (dict, list)):
+        return "a section" if isinstance(value, dict) else "a list"
+    try:
+        text = repr(value)
+    except ValueError:
+        return "this number"  # Python refuses to write very large numbers.
+    return text if len(text) <= LONGEST_NAME + 2 else f"{text[:LONGEST_NAME]}…"
+
+
+_MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
+_KEYS = (
+    *(
+        "escape",
+        "enter",
+        "return",
+        "tab",
+        "space",
+        "backspace",
+        "insert",
+        "delete",
+        "home",
+        "end",
+        "pageup",
+        "pagedown",
+    ),
+    *("left", "right", "up", "down", *(f"f{number}" for number in range(1, 25))),
+    *("plus", "minus", "underscore", "at", "slash", "backslash", "less_than_sign", "greater_than_sign"),
+)
+"""Names of keys, in addition to the Unicode names of characters."""
+
+
+def why_not_keys(keys: object) -> str:
+    """Return why `keys` are no keys separated by commas, as the rest of a sentence. Empty if they are."""
+    if not (isinstance(keys, str) and keys.strip() and keys.isprintable() and len(keys) < 100):
+        return f"must be a key, such as d or ctrl+d, not {quoted(keys)}"
+    unknown = next((key for key in map(str.strip, keys.split(",")) if key and not is_key(key)), "")
+    if not unknown:
+        return ""
+    *modifiers, last = unknown.split("+")
+    names = [*_KEYS, *(f"{each}+{last}" for each in _MODIFIERS)] if modifiers else _KEYS
+    return (
+        f"contains {unknown!r}, which is not a key.{did_you_mean(unknown, names)} "
+        "Examples of keys are d, D, f5, ctrl+d, enter, and space"
+    )
+
+
+def is_key(key: str) -> bool:
+    """Return whether a terminal can send a key of this name, such as `d`, `ctrl+d` or `question_mark`."""
+    *modifiers, last = key.split("+") if len(key) > 1 else [key]
+    if not all(each in _MODIFIERS for each in modifiers):
+        return False
+    return len(last) == 1 or last in _KEYS or _is_character(last)
+
+
+def _is_character(name: str) -> bool:
+    with suppress(KeyError):
+        return name.islower() and bool(unicodedata.lookup(name.replace("_", " ")))
+    return False

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeGuard, get_args
 
-from octavo.settings.key_names import why_not_keys
-from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted
+from octavo.settings.file import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted, why_not_keys
 
 HookEvent = Literal["inbox-row", "review-requested", "new-reply", "changes-requested", "outdated", "merged"]
 EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)

@@ -12,8 +12,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from octavo.help import text_of
 from octavo.lazy_import import lazy
-from octavo.settings.key_names import why_not_keys
-from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted
+from octavo.settings.file import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted, why_not_keys
 
 # lazy: few configuration files have these sections
 _validate_hooks = lazy("octavo.settings.programs:validate_hooks")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.tui.app.event_hooks import LONGEST_NOTIFICATION, notification
+from octavo.tui.app.user_programs import LONGEST_NOTIFICATION, notification
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,10 @@ from textual.signal import Signal
 from textual.strip import Strip
 from textual.widgets import Static, TextArea
 
-from octavo.tui.app import garbage_collection
-from octavo.tui.app.garbage_collection import Garbage, Teardown, caches
+from octavo.tui.app import pauses
+from octavo.tui.app.pauses import Garbage, Teardown, caches
+from octavo.tui.render.painting import VirtualLines
 from octavo.tui.render.styled_lines import Line, Piece
-from octavo.tui.render.virtual_lines import VirtualLines
 
 
 class Dialog(ModalScreen[None]):
@@ -57,8 +57,8 @@ class AppWithTeardown(TextualApp[None]):
 @pytest.fixture(autouse=True)
 def shorter_pauses(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Shorten the pauses before a collection, and restore the limits of Python afterwards."""
-    monkeypatch.setattr(garbage_collection, "PAUSE", 0.2)
-    monkeypatch.setattr(garbage_collection, "LONG_PAUSE", 0.7)  # a cursor blinks until then
+    monkeypatch.setattr(pauses, "PAUSE", 0.2)
+    monkeypatch.setattr(pauses, "LONG_PAUSE", 0.7)  # a cursor blinks until then
     gc.collect()  # Free garbage of earlier tests, because the next collection freezes all objects that exist.
     before = gc.get_threshold()
     yield
@@ -121,8 +121,8 @@ async def test_frozen_screen_is_freed_in_the_long_pause_after_it_closes() -> Non
 
 
 async def test_grown_memory_is_collected_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
-    monkeypatch.setattr(garbage_collection, "NEW_BLOCKS", 1500)
+    monkeypatch.setattr(pauses, "PAUSE", 1000.0)
+    monkeypatch.setattr(pauses, "NEW_BLOCKS", 1500)
     app = AppWithTeardown()
     async with app.run_test() as pilot:
         app.teardown.garbage.start()
@@ -135,7 +135,7 @@ async def test_grown_memory_is_collected_between_keys(monkeypatch: pytest.Monkey
 
 
 def test_tuple_that_another_thread_builds_meanwhile_is_intact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage_collection, "NEW_BLOCKS", 1 << 60)
+    monkeypatch.setattr(pauses, "NEW_BLOCKS", 1 << 60)
     garbage, is_over, broken = Garbage(), threading.Event(), []
     garbage.start()
     stays: list[list[int]] = [[] for _ in range(100_000)]
@@ -167,7 +167,7 @@ def test_tuple_that_another_thread_builds_meanwhile_is_intact(monkeypatch: pytes
 
 
 async def test_keys_start_no_full_collection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
+    monkeypatch.setattr(pauses, "PAUSE", 1000.0)
     app = AppWithTeardown()
     async with app.run_test():
         app.teardown.garbage.start()

@@ -9,8 +9,8 @@ from textual.app import ComposeResult, RenderResult
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
+from octavo.tui.widgets.bars import KeyBar
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.text_widgets import ChangingText
 from tests.tui.widgets.scratch import Scratch, shown, until, wait_idle

@@ -9,10 +9,10 @@ import pytest
 
 THREAD_PROGRAM = """
 import ctypes, sys, threading
-from octavo.tui.app import garbage_collection
+from octavo.tui.app import pauses
 
 if sys.argv[1] == "one":
-    garbage_collection.use_one_arena()
+    pauses.use_one_arena()
 together = threading.Barrier(5)
 
 def take():
@@ -26,7 +26,7 @@ together.wait()
 ctypes.CDLL(None).malloc_stats()
 """
 FRAGMENTATION_PROGRAM = """
-from octavo.tui.app import garbage_collection
+from octavo.tui.app import pauses
 
 def resident():
     with open("/proc/self/statm") as file:
@@ -37,7 +37,7 @@ last = bytearray(3000)
 at_most = resident()
 del taken
 kept = resident()
-garbage_collection.trim()
+pauses.trim()
 print(at_most, kept, resident())
 """
 

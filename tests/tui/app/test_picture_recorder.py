@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from octavo.first_picture import FirstPicture
-from octavo.tui.app.first_screen import PictureRecorder
+from octavo.tui.app.routes import PictureRecorder
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.terminal.textual_internals import painted_rows
 from tests.journeys.conftest import library, stage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.app import App
 
-from octavo.tui.app.preloading import DELAY, LONGEST_DELAY, run_when_idle
+from octavo.tui.app.pauses import DELAY, LONGEST_DELAY, run_when_idle
 
 
 async def test_preloading_starts_when_the_view_is_loaded() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.tui.comments.reactions import _reaction_label
+from octavo.tui.comments.autocomplete import _reaction_label
 
 
 @pytest.mark.parametrize(

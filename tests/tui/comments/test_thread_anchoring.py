@@ -6,7 +6,7 @@ import time
 
 from octavo.api.comments import Comment
 from octavo.documents.source_reader import parse
-from octavo.documents.thread_anchors import ThreadAnchors, TwoVersionAnchors
+from octavo.documents.suggestions import ThreadAnchors, TwoVersionAnchors
 
 BEFORE = "# Levels\n\nAt about 09:06 the water stood 3.412 m above chart datum.\n\nThe rest is as it was.\n"
 AFTER = "# Levels\n\nAround 09:06 the water stood 3.412 m above the datum.\n\nThe rest is as it was.\n"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from octavo.api.bodies import Body
 from octavo.api.comments import Comment, Target, TargetNode, TargetPage
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.api.users import User
 from octavo.documents.suggestions import mention_suffix, plain_text
 from octavo.tui.comments.autocomplete import mention_markdown

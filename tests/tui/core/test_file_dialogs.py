@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api.content import File
-from octavo.data.atomic_files import safe_name
-from octavo.tui.core.file_dialogs import short_path, slug
+from octavo.tui.core.file_dialogs import safe_name, short_path, slug
 from octavo.tui.core.item_labels import file_kind, format_size
 
 

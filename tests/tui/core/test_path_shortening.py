@@ -3,7 +3,7 @@
 import pytest
 from rich.cells import cell_len
 
-from octavo.tui.core.frame import shorten_path
+from octavo.tui.core.view import shorten_path
 
 PATH = "Harbour API › How a tide is predicted from ten years of readings › Guides › Query the archive of a station"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from octavo.api.collections import Collection
 from octavo.api.spaces import Space
-from octavo.tui.core.tree_rows import MAX_DEPTH, space_nodes
+from octavo.tui.core.item_labels import MAX_DEPTH, space_nodes
 from octavo.tui.widgets.tree import TreeNode
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from octavo.api.places import SpaceRef
-from octavo.data.unsent_index import UnsentText
-from octavo.tui.core.unsent_texts import unsent_mark, with_unsent_mark
+from octavo.api.operation import SpaceRef
+from octavo.data.drafts import UnsentText
+from octavo.tui.core.session import unsent_mark, with_unsent_mark
 
 HERE = SpaceRef(space_id="s")
 DRAFT, PENDING = UnsentText("reply", HERE, thread="k", draft_key="reply s k"), UnsentText("held", HERE, entry_id="e")

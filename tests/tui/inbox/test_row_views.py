@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.data.inbox import InboxRow
 from octavo.server.demo.library import TODAY
 from octavo.tui.inbox.row_views import RowRenderer, reason_lines

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from octavo.settings import FILE, InboxFilter
 from octavo.settings import read as read_settings
-from octavo.tui.inbox.tabs import REASON_TABS, RowFilter, reason_filter, space_filter, tab_settings
+from octavo.tui.inbox.row_views import REASON_TABS, RowFilter, reason_filter, space_filter, tab_settings
 
 
 def test_saved_settings_restore_the_filter(tmp_path: Path) -> None:

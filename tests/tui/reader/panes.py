@@ -13,7 +13,7 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_dialogs import open_row
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.widgets.commands import HostApp
 from octavo.tui.widgets.themes import themes
 

@@ -13,13 +13,12 @@ from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render import diagrams
 from octavo.tui.render.deferred import DiagramQuery
-from octavo.tui.render.deferred_loaders import deferred_content
 from octavo.tui.render.diagrams import draw_diagram, drawing_problem, normalize_diagram
-from octavo.tui.render.layout import render_block
+from octavo.tui.render.layout import deferred_content, render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import ASCII, Styles
-from octavo.tui.terminal import child_programs
+from octavo.tui.terminal.external_editor import run_bounded, start
 from tests.tui.reader.panes import PaneApp, bar_column, screen
 
 SMALL_DIAGRAM = "flowchart LR\n  A[Measure] --> B[Publish]"
@@ -125,10 +124,10 @@ async def test_diagram_that_takes_too_long_is_stopped_and_shows_its_source(monke
 
 async def test_diagram_program_has_limits_of_memory_and_output() -> None:
     given = json.dumps({"source": WIDE_DIAGRAM, "ascii": False}).encode()
-    small = await child_programs.run_bounded("draw_diagram", given, seconds=10, memory=16 << 20, max_bytes=1 << 20)
+    small = await run_bounded("draw_diagram", given, seconds=10, memory=16 << 20, max_bytes=1 << 20)
     assert small.output == b""
     assert not small.exceeded
-    short = await child_programs.run_bounded("draw_diagram", given, seconds=10, memory=diagrams.MEMORY, max_bytes=500)
+    short = await run_bounded("draw_diagram", given, seconds=10, memory=diagrams.MEMORY, max_bytes=500)
     assert short.exceeded
     assert len(short.output) == 500
 
@@ -165,7 +164,7 @@ def test_settings_and_comments_of_diagram_are_not_drawn() -> None:
 
 async def test_diagram_program_gets_no_private_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", "gb_api_secret")
-    child = child_programs.start("draw_diagram", memory=diagrams.MEMORY, seconds=1)
+    child = start("draw_diagram", memory=diagrams.MEMORY, seconds=1)
     environ = await asyncio.to_thread(Path(f"/proc/{child.pid}/environ").read_bytes)
     await asyncio.to_thread(child.communicate, b"")
     assert b"secret" not in environ

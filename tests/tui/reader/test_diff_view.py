@@ -14,13 +14,13 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.render.comparison import compare
+from octavo.tui.render.diff_lines import render_diff_unit_or_threads
 from octavo.tui.render.diff_sequence import build_diff, build_source_diff
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import ContextSize
 from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadReply, ThreadSummary
 from octavo.tui.widgets.commands import active_commands
 from tests.tui.reader.panes import PaneApp, bar_column, screen

@@ -10,10 +10,9 @@ import pytest
 
 from octavo.documents.blocks import Document
 from octavo.documents.source_reader import parse
-from octavo.tui.reader.link_hints import Hints
+from octavo.tui.reader.block_cursor import Hints
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.layout import Layout, lay_out
-from octavo.tui.render.page_parts import source_blocks
+from octavo.tui.render.layout import Layout, lay_out, source_blocks
 from octavo.tui.render.styled_lines import clickable_spans
 from octavo.tui.render.styles import Styles
 from tests.documents.audit_of_lines import default_styles, lay_out_all, open_folds

@@ -14,9 +14,9 @@ from octavo.documents.diff import diff
 from octavo.documents.source_reader import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.caches import AsyncCache
+from octavo.tui.render.block_slices import run_guarded
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.render.failed_block import run_guarded
+from octavo.tui.render.deferred import AsyncCache
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles

@@ -6,7 +6,7 @@ import pytest
 from rich.style import Style
 
 from octavo.documents.source_reader import parse
-from octavo.tui.reader.link_hints import label_position, labels
+from octavo.tui.reader.block_cursor import label_position, labels
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from tests.tui.reader.panes import PaneApp, links, screen

@@ -18,19 +18,17 @@ from octavo.documents.source_reader import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWayView
-from octavo.tui.render.comparison import compare, recent_entries
-from octavo.tui.render.conflict_page import ConflictView, prepare_conflicts
-from octavo.tui.render.diff_context import PlacedUnit, UnchangedRange, collapse_unchanged
+from octavo.tui.render.comparison import PlacedUnit, UnchangedRange, collapse_unchanged, compare, recent_entries
+from octavo.tui.render.conflict_lines import ConflictView, prepare_conflicts
 from octavo.tui.render.diff_lines import render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff, build_source_diff
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import ContextSize, DiffUnit, may_contain
 from octavo.tui.render.layout import render_block, render_unit, split_into_units
 from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
+from octavo.tui.render.painting import BlockTextFinder, VirtualLines
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.text_search import BlockTextFinder
-from octavo.tui.render.virtual_lines import VirtualLines
 from tests.benchmarks.texts import sentence
 from tests.calls import Calls
 from tests.documents.huge_blocks import HUGE

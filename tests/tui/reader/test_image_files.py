@@ -14,8 +14,8 @@ from PIL import Image
 
 from octavo.documents.source_reader import parse
 from octavo.tui.reader.linked_files import parse_picture, scale_image
-from octavo.tui.render.images import page_images, render_half_blocks
-from octavo.tui.terminal.graphics import ScaledPicture
+from octavo.tui.render.embeds import page_images, render_half_blocks
+from octavo.tui.terminal.display import ScaledPicture
 
 BACKGROUND = (20, 22, 27)
 needs_resvg = pytest.mark.skipif(find_spec("resvg_py") is None, reason="drawings need the extra `images`")

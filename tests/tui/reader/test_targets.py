@@ -9,16 +9,21 @@ import pytest
 from textual.pilot import Pilot
 
 from octavo.api.content import Page, PageTree
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.documents import links
 from octavo.documents.openapi import Specification
 from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.caches import AsyncCache
-from octavo.tui.render.deferred import OperationLayout, OperationQuery
-from octavo.tui.render.deferred_loaders import deferred_content, load_operation_lines
-from octavo.tui.render.link_targets import LinkContext, LinkTargets, LinkTitle, TitleQuery
-from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
+from octavo.tui.render.deferred import (
+    AsyncCache,
+    LinkContext,
+    LinkTargets,
+    LinkTitle,
+    OperationLayout,
+    OperationQuery,
+    TitleQuery,
+)
+from octavo.tui.render.layout import CopyUrlRequested, LinkFollowed, deferred_content, load_operation_lines
 from octavo.tui.render.styles import Styles
 from tests.tui.reader.panes import PaneApp, screen
 

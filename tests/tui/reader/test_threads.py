@@ -6,8 +6,8 @@ import pytest
 
 from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.diff_lines import render_threads
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.thread_layout import render_threads
 from octavo.tui.render.threads import ThreadReply, ThreadSummary
 from tests.tui.reader.panes import PaneApp, bar_column, links, requested_threads, screen
 

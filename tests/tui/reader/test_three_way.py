@@ -8,7 +8,7 @@ from octavo.documents.merging.merged_page import MergeChoice, MergedPage, read_m
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWayView
-from octavo.tui.render.conflict_page import prepare_conflicts
+from octavo.tui.render.conflict_lines import prepare_conflicts
 from tests.tui.reader.panes import PaneApp, screen
 from tests.tui.reader.picture import check
 

@@ -6,9 +6,9 @@ import pytest
 from textual.widgets import Static
 
 from octavo.documents.source_reader import parse
+from octavo.tui.reader.find_bar import TextCopied
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.text_selection import TextCopied
 from tests.tui.reader.panes import PaneApp, bar_column, links, screen
 from tests.tui.reader.picture import PAGES, check
 

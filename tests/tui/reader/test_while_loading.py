@@ -20,10 +20,10 @@ from octavo.documents.source_reader import parse
 from octavo.tui.reader import diff_contents, page_loading
 from octavo.tui.reader.diff_contents import DiffBuilder
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.find_bar import CopiesWhenReady, CopyPending, SelectionCollector, TextCopied
 from octavo.tui.reader.page_loading import PageLoad, PageLoaded, PageLoader
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import START, ReadingPosition, rows_from
-from octavo.tui.reader.text_selection import CopiesWhenReady, CopyPending, SelectionCollector, TextCopied
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.painting import text_between
 from tests.benchmarks.texts import made_page

@@ -6,8 +6,14 @@ import pytest
 
 from octavo.documents.merging.merged_page import MergeChoice, MergedPage
 from octavo.documents.merging.page_merge import merge
-from octavo.tui.render.conflict_lines import ConflictDecision, render_conflict, render_page_conflict
-from octavo.tui.render.conflict_page import ConflictView, PageConflict, prepare_conflicts
+from octavo.tui.render.conflict_lines import (
+    ConflictDecision,
+    ConflictView,
+    PageConflict,
+    prepare_conflicts,
+    render_conflict,
+    render_page_conflict,
+)
 from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line

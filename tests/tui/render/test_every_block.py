@@ -16,17 +16,22 @@ from octavo.documents.blocks import Block, Document, Run, TableColumn
 from octavo.documents.diff import diff
 from octavo.tui.render.block_slices import split_block
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.render.deferred_loaders import deferred_content
+from octavo.tui.render.diff_lines import render_diff_unit_or_threads
 from octavo.tui.render.diff_sequence import build_diff, build_side
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import ContextSize
-from octavo.tui.render.layout import _RENDERERS, block_ranges, render_block, render_unit, split_into_units
+from octavo.tui.render.layout import (
+    _RENDERERS,
+    ThreadMarks,
+    block_ranges,
+    deferred_content,
+    render_block,
+    render_unit,
+    split_into_units,
+)
 from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext
-from octavo.tui.render.page_parts import ThreadMarks
-from octavo.tui.render.painting import paint_line
+from octavo.tui.render.painting import BlockTextFinder, paint_line
 from octavo.tui.render.styled_lines import Line, clickable_spans
-from octavo.tui.render.text_search import BlockTextFinder
-from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadSummary
 from tests.documents.block_model import CHILDREN, KINDS, LONG, edited, page_of, pages
 from tests.tui.reader.test_every_page import STYLES_BY_NAME

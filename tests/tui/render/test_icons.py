@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.source_reader import parse
-from octavo.tui.render.icons import icon_sign, icon_words
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import cells
-from octavo.tui.render.styles import Styles
+from octavo.tui.render.styles import Styles, icon_sign, icon_words
 
 
 def shown(source: str, *, ascii: bool = False) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.blocks import Block
-from octavo.tui.render.page_parts import source_blocks
+from octavo.tui.render.layout import source_blocks
 
 ROWS = st.lists(
     st.one_of(

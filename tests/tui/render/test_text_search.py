@@ -8,9 +8,9 @@ from octavo.api.folding import fold
 from octavo.documents.source_reader import parse
 from octavo.tui.render.layout import render_block, render_unit, split_into_units
 from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.painting import BlockTextFinder, match_spans
 from octavo.tui.render.styled_lines import cells
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.text_search import BlockTextFinder, match_spans
 from tests.api.test_folding import ALIKE
 
 

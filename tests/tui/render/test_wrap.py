@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from octavo.documents.source_reader import parse
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.styled_lines import Piece, cells, flatten_emoji
+from octavo.tui.render.styled_lines import Piece, cells, flatten_emoji, wrap, wrap_items
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.wrap import wrap, wrap_items
 
 
 def lines(text: str, width: int) -> list[str]:

@@ -11,8 +11,7 @@ import pytest
 
 from octavo.api import openapi, organizations, spaces, translations
 from octavo.api.labels import LABELS, field_label, label
-from octavo.api.operation import SPECS, Model
-from octavo.api.places import OrganizationRef
+from octavo.api.operation import SPECS, Model, OrganizationRef
 from octavo.api.text import KnownValues
 from octavo.tui.core.item_info import field_details, holds_codes
 from octavo.tui.resources import organization_resources, site_resources, space_resources

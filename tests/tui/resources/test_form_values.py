@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from octavo.api import openapi
-from octavo.api.operation import SPECS, Model, Operation, Tagged, load
-from octavo.api.places import SiteRef
+from octavo.api.operation import SPECS, Model, Operation, SiteRef, Tagged, load
 from octavo.api.text import Colour, Id, Secret, WebAddress
 from octavo.api.wire import encode, path_fields
 from octavo.documents import yaml_values

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from octavo.api.places import SiteRef
+from octavo.api.operation import SiteRef
 from octavo.api.site_structure import Position, SectionGroup, SiteSection, SiteSpace, SiteStructure, Sort
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.site_tree import MovablePart

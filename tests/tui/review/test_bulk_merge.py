@@ -9,8 +9,7 @@ import pytest
 from octavo.api import change_requests, spaces
 from octavo.api.content import DeletePage
 from octavo.api.errors import Lost
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef, Operation
 from octavo.data.live import Live
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks

@@ -3,8 +3,8 @@ from __future__ import annotations
 from octavo.api.comments import Comment
 from octavo.api.content import Change, File, Page, Revision
 from octavo.documents.diff_model import ChangeSize
-from octavo.documents.merging.conflict_prediction import predict_merge
-from octavo.documents.revision_changes import WHOLE, changed_pages, changes_between, has_document_ids
+from octavo.documents.merging.revision_merge import predict_merge
+from octavo.documents.page_trees import WHOLE, changed_pages, changes_between, has_document_ids
 from octavo.tui.review.changed_pages import (
     EntryMarks,
     commented_pages,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from octavo.api import change_requests, content
-from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
+from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit
 from octavo.documents.merging.merged_page import ChoiceKind, MergeChoice

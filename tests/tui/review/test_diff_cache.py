@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from octavo.api import content
 from octavo.api.content import DeletePage, GetPage
 from octavo.api.errors import ApiError, NotSent, Trace
-from octavo.api.places import RevisionRef
+from octavo.api.operation import RevisionRef
 from octavo.api.urgency import IsWaitedFor, current_urgency
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
@@ -22,10 +22,10 @@ from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
-from octavo.documents.revision_changes import ChangedPage, changed_pages
+from octavo.documents.page_trees import ChangedPage, changed_pages
 from octavo.server.app import Platform
+from octavo.tui.review.changed_pages import MAX_PARALLEL, ComparedSides, DiffCache, _diff_key
 from octavo.tui.review.changed_tree import ViewedMarks
-from octavo.tui.review.diff_cache import MAX_PARALLEL, ComparedSides, DiffCache, _diff_key
 from tests.data.sends import RequestGate
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update
@@ -190,7 +190,7 @@ async def test_other_sides_clear_the_cache(review: Review) -> None:
 
 
 async def test_long_pages_are_not_all_cached(review: Review, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("octavo.tui.review.diff_cache.MAX_TEXT", 200)
+    monkeypatch.setattr("octavo.tui.review.changed_pages.MAX_TEXT", 200)
     review.comparisons.prefetch(review.pages.values())
     await review.settle()
     kept = [page for page in review.pages.values() if review.comparisons.cached(page) is not None]

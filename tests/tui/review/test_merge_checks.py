@@ -13,9 +13,9 @@ from pydantic import SecretStr
 
 from octavo.api import change_requests
 from octavo.api.content import Change, ContentEdit, DeletePage
-from octavo.api.places import ChangeRequestRef
-from octavo.client.carrier import Application
+from octavo.api.operation import ChangeRequestRef
 from octavo.client.client import Client
+from octavo.client.responses import Application
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache

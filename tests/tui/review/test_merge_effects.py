@@ -8,8 +8,7 @@ import pytest
 
 from octavo.api import change_requests, links, redirects, site_structure, sites, spaces
 from octavo.api.content import ContentEdit, DeletePage
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, SiteRef
+from octavo.api.operation import ChangeRequestRef, Operation, SiteRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
 from octavo.tui.review import merge_effects

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.source_reader import parse
-from octavo.documents.thread_anchors import ThreadAnchors
+from octavo.documents.suggestions import ThreadAnchors
 
 PAGE = """\
 # Levels

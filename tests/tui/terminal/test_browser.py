@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.tui.terminal.child_programs import Browser, NoBrowser, find_browser
+from octavo.tui.terminal.external_editor import Browser, NoBrowser, find_browser
 
 ADDRESS = "https://status.saltmarsh.example/"
 PROGRAM = """#!{python}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from octavo.tui.terminal import child_programs
+from octavo.tui.terminal.external_editor import BoundedOutput, run_bounded
 
 MEMORY_LIMIT = 512 << 20
 SMALL_REQUEST = json.dumps({"source": "flowchart LR\n  A --> B", "ascii": True}).encode()
@@ -31,10 +31,8 @@ def own_processes_and_pipes() -> dict[str, str]:
     return found
 
 
-def draw_diagram(
-    given: bytes = SMALL_REQUEST, seconds: float = 20
-) -> Coroutine[Any, Any, child_programs.BoundedOutput]:
-    return child_programs.run_bounded("draw_diagram", given, seconds=seconds, memory=MEMORY_LIMIT, max_bytes=1 << 20)
+def draw_diagram(given: bytes = SMALL_REQUEST, seconds: float = 20) -> Coroutine[Any, Any, BoundedOutput]:
+    return run_bounded("draw_diagram", given, seconds=seconds, memory=MEMORY_LIMIT, max_bytes=1 << 20)
 
 
 @pytest.mark.parametrize("after", [0, 0.001, 0.02])
@@ -67,5 +65,5 @@ async def test_cancelled_program_can_run_again() -> None:
 async def test_program_over_its_time_is_killed_and_its_output_returned() -> None:
     before = own_processes_and_pipes()
     output = await draw_diagram(seconds=0)
-    assert output == child_programs.BoundedOutput(b"", exceeded=True)
+    assert output == BoundedOutput(b"", exceeded=True)
     assert own_processes_and_pipes() == before

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from octavo.tui.terminal import graphics
+from octavo.tui.terminal.display import can_paint, may_show, query_terminal
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,10 @@ from octavo.tui.terminal import graphics
     ],
 )
 def test_only_terminals_that_can_show_images_are_queried(environment: dict[str, str], expected: bool) -> None:
-    assert graphics.may_show(environment) is expected
+    assert may_show(environment) is expected
 
 
 def test_image_library_is_not_loaded_in_other_terminals() -> None:
-    graphics.query_terminal({"TERM": "xterm-256color"})
+    query_terminal({"TERM": "xterm-256color"})
     assert "textual_image" not in sys.modules
-    assert not graphics.can_paint()
+    assert not can_paint()

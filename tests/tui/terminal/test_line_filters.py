@@ -4,7 +4,7 @@ import pytest
 from rich.segment import Segment
 from textual.color import Color
 
-from octavo.tui.terminal.line_filters import ASCII_SYMBOLS, AsciiSymbols
+from octavo.tui.terminal.display import ASCII_SYMBOLS, AsciiSymbols
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from octavo.tui.terminal import polite_thread
-from octavo.tui.terminal.polite_thread import PoliteThread
+from octavo.tui.terminal import driver
+from octavo.tui.terminal.driver import PoliteThread
 
 
 class StepwiseWork:
@@ -79,23 +79,23 @@ def test_error_is_reported_and_other_work_continues() -> None:
 
 
 def test_work_waits_for_the_frame_after_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polite_thread, "_LONGEST_WAIT", 30.0)
+    monkeypatch.setattr(driver, "_LONGEST_WAIT", 30.0)
     thread, done = PoliteThread(), list[str]()
     steps = StepwiseWork("a", done)
     steps.allowed.release(3)
-    polite_thread.pause_until_frame()
+    driver.pause_until_frame()
     thread.begin(iter(steps), steps.errors.append)
     assert not steps.started.acquire(timeout=0.05)
-    polite_thread.frame_written()
+    driver.frame_written()
     assert steps.ended.wait(30)
 
 
 def test_key_without_a_frame_delays_work_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polite_thread, "_LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(driver, "_LONGEST_WAIT", 0.01)
     thread, done = PoliteThread(), list[str]()
     steps = StepwiseWork("a", done, count=100_000)
     steps.allowed.release(100_000)
-    polite_thread.pause_until_frame()
+    driver.pause_until_frame()
     thread.begin(iter(steps), steps.errors.append)
     assert steps.ended.wait(30)
     assert len(done) == 100_000

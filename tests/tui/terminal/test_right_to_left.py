@@ -15,7 +15,7 @@ from tests.tui.reader.panes import PaneApp
 
 pytest.importorskip("bidi", reason="of the extra `bidi`")
 
-from octavo.tui.terminal.line_filters import RightToLeft
+from octavo.tui.terminal.display import RightToLeft
 
 BOLD = Style(bold=True)
 

@@ -8,6 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from octavo.tui.comments.composer import Composer
+from octavo.tui.widgets.bars import KeyBar
 from octavo.tui.widgets.chooser import Chooser
 from octavo.tui.widgets.commands import (
     Command,
@@ -20,11 +21,9 @@ from octavo.tui.widgets.commands import (
 )
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.dialog import TextButton
-from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
-from octavo.tui.widgets.text_inputs import SecretInput
+from octavo.tui.widgets.text_inputs import FilterInput, SecretInput
 from octavo.tui.widgets.tree import Tree
 from tests.bindings import binding_faults, key_clashes, keys_as_markdown
 from tests.tui.widgets.scratch import Scratch, lines

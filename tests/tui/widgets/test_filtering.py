@@ -6,7 +6,7 @@ import pytest
 from textual.content import Content
 
 from octavo.api.folding import fold
-from octavo.tui.widgets.filtering import SearchTexts, is_narrower
+from octavo.tui.widgets.row_list import SearchTexts, is_narrower
 from octavo.tui.widgets.short_texts import highlight
 from octavo.tui.widgets.tree import TreeNode, contains_words
 from tests.api.test_folding import ALIKE

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from textual.content import Content
 
-from octavo.tui.widgets.filtering import match
+from octavo.tui.widgets.row_list import match
 from tests.api.test_folding import ALIKE
 
 

@@ -6,11 +6,11 @@ import pytest
 from textual.widget import Widget
 from textual.widgets import Static
 
+from octavo.tui.widgets.bars import Section, SectionTabs
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.dialog import DialogFrame
 from octavo.tui.widgets.notices import NoticeBoard, Notices
 from octavo.tui.widgets.row_list import Row, RowList
-from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from tests.idle_work import work_counted
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until, wait_idle
 

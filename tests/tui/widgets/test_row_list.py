@@ -6,9 +6,9 @@ import pytest
 from textual.content import Content
 from textual.events import MouseScrollDown
 
-from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
+from octavo.tui.widgets.text_inputs import FilterInput
 from tests.tui.widgets.scratch import (
     HOSTILE,
     Scratch,

@@ -8,8 +8,7 @@ import pytest
 from textual.events import Paste
 from textual.widgets import Input
 
-from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.text_inputs import MAX_INPUT_LENGTH, LineInput, SecretInput, TextEditor
+from octavo.tui.widgets.text_inputs import MAX_INPUT_LENGTH, FilterInput, LineInput, SecretInput, TextEditor
 from tests.tui.widgets.scratch import Scratch, harmless, shown, wait_idle
 
 PASTED = "one \u202e\x1b[31m\ntwo"

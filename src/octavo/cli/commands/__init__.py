@@ -1,10 +1,11 @@
-"""The commands of Octavo, one module each. `COMMANDS` lists them, and only the module of the running command is loaded.
+"""The commands of Octavo. `COMMANDS` lists them, and only the module of the running command is loaded.
 
-To add a command, add a line to `COMMANDS` and a module with the same name that has a `Command`:
+To add a command, add a line to `COMMANDS`, and in a module with the same name, or in one of `MODULES`, a `Command` with the
+same name:
 
-    COMMAND = Command(
-        declare=declare,                   # adds the arguments to a parser
-        run=run,                           # gets the parsed arguments and returns the exit code
+    CHANGES = Command(
+        declare=_declare_changes,          # adds the arguments to a parser
+        run=_run_changes,                  # gets the parsed arguments and returns the exit code
         examples=("octavo changes -s handbook", ...),
         fields=FIELDS,                     # the fields of its JSON, if it prints any
         exit_codes={3: "the space does not exist"},
@@ -48,6 +49,13 @@ COMMANDS = {
     "status": "list the files of a pulled folder that you changed",
 }
 """Names of the commands in alphabetical order, each with its line in the list of commands."""
+MODULES = {
+    **dict.fromkeys(("react", "reply", "resolve"), "comment"),
+    **dict.fromkeys(("export", "propose", "pull", "restore", "status"), "folders"),
+    "log": "doctor",
+    "merge": "changes",
+}
+"""The modules of the commands that share a module with others."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,6 @@ def fields_by_kind(command: Command) -> Mapping[str, tuple[Field, ...]]:
 
 def load_command(name: str) -> Command:
     """Return the command with a name from `COMMANDS`."""
-    command = import_module(f"octavo.cli.commands.{name}").COMMAND
+    command = getattr(import_module(f"octavo.cli.commands.{MODULES.get(name, name)}"), name.upper())
     assert isinstance(command, Command)
     return command

@@ -18,16 +18,14 @@ from octavo.api.errors import ApiError, Unauthorized
 from octavo.cli.access import home_of, read_settings, signed_in
 from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
-from octavo.cli.failures import FAILED, NOT_SIGNED_IN, USAGE, Failure
 from octavo.cli.output import Column, Field, Output, add_output_options
-from octavo.cli.standard_streams import tell, write_out
+from octavo.cli.standard_streams import FAILED, NOT_SIGNED_IN, USAGE, Failure, tell, write_out
 from octavo.cli.web_browser import start_browser
-from octavo.client import keys, profiles, signing_in
-from octavo.client.accounts import Accounts
+from octavo.client import profiles, signing_in
 from octavo.client.client import Client
 from octavo.client.credentials import StoreUnavailable
 from octavo.client.origin import DEFAULT, host_of
-from octavo.client.profiles import Access
+from octavo.client.profiles import Access, Accounts, parse_token
 from octavo.client.signing_in import SignedIn, Status
 from octavo.data.event_log import LOG
 from octavo.lazy_import import lazy
@@ -189,7 +187,7 @@ def _require_stored(signed: SignedIn) -> None:
 
 def _read_key(options: argparse.Namespace, host: str) -> SecretStr:
     """Return the API key that was piped in or typed. Raises ValueError."""
-    return keys.parse_token(_typed_key(host, options.action) if not options.with_token else _piped_key())
+    return parse_token(_typed_key(host, options.action) if not options.with_token else _piped_key())
 
 
 def _piped_key() -> str:
@@ -345,7 +343,7 @@ def _say(sentence: str) -> None:
     write_out(f"{sentence}\n")
 
 
-COMMAND = Command(
+AUTH = Command(
     declare=_declare,
     run=_run,
     examples=("octavo auth login", "octavo auth status", "octavo auth switch work"),

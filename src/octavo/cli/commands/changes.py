@@ -1,29 +1,43 @@
-"""`octavo changes`: list change requests."""
+"""`octavo changes` and `octavo merge`: list change requests, check them and merge them."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
 from octavo.api.change_requests import List as ListInSpace
-from octavo.api.paging import read_pages
-from octavo.api.places import OrganizationRef
+from octavo.api.operation import OrganizationRef, read_pages
+from octavo.cli.access import read_settings
 from octavo.cli.commands import Command
-from octavo.cli.connection import run_connected
+from octavo.cli.connection import check_allowed, prepare, run_connected
 from octavo.cli.item_rows import CHANGE_FIELDS, change_row
-from octavo.cli.output import Column, Output, Row, add_limit_options, add_output_options
-from octavo.cli.refs import References
+from octavo.cli.output import Column, Field, Output, Row, Style, add_limit_options, add_output_options, print_object
+from octavo.cli.refs import References, Target
+from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_ALLOWED, UNKNOWN, USAGE, Failure, write_out
 from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
 from octavo.concurrency import gather_bounded
+from octavo.data.access import why_not_in_space
 from octavo.data.queries import PAGE_LIMIT
+from octavo.data.writes.change_request_writes import merge, update
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
+    from octavo.api.change_requests import MergeResult
     from octavo.api.spaces import Space
     from octavo.api.users import User
+    from octavo.data.writes.direct import SendResult
     from octavo.tui.core.session import Session
+    from octavo.tui.review.merge_checks import Checks
+
+_run_checks = lazy("octavo.tui.review.merge_checks:run_checks")
+_why_blocked = lazy("octavo.tui.review.merge_checks:why_blocked")
+_reason_to_type = lazy("octavo.tui.review.merge_checks:reason_to_type")
+_change_line = lazy("octavo.tui.review.merge_checks:change_line")
+
 
 STATUSES: tuple[Status, ...] = ("draft", "open", "archived", "merged")
 PARALLEL = 6
@@ -40,7 +54,7 @@ _COLORS = {
     "outdated": "yellow",
     "approval outdated": "yellow",
 }
-COLUMNS = (
+CHANGES_COLUMNS = (
     Column("number", "#", text=lambda row: f"#{row['number']}", link="url"),
     Column("subject", is_cut=True),
     Column("status", colors=_COLORS),
@@ -48,11 +62,11 @@ COLUMNS = (
     Column("author", "from"),
     Column("updatedAt", "updated"),
 )
-_SPACE_COLUMNS = (Column("ref", link="url"), *COLUMNS[1:])
+_SPACE_COLUMNS = (Column("ref", link="url"), *CHANGES_COLUMNS[1:])
 """Columns of a list with change requests of several spaces."""
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def _declare_changes(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--status",
         choices=("draft", "open", "archived", "merged", "all"),
@@ -69,7 +83,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     add_output_options(command)
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_changes(options: argparse.Namespace) -> int:
     check_web_option(options)
 
     async def work(session: Session) -> int:
@@ -95,7 +109,7 @@ class ChangeList:
             owner = self._space or await references.organization()
             open_in_browser(self._session, owner.urls.app)
             return
-        columns = COLUMNS if self._space is not None else _SPACE_COLUMNS
+        columns = CHANGES_COLUMNS if self._space is not None else _SPACE_COLUMNS
         with Output(options, CHANGE_FIELDS, columns, empty="No change requests.") as output:
             author = await references.user(options.author) if options.author else None
             reviewer = await references.user(options.reviewer) if options.reviewer else None
@@ -157,9 +171,9 @@ def _updated_at(change_request: ChangeRequest) -> datetime:
     return change_request.updated_at or datetime.min.replace(tzinfo=UTC)
 
 
-COMMAND = Command(
-    declare=declare,
-    run=run,
+CHANGES = Command(
+    declare=_declare_changes,
+    run=_run_changes,
     details="Without --space, the list has the change requests of all spaces.",
     examples=(
         "octavo changes -s harbour-api",
@@ -168,4 +182,208 @@ COMMAND = Command(
     ),
     fields=CHANGE_FIELDS,
     exit_codes={3: "the space or the user does not exist"},
+)
+
+
+# lazy: the renderer of links, after the first request
+
+
+MERGE_FIELDS = (
+    Field("ref", "string"),
+    Field("merged", "boolean"),
+    Field("revision", "string?"),
+    Field("checks", "object[]"),
+    Field("conflicts", "string[]"),
+    Field("effects", "string[]"),
+)
+_NAMES = {
+    "threads": "open-threads",
+    "up to date": "outdated",
+    "merge rules": "merge-rules",
+    "merged text": "merged-text",
+}
+"""Names that `--allow` takes, by the label of the check. Other names equal the label, with hyphens."""
+_MARKS = {"ok": ("✓", "green"), "care": ("!", "yellow"), "bad": ("✗", "red")}
+
+
+def _declare_merge(command: argparse.ArgumentParser) -> None:
+    command.add_argument("refs", nargs="+", metavar="REF", help="a change request; several are merged in this order")
+    command.add_argument("--check", action="store_true", help="only print the checks; merge nothing")
+    command.add_argument("--yes", action="store_true", help="merge without asking")
+    command.add_argument(
+        "--allow", action="append", default=[], metavar="CHECK", help="merge although this check failed; repeatable"
+    )
+    command.add_argument("--update", action="store_true", help="first update from main if main has changed")
+    add_output_options(command)
+
+
+def _run_merge(options: argparse.Namespace) -> int:
+    has_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
+    if not (options.check or options.yes or has_terminal):
+        raise Failure(
+            "Could not merge: without a terminal, merging needs --yes. To see the checks, use --check.", USAGE
+        )
+
+    async def work(session: Session) -> int:
+        if not options.check:
+            await prepare(session)
+        references = References(session, options)
+        targets = [await references.target(each) for each in options.refs]
+        if len(targets) == 1 and options.ndjson is None:
+            row = await _merge_one(session, options, targets[0])
+            print_object(options, MERGE_FIELDS, row, lambda: "" if row["printed"] else _sentence(row))
+            return _code(row)
+        codes = []
+        with Output(options, MERGE_FIELDS, ()) as output:
+            for target in targets:
+                row = await _merge_one(session, options, target)
+                if output.mode != "table":
+                    output.add(row)
+                elif not row["printed"]:
+                    write_out(_sentence(row))
+                codes.append(_code(row))
+        return max(codes, default=0)
+
+    return run_connected(options, work, action="merge")
+
+
+def _code(row: dict[str, Any]) -> int:
+    return BLOCKED if row["blocked"] else 0
+
+
+async def _merge_one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
+    """Check and merge one change request, and return its row. Raises ApiError, or Failure if it was not merged."""
+    change_request = target.change_request
+    if change_request is None:
+        raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)
+    name, at = target.ref.place, change_request.ref(target.space.ref)
+    if not options.check:
+        check_allowed(why_not_in_space(target.space, "merge"), f"merge {name}")
+    linters = read_settings().linters
+    checks: Checks = await _run_checks(session.live, at, linters)
+    if options.update and not options.check and checks.change_request.outdated:
+        updated = await update(session.live, at, checks.basis)
+        _check_sent(updated, f"update {name}", "update", name)
+        if updated.result is not None and updated.result.result == "conflicts":
+            message = f"Could not merge {name}: the update from main has conflicts. Resolve them in Octavo: octavo open {name}"
+            raise Failure(message, BLOCKED)
+        checks = await _run_checks(session.live, at, linters)
+    row = _row(name, checks)
+    why = _why_not(checks, options.allow, name)
+    if options.check:
+        return {**row, "blocked": bool(why), "printed": _print_checks(options, name, checks)}
+    is_asked = not options.yes
+    if is_asked:
+        _print_checks(options, name, checks)
+    if why:
+        raise Failure(f"Could not merge {name}: {why}", BLOCKED)
+    if is_asked and not _is_confirmed(name):
+        raise Failure(f"Did not merge {name}.")
+    sent = await merge(session.live, at, checks.basis)
+    _check_sent(sent, f"merge {name}", "merge", name)
+    result = sent.result
+    return {
+        **row,
+        "merged": True,
+        "revision": result.revision if result is not None else None,
+        "has_conflicts": result is not None and result.result == "conflicts",
+        "blocked": False,
+        "printed": False,
+    }
+
+
+def _check_sent(sent: SendResult[MergeResult], action: str, noun: str, name: str) -> None:
+    """Raise Failure if a merge or an update was not done."""
+    match sent.kind:
+        case "unknown":
+            verb = "merge" if noun == "merge" else "update"
+            message = f"The {noun} of {name} did not complete and was not retried. Check it, then {verb} again."
+            raise Failure(message, UNKNOWN)
+        case "changed":
+            raise Failure(f"Could not {action}: {sent.message}", BLOCKED)
+        case "refused":
+            status = sent.error.status if sent.error is not None else None
+            raise Failure(sent.message or f"Could not {action}.", NOT_ALLOWED if status == 403 else FAILED)
+
+
+def _why_not(checks: Checks, allowed: Sequence[str], name: str) -> str:
+    """Return why the change request is not merged, as the end of a sentence. Empty if nothing prevents it."""
+    if blocked := _why_blocked(checks):
+        return f"{blocked[:1].lower()}{blocked[1:]}"
+    if checks.conflicts and "conflicts" not in allowed:
+        count = "1 conflict" if len(checks.conflicts) == 1 else f"{len(checks.conflicts)} conflicts"
+        return f"{count} with main. Resolve them in Octavo: octavo open {name}"
+    for each in _named_checks(checks):
+        if each["status"] == "bad" and each["name"] not in allowed:
+            return f"{each['text']}. To merge anyway, use --allow {each['name']}"
+    if checks.deleted and "deleted" not in allowed and (typed := _reason_to_type(checks)):
+        return f"{typed[:1].lower()}{typed[1:]}. To merge anyway, use --allow deleted"
+    return ""
+
+
+def _named_checks(checks: Checks) -> list[dict[str, str]]:
+    """Return the checks with the names that `--allow` takes. A check without a label has the name of the check above."""
+    found: list[dict[str, str]] = []
+    for fact in checks.facts:
+        label = fact.label or (found[-1]["name"] if found else "status")
+        name = _NAMES.get(label, label.replace(" ", "-"))
+        found.append({"name": name, "status": fact.mark, "text": str(fact.text)})
+    return found
+
+
+def _row(name: str, checks: Checks) -> dict[str, Any]:
+    effects = [each for each in (checks.publication, _change_line(checks.changes)) if each]
+    return {
+        "ref": name,
+        "merged": False,
+        "revision": checks.change_request.revision,
+        "checks": _named_checks(checks),
+        "conflicts": list(checks.conflicts),
+        "effects": effects,
+        "has_conflicts": False,
+    }
+
+
+def _print_checks(options: argparse.Namespace, name: str, checks: Checks) -> bool:
+    """Print the checks, unless the output is JSON. Return whether they were printed."""
+    if any(getattr(options, each) is not None for each in ("json", "ndjson", "jq")):
+        return False
+    style, row = Style(options), _row(name, checks)
+    lines = [f"{style.color(name, 'cyan')}  {checks.change_request.title}"]
+    for each in row["checks"]:
+        sign, color = _MARKS.get(each["status"], ("·", ""))
+        lines.append(f"  {style.color(sign, color)} {each['text']} ({each['name']})")
+    lines += [f"  {each}" for each in row["effects"]]
+    write_out("".join(f"{line}\n" for line in lines))
+    return True
+
+
+def _is_confirmed(name: str) -> bool:
+    write_out(f"Merge {name}? [y/N] ")
+    return sys.stdin.readline().strip() in ("y", "Y", "yes")
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    if row["has_conflicts"]:
+        return f"Merged {row['ref']} with conflicts. Resolve them in Octavo: octavo open {row['ref']}\n"
+    return f"Merged {row['ref']}.\n"
+
+
+MERGE = Command(
+    declare=_declare_merge,
+    run=_run_merge,
+    details="Octavo runs the merge checks of the app. It stops at the first change request that cannot be merged. A merge is "
+    "never sent twice.",
+    examples=(
+        "octavo merge 7 --check",
+        "octavo merge harbour-api/7 --yes",
+        "octavo merge 2 5 7 --yes --allow open-threads",
+    ),
+    fields=MERGE_FIELDS,
+    exit_codes={
+        3: "there is no such change request",
+        5: "your role does not allow it",
+        6: "a check failed, or there are conflicts",
+        7: "the merge may have been made",
+    },
 )

@@ -20,9 +20,8 @@ from octavo.cli.access import read_settings
 from octavo.cli.checking import NETWORK, CheckReport, ContentOptions, check_content, check_folder, choose_rules
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
-from octavo.cli.failures import FAILED, USAGE, Failure
 from octavo.cli.refs import References
-from octavo.cli.standard_streams import tell, write_out
+from octavo.cli.standard_streams import FAILED, USAGE, Failure, tell, write_out
 from octavo.documents.checks.findings import (
     OWN_SOURCE,
     RULES,
@@ -306,7 +305,7 @@ def print_findings(found: Sequence[Finding], name: str, texts: Mapping[str, str]
     write_out(summary_line(found, files))
 
 
-COMMAND = Command(
+CHECK = Command(
     declare=declare,
     run=run,
     details="Octavo checks the links, anchors, files, tags, and front matter of all pages, or of the pages that a change "

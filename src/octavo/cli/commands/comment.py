@@ -1,4 +1,6 @@
-"""`octavo comment`: comment on a space, a change request, a page or a block."""
+"""`octavo comment`, `octavo reply`, `octavo react` and `octavo resolve`: comment on a space, a change request, a page or a
+block, reply to threads, add or remove emoji reactions, and resolve or reopen threads.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,10 @@ from typing import TYPE_CHECKING, Any
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.folding import fold
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
-from octavo.cli.connection import run_connected
-from octavo.cli.failures import NOT_FOUND, USAGE, Failure
-from octavo.cli.output import Field, add_output_options, print_object
-from octavo.cli.refs import Ref, References, Target
-from octavo.cli.sending import (
+from octavo.cli.connection import (
     add_sending_options,
     add_text_options,
     check_allowed,
@@ -27,15 +25,19 @@ from octavo.cli.sending import (
     prepare,
     read_file,
     read_text,
+    run_connected,
     send,
     was_done_once,
 )
-from octavo.cli.standard_streams import tell
-from octavo.cli.threads import FoundThread, find_named
+from octavo.cli.item_rows import FoundThread, find_named, find_thread
+from octavo.cli.output import Column, Field, Output, add_output_options, print_object
+from octavo.cli.refs import Ref, References, Target
+from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
 from octavo.data.access import why_not_in_space, why_not_in_thread
 from octavo.data.loaders import get_page_source, page_markdown
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.blocks import Block, Document, plain_text
+from octavo.documents.emoji import to_emoji
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
 
@@ -94,11 +96,11 @@ def _normalized_text(block: Block) -> str:
     return " ".join(fold(plain_text(block.runs) or block.text).split())
 
 
-FIELDS = (Field("id", "string"), Field("ref", "string"), Field("url", "string?"), Field("status", "string"))
+COMMENT_FIELDS = (Field("id", "string"), Field("ref", "string"), Field("url", "string?"), Field("status", "string"))
 """Fields of a comment or reply that was written. The status is sent or pending."""
 
 
-def declare(command: argparse.ArgumentParser) -> None:
+def _declare_comment(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "ref", metavar="REF", help="a change request, a space, a page or a block; a thread gets a reply"
     )
@@ -116,7 +118,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     add_output_options(command, streams=False)
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_comment(options: argparse.Namespace) -> int:
     if options.suggest == "-" and options.file == "-":
         raise Failure("Could not comment: -F and --suggest cannot both read standard input.", USAGE)
     given_text(argparse.Namespace(message=options.message, file=None))  # Raises Failure for `-m -` early.
@@ -237,18 +239,153 @@ def print_written(
         "status": "pending" if entry.state == "pending" else "sent",
     }
     link = row["ref"] if session.is_embedded or not row["url"] else row["url"]
-    print_object(options, FIELDS, row, lambda: f"{link}\n")
+    print_object(options, COMMENT_FIELDS, row, lambda: f"{link}\n")
 
 
-COMMAND = Command(
-    declare=declare,
-    run=run,
+COMMENT = Command(
+    declare=_declare_comment,
+    run=_run_comment,
     details="Without -m and -F, your editor opens. The comment is stored on this computer before it is sent.",
     examples=(
         'octavo comment 7 --page help/troubleshooting --quote "drops the zone" -m "Which zone?"',
         "octavo comment handbook:people/first-week@5caff9d6f90d --suggest new-wording.md",
         "octavo comment handbook/2 -F notes.md",
     ),
-    fields=FIELDS,
+    fields=COMMENT_FIELDS,
     exit_codes={3: "there is no such place", 5: "your role does not allow it", 7: "the comment may have been sent"},
+)
+
+
+def _declare_reply(command: argparse.ArgumentParser) -> None:
+    command.add_argument("thread", metavar="THREAD", help="the thread: SPACE/NUMBER@ID, an id or a URL")
+    add_text_options(command)
+    command.add_argument("--resolve", action="store_true", help="resolve the thread too")
+    add_sending_options(command)
+    add_output_options(command, streams=False)
+
+
+def _run_reply(options: argparse.Namespace) -> int:
+    # Raises Failure for `-m -` before a session is opened.
+    given_text(argparse.Namespace(message=options.message, file=None))
+
+    async def work(session: Session) -> int:
+        await prepare(session)
+        if was_done_once(session, options.once):
+            tell(f"Already written with --once {options.once}. Nothing was written.")
+            return 0
+        found = await find_thread(References(session, options), options.thread)
+        await write_reply(session, options, found, resolves=options.resolve)
+        return 0
+
+    return run_connected(options, work, action="reply")
+
+
+REPLY = Command(
+    declare=_declare_reply,
+    run=_run_reply,
+    details="Without -m and -F, your editor opens. The reply is stored on this computer before it is sent.",
+    examples=('octavo reply t6 -m "Fixed, thank you." --resolve', "octavo reply harbour-api/7@t6 -F answer.md"),
+    fields=COMMENT_FIELDS,
+    exit_codes={3: "there is no such thread", 5: "your role does not allow it", 7: "the reply may have been sent"},
+)
+
+
+REACT_FIELDS = (Field("id", "string"), Field("ref", "string"), Field("emoji", "string"), Field("status", "string"))
+_LONGEST = 40
+
+
+def _declare_react(command: argparse.ArgumentParser) -> None:
+    command.add_argument("thread", metavar="THREAD", help="the thread: SPACE/NUMBER@ID, an id or a URL")
+    command.add_argument("emoji", metavar="EMOJI", help="the emoji itself")
+    command.add_argument("--remove", action="store_true", help="remove your reaction instead")
+    add_sending_options(command)
+    add_output_options(command, streams=False)
+
+
+def _run_react(options: argparse.Namespace) -> int:
+    emoji = options.emoji
+    if not emoji.strip() or len(emoji) > _LONGEST or emoji.isascii():
+        raise Failure(f"Could not react: {emoji[:40]!r} is no emoji. Use the emoji itself, such as 👍.", USAGE)
+
+    async def work(session: Session) -> int:
+        await prepare(session)
+        found = await find_thread(References(session, options), options.thread)
+        check_allowed(why_not_in_space(found.target.space, "comment"), "react")
+        me = session.outbox.me
+        mine = {
+            to_emoji(each.emoji)
+            for each in found.comment.reactions
+            if any(me and user.user.id == me.id for user in each.users)
+        }
+        if (to_emoji(emoji) in mine) is options.remove:
+            change = {"removed_reactions" if options.remove else "added_reactions": (emoji,)}
+            op = comments.Update(at=found.at, comment_id=found.comment.id, **change)
+            await send(session, [NewWrite(op, "react", context=found.ref)], options)
+        status = "removed" if options.remove else "added"
+        row = {"id": found.comment.id, "ref": found.ref, "emoji": emoji, "status": status}
+        verb = "Removed" if options.remove else "Reacted with"
+        print_object(options, REACT_FIELDS, row, lambda: f"{verb} {emoji}: {found.ref}.\n")
+        return 0
+
+    return run_connected(options, work, action="react")
+
+
+REACT = Command(
+    declare=_declare_react,
+    run=_run_react,
+    examples=("octavo react t6 👍", "octavo react harbour-api/7@t6 👍 --remove"),
+    fields=REACT_FIELDS,
+    exit_codes={3: "there is no such thread", 5: "your role does not allow it", 7: "the change may have been made"},
+)
+
+
+RESOLVE_FIELDS = (Field("id", "string"), Field("ref", "string"), Field("status", "string"), Field("changed", "boolean"))
+RESOLVE_COLUMNS = (Column("result", text=lambda row: row["result"]),)
+
+
+def _declare_resolve(command: argparse.ArgumentParser) -> None:
+    command.add_argument("threads", nargs="+", metavar="THREAD", help="a thread: SPACE/NUMBER@ID, an id or a URL")
+    command.add_argument("--reopen", action="store_true", help="reopen the threads instead")
+    add_sending_options(command)
+    add_output_options(command)
+
+
+def _run_resolve(options: argparse.Namespace) -> int:
+    action = "reopen the thread" if options.reopen else "resolve the thread"
+
+    async def work(session: Session) -> int:
+        await prepare(session)
+        references = References(session, options)
+        found = [await find_thread(references, each) for each in options.threads]
+        for each in found:
+            why = why_not_in_space(each.target.space, "comment")
+            check_allowed(why or why_not_in_thread(each.target.space, each.comment, "resolve"), action)
+        done, already = ("Reopened", "Already open") if options.reopen else ("Resolved", "Already resolved")
+        with Output(options, RESOLVE_FIELDS, RESOLVE_COLUMNS) as output:
+            for each in found:
+                is_changed = each.comment.is_open != options.reopen
+                if is_changed:
+                    op = comments.Update(at=each.at, comment_id=each.comment.id, resolved=not options.reopen)
+                    await send(session, [NewWrite(op, action, context=each.ref)], options)
+                output.add(
+                    {
+                        "id": each.comment.id,
+                        "ref": each.ref,
+                        "status": "open" if options.reopen else "resolved",
+                        "changed": is_changed,
+                        "result": f"{done if is_changed else already}: {each.ref}.",
+                    }
+                )
+        return 0
+
+    return run_connected(options, work, action=action)
+
+
+RESOLVE = Command(
+    declare=_declare_resolve,
+    run=_run_resolve,
+    details="A thread that is already resolved is left as it is.",
+    examples=("octavo resolve t6", "octavo resolve harbour-api/7@t6 handbook@t19 --reopen"),
+    fields=RESOLVE_FIELDS,
+    exit_codes={3: "there is no such thread", 5: "your role does not allow it", 7: "the change may have been made"},
 )

@@ -12,20 +12,18 @@ from typing import Any
 
 from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
-from octavo.cli.failures import USAGE, Failure
 from octavo.cli.output import Column, Field, Output, add_output_options
-from octavo.cli.standard_streams import tell, write_out
+from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
 from octavo.client.private_files import write_private
 from octavo.lazy_import import lazy, load
 from octavo.settings import Found, Settings, did_you_mean, in_words, read_each
-from octavo.settings.file import FILE, toml_of, with_value, without_value
+from octavo.settings.file import FILE, InvalidValueError, quoted, toml_of, with_value, without_value
 from octavo.settings.table import BY_NAME, TABLE, Setting
-from octavo.settings.values import InvalidValueError, quoted
 from octavo.untrusted_input import read_toml_text
 
 # lazy: Textual
 _accepted_keys = lazy("octavo.tui.widgets.commands:accepted_keys")
-_usable_keys = lazy("octavo.tui.app.custom_commands:usable_keys")
+_usable_keys = lazy("octavo.tui.app.user_programs:usable_keys")
 _run_editor = lazy("octavo.tui.terminal.external_editor:run_editor")
 _ignored_keyboard_signals = lazy("octavo.tui.terminal.external_editor:ignored_keyboard_signals")
 
@@ -242,7 +240,7 @@ def _template() -> str:
     return "\n".join(lines) + "\n"
 
 
-COMMAND = Command(
+CONFIG = Command(
     declare=_declare,
     run=_run,
     examples=("octavo config list", "octavo config set theme dark", "octavo config check"),

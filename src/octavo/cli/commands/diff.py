@@ -13,14 +13,13 @@ from octavo.cli import review_export
 from octavo.cli.commands import Command
 from octavo.cli.comparisons import PageTexts, changed_items, load_texts, remember_viewed, select_page, sides_of
 from octavo.cli.connection import run_connected
-from octavo.cli.failures import USAGE, Failure
 from octavo.cli.output import Field, Style, add_output_options, print_object, print_text, wanted_fields
 from octavo.cli.pulled_folders import file_failures, has_pulled_folder, path_in, this_folder
 from octavo.cli.refs import References, Target
 from octavo.cli.review_export import ExportOptions, export_review, exported_texts
-from octavo.cli.standard_streams import tell, write_out
+from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
 from octavo.documents.diff_text import source_diff
-from octavo.documents.revision_changes import ChangedPage
+from octavo.documents.page_trees import ChangedPage
 from octavo.files.local_changes import FileChange, LocalFiles, page_file_title
 from octavo.lazy_import import lazy
 
@@ -227,7 +226,7 @@ def _unified(page: PageTexts, context: int) -> str:
     return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)
 
 
-COMMAND = Command(
+DIFF = Command(
     declare=declare,
     run=run,
     details="In a pulled folder, the diff of a file, or of all files, is that to the last pull. "

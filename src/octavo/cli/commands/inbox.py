@@ -9,19 +9,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.api.users import Me
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
-from octavo.cli.failures import USAGE, Failure
 from octavo.cli.output import Column, Field, Output, Row, add_limit_options, add_output_options
 from octavo.cli.refs import Ref, References
-from octavo.cli.standard_streams import tell
+from octavo.cli.standard_streams import USAGE, Failure, tell
+from octavo.data.drafts import unsent_draft
 from octavo.data.inbox import DraftRef, InboxRow, Reason, ThreadRef, WriteRef, matches
 from octavo.data.inbox_loader import InboxLoader
 from octavo.data.inbox_marks import InboxMarks
 from octavo.data.polling import Poller
-from octavo.data.unsent_index import unsent_draft
 from octavo.settings import InboxFilter, did_you_mean
 from octavo.settings import read as read_settings
 
@@ -277,7 +276,7 @@ def _author(comment: Comment | None, request: ChangeRequest | None) -> str | Non
     return request.created_by.name if request is not None and request.created_by is not None else None
 
 
-COMMAND = Command(
+INBOX = Command(
     declare=declare,
     run=run,
     details="The list has the same items as the inbox of the app, without those that you marked as done or snoozed.",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
-from octavo.cli.failures import FAILED, Failure
 from octavo.cli.refs import References
+from octavo.cli.standard_streams import FAILED, Failure
 from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     return run_connected(options, work, action="serve the tools")
 
 
-COMMAND = Command(
+MCP = Command(
     declare=declare,
     run=run,
     details="The server speaks the Model Context Protocol on standard input and output. Its tools read, search and propose "

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
-from octavo.cli.connection import run_connected
-from octavo.cli.failures import NOT_FOUND, USAGE, Failure
+from octavo.cli.connection import add_and_send, add_sending_options, prepare, run_connected
 from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.cli.refs import References
-from octavo.cli.sending import add_and_send, add_sending_options, prepare
-from octavo.cli.standard_streams import tell
+from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
 from octavo.documents.suggestions import plain_text
 
 if TYPE_CHECKING:
@@ -119,7 +117,7 @@ async def _discard(session: Session, entry: OutboxEntry) -> None:
     tell(f"Discarded: {entry.action}.{kept}")
 
 
-COMMAND = Command(
+OUTBOX = Command(
     declare=declare,
     run=run,
     details="A write is here until the server has confirmed it. The state is pending, queued, sending, unknown or failed.",

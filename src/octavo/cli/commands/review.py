@@ -12,13 +12,22 @@ from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ListPages
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef, RevisionRef
+from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.cli import review_export
-from octavo.cli.api_values import Files, title_of
+from octavo.cli.api import Files, title_of
 from octavo.cli.commands import Command
 from octavo.cli.comparisons import Sides, changed_items, viewed_revision
-from octavo.cli.connection import run_connected
-from octavo.cli.failures import BLOCKED, FAILED, NOT_ALLOWED, USAGE, Failure
+from octavo.cli.connection import (
+    add_and_send,
+    add_sending_options,
+    add_text_options,
+    check_allowed,
+    given_text,
+    once_key,
+    prepare,
+    run_connected,
+    was_done_once,
+)
 from octavo.cli.output import Field, add_output_options, print_object, wanted_fields
 from octavo.cli.refs import References, Target
 from octavo.cli.review_export import ExportOptions, check_is_change, export_review, proposed_row
@@ -33,17 +42,7 @@ from octavo.cli.review_import import (
     result_row,
     summary,
 )
-from octavo.cli.sending import (
-    add_and_send,
-    add_sending_options,
-    add_text_options,
-    check_allowed,
-    given_text,
-    once_key,
-    prepare,
-    was_done_once,
-)
-from octavo.cli.standard_streams import tell, write_out
+from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_ALLOWED, USAGE, Failure, tell, write_out
 from octavo.data.access import why_not_in_space
 from octavo.data.proposed_notes import sanitize_source_name
 from octavo.data.queries import UNDECIDED
@@ -296,7 +295,7 @@ async def _discard(session: Session, options: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command(
+REVIEW = Command(
     declare=declare,
     run=run,
     details="A verdict sends your pending comments along. It is refused if the change request was edited since octavo show or "

@@ -13,7 +13,7 @@ from octavo.api.comments import List as ListThreads
 from octavo.api.content import ListPages
 from octavo.api.errors import NotFound
 from octavo.api.folding import fold
-from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
+from octavo.api.operation import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
@@ -248,7 +248,7 @@ def _excerpt(text: str, words: str) -> str:
     return f"{'…' if first else ''}{part}{'…' if first + _LONGEST_SNIPPET < len(flat) else ''}"
 
 
-COMMAND = Command(
+SEARCH = Command(
     declare=declare,
     run=run,
     details="Pages are searched on the server. Comments are loaded first, then searched on this computer.",

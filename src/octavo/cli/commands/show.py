@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api.content import ListChanges
 from octavo.api.errors import NotFound
-from octavo.api.places import ContentRef, RevisionRef
+from octavo.api.operation import ContentRef, RevisionRef
 from octavo.api.safety import safe_line
-from octavo.cli import item_rows, threads
+from octavo.cli import item_rows
 from octavo.cli.commands import Command
 from octavo.cli.comparisons import remember_viewed
 from octavo.cli.connection import run_connected
-from octavo.cli.failures import NOT_FOUND, USAGE, Failure
+from octavo.cli.item_rows import FoundThread
 from octavo.cli.output import Output, Style, add_output_options, age, print_object, print_text, wanted_fields
 from octavo.cli.refs import References, Target
-from octavo.cli.standard_streams import write_out
-from octavo.cli.threads import FoundThread
+from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, write_out
 from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
-from octavo.documents.revision_changes import changed_pages
+from octavo.documents.page_trees import changed_pages
 from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ KINDS = {
     "page": item_rows.PAGE_FIELDS,
     "change request": item_rows.CHANGE_FIELDS,
     "space": item_rows.SPACE_FIELDS,
-    "thread": threads.FIELDS,
+    "thread": item_rows.FIELDS,
     "user": item_rows.USER_FIELDS,
 }
 _PIPE_COLUMNS = 100
@@ -101,7 +100,7 @@ class _Shown:
         references = self._references
         if text.startswith("@"):
             return await references.user(text)
-        return await threads.find_named(references, text)
+        return await item_rows.find_named(references, text)
 
     # Pages
 
@@ -118,7 +117,7 @@ class _Shown:
         if "outline" in wanted or options.outline:
             row["outline"] = item_rows.outline_of(row["markdown"])
         if "threads" in wanted:
-            found = await threads.load_threads(self._references, target)
+            found = await item_rows.load_threads(self._references, target)
             row["threads"] = [{"id": each.comment.id, "status": each.comment.status} for each in found]
         if options.raw:
             write_out(row["markdown"] if row["markdown"].endswith("\n") else f"{row['markdown']}\n")
@@ -217,19 +216,19 @@ class _Shown:
 
     async def _print_thread(self, found: FoundThread) -> None:
         wanted = wanted_fields(self._options, KINDS["thread"])
-        replies = await threads.load_replies(self._references, found) if "replies" in wanted or not wanted else ()
-        row = threads.thread_row(found, replies)
+        replies = await item_rows.load_replies(self._references, found) if "replies" in wanted or not wanted else ()
+        row = item_rows.thread_row(found, replies)
         print_object(self._options, KINDS["thread"], row, lambda: self._thread_text(found, replies))
 
     async def _print_threads(self, target: Target) -> None:
-        found = await threads.load_threads(self._references, target)
+        found = await item_rows.load_threads(self._references, target)
         if self._options.json is not None or self._options.jq is not None:
             with Output(self._options, KINDS["thread"], ()) as output:
                 for each in found:
-                    replies = await threads.load_replies(self._references, each) if "replies" in output.wanted else ()
-                    output.add(threads.thread_row(each, replies))
+                    replies = await item_rows.load_replies(self._references, each) if "replies" in output.wanted else ()
+                    output.add(item_rows.thread_row(each, replies))
             return
-        texts = [self._thread_text(each, await threads.load_replies(self._references, each)) for each in found]
+        texts = [self._thread_text(each, await item_rows.load_replies(self._references, each)) for each in found]
         print_text(self._options, "\n".join(texts))
 
     def _thread_text(self, found: FoundThread, replies: Iterable[Message]) -> str:
@@ -256,7 +255,7 @@ def _url(found: Target | FoundThread | User) -> str | None:
             return found.urls.app
 
 
-COMMAND = Command(
+SHOW = Command(
     declare=declare,
     run=run,
     details="A page is printed as the app shows it. In a pipe, it has no colors.",

@@ -1,7 +1,7 @@
 """Writes: everything that Octavo changes on the server.
 
 There are two ways to send a write. Comments, replies and reviews with comments wait in the outbox. For all other
-writes, the user waits (direct.py). Both ways use the table in kinds.py. Its row for an operation, a `WriteKind`, has
+writes, the user waits (direct.py). Both ways use the table in store.py. Its row for an operation, a `WriteKind`, has
 three functions: `check` compares the target before sending, `find` searches for the write after a lost response, and
 `undo` returns the opposite write. The rows are in comment_kinds.py and change_request_kinds.py.
 Two words in this package:
@@ -12,7 +12,7 @@ How a comment survives a crash:
 
 1. `Outbox.add_all` stores the entry and deletes the unsent draft in one transaction (store.py, state.db). The state is
    `held`.
-2. optimistic_updates.py shows the comment on the cached responses. `u` cancels it, and the text is a draft again (undo.py).
+2. optimistic_updates.py shows the comment on the cached responses. `u` cancels it, and the text is a draft again (worker.py).
 3. The undo delay ends. The instance with the lock `outbox` sends the entry (worker.py).
 4. The row's `check` reads the newest threads: their ids are the baseline (delivery.py).
 5. `machine.start` stores the state `sending` and the baseline. Only then is the request sent.
@@ -30,6 +30,6 @@ How a comment survives a crash:
     store.py                the entries in state.db
     comment_kinds.py, change_request_kinds.py
                             rows of the table. comment_kinds.py also recognizes the comments that Octavo created
-    change_request_writes.py, content_writes.py, uploads.py
+    change_request_writes.py, content_writes.py
                             functions that screens call for direct writes
 """

@@ -17,13 +17,12 @@ from octavo.api import change_requests, content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.content import DeletePage, InsertFiles, InsertPage, Page, Revision, UpdatePage
 from octavo.api.errors import ApiError
-from octavo.api.operation import SPECS, Operation, read
-from octavo.api.places import ChangeRequestRef, RevisionRef
+from octavo.api.operation import SPECS, ChangeRequestRef, Operation, RevisionRef, read
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers
 from octavo.api.safety import safe_line
-from octavo.data.availability import Send
+from octavo.data.access import Send
 from octavo.data.queries import requested_of, reviews_of
-from octavo.data.writes.write_kind import (
+from octavo.data.writes.machine import (
     CLOCKS_APART,
     AlreadyDone,
     Attempt,

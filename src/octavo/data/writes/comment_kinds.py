@@ -15,10 +15,9 @@ from octavo.api import comments, safety
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Create, CreateReply, Reaction, Reply, Update, UpdateReply
 from octavo.api.errors import NotFound, PaginationError
-from octavo.api.operation import ListPage, Operation
-from octavo.api.paging import read_pages
-from octavo.data.availability import Send
-from octavo.data.writes.write_kind import (
+from octavo.api.operation import ListPage, Operation, read_pages
+from octavo.data.access import Send
+from octavo.data.writes.machine import (
     CLOCKS_APART,
     AlreadyDone,
     Attempt,

@@ -11,14 +11,13 @@ from typing import Any, Literal
 from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, Page, RevertPage, Revision
 from octavo.api.errors import ApiError, Invalid, NotFound
-from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
+from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.text import Raw
-from octavo.data.availability import Send
+from octavo.data.access import Send
 from octavo.data.live import Live
 from octavo.data.writes.change_request_kinds import NOT_SAVED, FoundEdit, get_revision
 from octavo.data.writes.direct import SendResult, send_direct
-from octavo.data.writes.machine import NewWrite
-from octavo.data.writes.write_kind import Basis
+from octavo.data.writes.machine import Basis, NewWrite
 from octavo.lazy_import import lazy
 
 _merge = lazy("octavo.documents.merging.page_merge:merge")

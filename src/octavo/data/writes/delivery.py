@@ -13,17 +13,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from octavo.api import comments, users
 from octavo.api.errors import ApiError, Outcome, RateLimited, Rejected, Unauthorized
 from octavo.api.operation import SPECS, Operation
-from octavo.data.availability import Send
+from octavo.data.access import Send
 from octavo.data.drafts import store_returned
 from octavo.data.writes import machine
-from octavo.data.writes.kinds import kind_of
-from octavo.data.writes.machine import LIFETIME, MAX_OWN_FAILURES, OutboxEntry, supersedes
-from octavo.data.writes.store import OutboxEntries, change_entry, created_ids, find_done_entry
-from octavo.data.writes.write_kind import AlreadyDone, Attempt, Changed, Ready, classify_failure, concerns_one_request
+from octavo.data.writes.machine import (
+    LIFETIME,
+    MAX_OWN_FAILURES,
+    AlreadyDone,
+    Attempt,
+    Changed,
+    OutboxEntry,
+    Ready,
+    classify_failure,
+    concerns_one_request,
+    supersedes,
+)
+from octavo.data.writes.store import OutboxEntries, change_entry, created_ids, find_done_entry, kind_of
 
 if TYPE_CHECKING:
     from octavo.api import comments
-    from octavo.api.places import Discussion
+    from octavo.api.operation import Discussion
     from octavo.api.users import User
 
 T = TypeVar("T")

@@ -20,10 +20,17 @@ from octavo.api.operation import Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved, StateDb
-from octavo.data.writes.kinds import kind_of
-from octavo.data.writes.machine import NewWrite
-from octavo.data.writes.store import created_ids
-from octavo.data.writes.write_kind import AlreadyDone, Attempt, Basis, Changed, WriteKind, cause_of, classify_failure
+from octavo.data.writes.machine import (
+    AlreadyDone,
+    Attempt,
+    Basis,
+    Changed,
+    NewWrite,
+    WriteKind,
+    cause_of,
+    classify_failure,
+)
+from octavo.data.writes.store import created_ids, kind_of
 from octavo.untrusted_input import parse_json
 
 T = TypeVar("T")
@@ -144,7 +151,7 @@ async def send_direct(
 
     `failed` begins the message of a failure, such as “Could not merge #7”. `missing` describes the state without the
     write, such as “the server has not merged #7”. `kind` is the kind of the write, by default the kind that the table
-    in kinds.py has for `op`. `on_search` is called before a search, which may take a minute.
+    in store.py has for `op`. `on_search` is called before a search, which may take a minute.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
     attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, other_created_ids=created_ids(state))
@@ -241,7 +248,7 @@ class _DirectWrite:
 async def send_unchecked(
     live: Live, op: Operation[Any], failed: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
 ) -> SendResult[Any]:
-    """Send a write whose kind is not in the table of kinds.py. Octavo does not check its target before, and does not
+    """Send a write whose kind is not in the table of store.py. Octavo does not check its target before, and does not
     search for it after a lost response.
 
     `edits` are optimistic updates, as in `Live.write`. `failed` begins the message of a failure. The result is True if

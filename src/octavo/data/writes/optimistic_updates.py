@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from octavo.api import change_requests, comments, reviews, spaces
 from octavo.api.bodies import Body
 from octavo.api.comments import Comment, Reaction, Reply, UserReaction
-from octavo.api.operation import ListPage, Operation
-from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.api.operation import ChangeRequestRef, Discussion, ListPage, Operation
 from octavo.api.users import User
 from octavo.data.writes.comment_kinds import emoji_key, find_created
-from octavo.data.writes.machine import OutboxEntry
-from octavo.data.writes.write_kind import Attempt, Basis
+from octavo.data.writes.machine import Attempt, Basis, OutboxEntry
 
 if TYPE_CHECKING:
-    from octavo.data.writes.write_kind import DurableWrite
+    from octavo.data.writes.machine import DurableWrite
 
 C = TypeVar("C", Comment, Reply)
 

@@ -14,23 +14,20 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from octavo.data.availability import Send
+from octavo.data.access import Send
 from octavo.data.drafts import Drafts, StoredDraft, delete_drafts, delete_returned, restore_drafts, store_returned
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes import machine
 from octavo.data.writes.delivery import Account, ConnectionState
-from octavo.data.writes.kinds import kind_of
-from octavo.data.writes.machine import EntryState, NewWrite, OutboxEntry, blocked_by
-from octavo.data.writes.store import OutboxEntries, StoredEntry, restore_entry, take_pending_comment
-from octavo.data.writes.undo import UndoResult, WriteGroup, undo_writes
-from octavo.data.writes.worker import OutboxWorker
-from octavo.data.writes.write_kind import Basis
+from octavo.data.writes.machine import Basis, EntryState, NewWrite, OutboxEntry, blocked_by
+from octavo.data.writes.store import OutboxEntries, StoredEntry, kind_of, restore_entry, take_pending_comment
+from octavo.data.writes.worker import OutboxWorker, UndoResult, WriteGroup, undo_writes
 
 if TYPE_CHECKING:
     from octavo.api import comments
-    from octavo.api.places import Discussion
+    from octavo.api.operation import Discussion
     from octavo.api.users import User
-    from octavo.data.writes.write_kind import DurableWrite
+    from octavo.data.writes.machine import DurableWrite
 
 MAX_UNDO = 100
 """Maximum number of groups of writes that `undo` can undo, the newest first."""

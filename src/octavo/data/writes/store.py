@@ -1,4 +1,4 @@
-"""Stores the outbox in state.db, for all instances of Octavo.
+"""Stores the outbox in state.db, for all instances of Octavo. Has the table of the kinds of write.
 
 Each change is one transaction on the stored entry. Names in stored records must never change, because older versions of
 Octavo read them.
@@ -8,19 +8,38 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
+from octavo.api.operation import Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.database import Transaction, moment
-from octavo.data.observers import Observers
+from octavo.data.live_response import Observers
 from octavo.data.state_db import StateDb
-from octavo.data.writes.kinds import write_kinds
-from octavo.data.writes.machine import OutboxEntry, WrongState
-from octavo.data.writes.write_kind import Basis
+from octavo.data.writes.machine import Basis, OutboxEntry, WriteKind, WrongState
+from octavo.lazy_import import load
 from octavo.untrusted_input import parse_json
+
+W = TypeVar("W", bound=Operation[Any])
+
+
+@cache
+def write_kinds() -> Mapping[type[Operation[Any]], WriteKind[Any]]:
+    """Return the row of each kind of write, by operation."""
+    # lazy: these modules load parts of the API that the first screen does not need
+    return {
+        **load("octavo.data.writes.comment_kinds:COMMENT_WRITES"),
+        **load("octavo.data.writes.change_request_kinds:CHANGE_REQUEST_WRITES"),
+    }
+
+
+def kind_of(op: W) -> WriteKind[W]:
+    """Return the row of a write. Raises KeyError if the write has no row."""
+    return write_kinds()[type(op)]
+
 
 R = TypeVar("R")
 

@@ -14,7 +14,7 @@ from typing import Literal
 from octavo.api import comments
 from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef, RevisionRef
+from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.api.safety import safe_text
 from octavo.api.text import Raw
 from octavo.data.live import Live
@@ -33,8 +33,7 @@ from octavo.data.writes.content_writes import (
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions
-from octavo.documents.term_changes import TermChange
-from octavo.documents.term_matches import TermMatch, find_matches, replace_matches
+from octavo.documents.terms import TermChange, TermMatch, find_matches, replace_matches
 
 _EDITED_AFTERWARD = "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block."
 SuggestionResult = Literal["applied", "same", "changed", "gone"]

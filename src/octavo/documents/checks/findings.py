@@ -1,11 +1,23 @@
-"""Findings of checks and linters, and the rules of the checks."""
+"""Findings, the rules of the checks, and what the checks read in a page: its references, anchors, and the findings that need
+no other page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
+
+from octavo.documents import front_matter
+from octavo.documents.blocks import Block, Document, plain_text, sanitize, slug
+from octavo.documents.links import PageReference, references_in
+from octavo.documents.source_reader import parse
+from octavo.documents.tag_blocks import TAG_NAMES
+from octavo.documents.yaml_values import YamlError, YamlValue, parse_yaml
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -142,3 +154,268 @@ def has_at_least(found: Collection[Finding], severity: Severity) -> bool:
     """Return whether a finding has a severity or a higher one."""
     relevant = SEVERITIES[: SEVERITIES.index(severity) + 1]
     return any(each.severity in relevant for each in found)
+
+
+_MAX_TARGET = 2_000
+"""Maximum number of characters of a URL that is searched for."""
+_BEFORE = (
+    r"""(?:=\s*["'“”]?|\{%-?\s*[\w-]+\s+["'“”]?)""",
+    r"""(?:\]\(\s*<?|<)""",
+    r"""(?:^|[\s("'<=“”:])""",
+)
+"""Text before a URL: an attribute of a tag, else the syntax of links and images, else any text that ends a word. The first
+match wins, because a tag can repeat its URL as a link, for programs that do not know the tag."""
+_AFTER = r"""(?![^\s)"'>“”])"""
+_ENTITIES = {"&": "(?:amp|#38|#x26)", '"': "(?:quot|#34|#x22)", "'": "(?:#39|#x27|apos)", "<": "lt", ">": "gt"}
+
+
+class SourcePlaces:
+    """Converts positions in the safe source of a page to places in the file that the page was read from."""
+
+    def __init__(self, source: str, file_text: str) -> None:
+        """`source` is `Document.source` of a page, `file_text` the text that the page was parsed from."""
+        self._source = source
+        self._starts = [0, *(match.end() for match in re.finditer("\n", source))]
+        self._file_lines = file_text.split("\n") if source != file_text else []
+        if len(self._file_lines) != len(self._starts):
+            # The file has unusual line separators. So columns are counted in the sanitized source.
+            self._file_lines = []
+
+    def place(self, start: int, end: int) -> Place:
+        """Return the place of a range of the source."""
+        return Place(*self._line_and_column(start, is_end=False), *self._line_and_column(end, is_end=True))
+
+    def offset(self, line: int, column: int) -> int:
+        """Return the position of a line, counted from 0, and a column, counted from 1."""
+        return min(self._start_of(line) + column - 1, max(self._start_of(line), self._start_of(line + 1) - 1))
+
+    def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:
+        """Return the ranges in which some lines, counted from 0, contain a URL. For a URL that the lines name by a label,
+        return the ranges of its definitions. Empty if the URL is not found."""
+        if not url.strip() or len(url) > _MAX_TARGET:
+            return []
+        pattern = "".join(map(_pattern_of, url))
+        first, last = self._start_of(lines[0]), self._start_of(lines[1])
+        for before in _BEFORE:
+            found = re.finditer(f"{before}({pattern}){_AFTER}", self._source[first:last])
+            if places := [(match.start(1) + first, match.end(1) + first) for match in found]:
+                return places
+        definition = re.compile(rf"^[ \t>]*\[[^\]\n]+\]:[ \t]*<?({pattern}){_AFTER}", re.MULTILINE)
+        return [match.span(1) for match in definition.finditer(self._source)]
+
+    def find_tag(self, tag: str, line: int) -> tuple[int, int]:
+        """Return the range of a tag that begins as `tag`, such as `{% hint`. For an opening tag, it is the first such
+        tag on the line or after it. For a closing tag, it is the last such tag before the end of the line, or else the
+        first after it. If there is no such tag, return the whole line."""
+        at = self._start_of(line)
+        pattern = _tag_pattern(tag)
+        if "{% end" in tag or tag.startswith("</"):
+            before = list(pattern.finditer(self._source, max(0, at - _MAX_TARGET), self._start_of(line + 1)))
+            if before:
+                return before[-1].span()
+        match = pattern.search(self._source, at)
+        return match.span() if match else self.line_range(line)
+
+    def line_range(self, line: int) -> tuple[int, int]:
+        """Return the range of the text on a line, without the white space around the text."""
+        start, end = self._start_of(line), self._start_of(line + 1)
+        text = self._source[start:end]
+        return start + len(text) - len(text.lstrip()) if text.strip() else start, start + len(text.rstrip())
+
+    def _start_of(self, line: int) -> int:
+        return self._starts[line] if line < len(self._starts) else len(self._source)
+
+    def _line_and_column(self, position: int, *, is_end: bool) -> tuple[int, int]:
+        line = bisect_right(self._starts, position) - 1
+        column = position - self._starts[line]
+        if self._file_lines:
+            column = _column_in_file(self._file_lines[line], column, is_end=is_end)
+        return line + 1, column + 1
+
+
+def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
+    """Convert an index in a line of the safe source to an index in `text`, the same line of the file. The safe source
+    lacks the invisible characters of the file."""
+    if sanitize(text) == text:
+        return column
+    find = bisect_left if is_end else bisect_right
+    found = find(range(len(text) + 1), column, key=lambda length: len(sanitize(text[:length])))
+    return min(found if is_end else max(0, found - 1), len(text))
+
+
+def _pattern_of(character: str) -> str:
+    """Return a pattern for a character of a URL, which the source may escape or write as an entity."""
+    if character.isalnum():
+        return character
+    if character in _ENTITIES:
+        return rf"(?:\\?{re.escape(character)}|&{_ENTITIES[character]};)"
+    return r"\s+" if character == " " else rf"\\?{re.escape(character)}"
+
+
+def _tag_pattern(tag: str) -> re.Pattern[str]:
+    """Return a pattern for a tag that begins as `{% hint`, `<details` or `</details`."""
+    if tag.startswith("{%"):
+        name = tag.removeprefix("{%").strip()
+        return re.compile(rf"\{{%-?\s*{re.escape(name)}(?![\w-])(?:[^%\n]*?-?%\}})?" if name else r"\{%-?[^\n]*")
+    return re.compile(rf"{re.escape(tag)}(?![\w-])[^>\n]*>?", re.IGNORECASE)
+
+
+_HTML_ID = re.compile(r"""<[a-zA-Z][^<>]{0,1000}?\s(?:id|name)=["']([^"'<>\n]{1,300})["']""")
+_OPEN_ENDED = frozenset({"openapi", "api-method"})
+"""Kinds of blocks whose headings come from a specification, which is not read here."""
+_TITLED = frozenset({"tab", "expandable", "step", "update"})
+_TEXT, _SWITCH, _SECTION = "text", "true or false", "a section"
+_FIELD_TYPES = {
+    **dict.fromkeys(("title", "description", "icon", "emoji", "cover"), _TEXT),
+    **dict.fromkeys(("hidden", "noIndex", "noRobotsIndex"), _SWITCH),
+    "layout": _SECTION,
+}
+"""Types of the fields of front matter that pages have."""
+
+
+@dataclass(frozen=True)
+class CheckedPage:
+    """A page, reusable content or a table of contents, as far as the checks need it."""
+
+    path: str
+    """The path of the file from the root, or the path of the page."""
+    text: str
+    source: str
+    """The text, safe to show."""
+    references: tuple[PageReference, ...]
+    anchors: tuple[str, ...]
+    """The anchors of headings, and of other parts that can have one."""
+    has_unknown_anchors: bool
+    """True if the page has headings that are not known here, from an API specification."""
+    cover_urls: tuple[str, ...]
+    """The URLs of files in the front matter."""
+    findings: tuple[Finding, ...]
+    """The findings that need no other page."""
+    base: str
+    """The path that relative links start from, as in `links.resolve`."""
+
+    @property
+    def has_includes(self) -> bool:
+        """True if the page includes reusable content."""
+        return any(reference.kind == "include" for reference in self.references)
+
+    def places(self) -> SourcePlaces:
+        """Return the converter from positions in the source of the page to places in its file."""
+        return SourcePlaces(self.source, self.text)
+
+
+def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
+    """Read a page for the checks. `base` is the path that relative links start from, if it is not `path`."""
+    document = parse(text)
+    is_source = any(block.attrs.get("source") for block in document.walk())
+    return CheckedPage(
+        path,
+        text,
+        document.source,
+        tuple(references_in(document)),
+        tuple(dict.fromkeys(_anchors(document))),
+        is_source or any(block.kind in _OPEN_ENDED for block in document.walk()),
+        tuple(_file_urls(document.metadata)),
+        tuple(_PageCheck(path, text, document).findings()),
+        path if base is None else base,
+    )
+
+
+def _anchors(document: Document) -> Iterator[str]:
+    for heading in document.headings:
+        yield heading.anchor
+    for block in document.walk():
+        if block.kind in _TITLED:
+            yield slug(str(block.attrs.get("slug") or block.attrs.get("title") or plain_text(block.runs)))
+    for match in _HTML_ID.finditer(document.source):
+        yield match[1]
+
+
+def _file_urls(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts in front matter that may be URLs of files, such as the cover."""
+    for value in metadata.values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from _file_urls(value)
+
+
+class _PageCheck:
+    """The checks of one page that need no other page."""
+
+    def __init__(self, path: str, text: str, document: Document) -> None:
+        self._path, self._document = path, document
+        self._places = SourcePlaces(document.source, text)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield the findings of all rules, in no order."""
+        yield from self._tags()
+        yield from self._front_matter()
+        yield from self._headings()
+        for block in self._document.walk():
+            if block.kind == "unknown":
+                yield self._unknown_block(block)
+            yield from self._images(block)
+
+    def _finding(self, rule: str, message: str, found: tuple[int, int], block: str = "", words: str = "") -> Finding:
+        return finding(rule, message, self._path, self._places.place(*found), block=block, words=words)
+
+    def _tags(self) -> Iterator[Finding]:
+        for diagnostic in self._document.diagnostics:
+            if diagnostic.tag:
+                found = self._places.find_tag(diagnostic.tag, diagnostic.line)
+                yield self._finding("unclosed-tag", diagnostic.message.removesuffix("."), found, words=diagnostic.tag)
+
+    def _unknown_block(self, block: Block) -> Finding:
+        name = str(block.attrs.get("name", ""))
+        meant = get_close_matches(name, TAG_NAMES, n=1, cutoff=0.7)
+        hint = f". Did you mean {{% {meant[0]} %}}?" if meant else ""
+        found = self._places.find_tag(f"{{% {name}", block.lines[0])
+        return self._finding("unknown-block", f"unknown block {{% {name} %}}{hint}", found, block.key, name)
+
+    def _front_matter(self) -> Iterator[Finding]:
+        yaml, end = front_matter.split_page(self._document.source)
+        if not end:
+            return
+        try:
+            value = parse_yaml(yaml)
+        except YamlError as error:
+            reason = error.sentence.removeprefix("This is not valid YAML: ").removesuffix(".")
+            # The first line of the page is `---`. So line n of the YAML, counted from 1, is line n of the page, counted
+            # from 0.
+            start, line_end = self._places.line_range(error.line)
+            at = min(start if not error.column else self._places.offset(error.line, error.column), line_end)
+            message = f"the front matter is not valid YAML: {reason}"
+            yield self._finding("front-matter", message, (at, max(at, line_end)))
+            return
+        if value is not None and not isinstance(value.value, dict):
+            yield self._finding("front-matter", "the front matter has no fields", self._places.line_range(1))
+        for name, part in value.parts.items() if value is not None else ():
+            if (wanted := _FIELD_TYPES.get(name)) and not _has_type(part, wanted):
+                message = f"{name} must be {wanted}"
+                yield self._finding("front-matter", message, self._places.line_range(part.line), words=name)
+
+    def _headings(self) -> Iterator[Finding]:
+        level = 0
+        for heading in self._document.headings:
+            if level and heading.level > level + 1:
+                message = f"heading level {heading.level} follows level {level}"
+                found = self._places.line_range(heading.block.lines[0])
+                yield self._finding("heading-order", message, found, heading.block.key, heading.title)
+            level = heading.level
+
+    def _images(self, block: Block) -> Iterator[Finding]:
+        urls = [str(run.attrs.get("src") or "") for run in block.runs if run.kind == "image" and not run.text.strip()]
+        if block.kind == "image" and not str(block.attrs.get("alt") or "").strip():
+            urls.append(str(block.attrs.get("src") or ""))
+        for url in dict.fromkeys(urls):
+            for found in self._places.find_url(url, block.lines) or [self._places.line_range(block.lines[0])]:
+                yield self._finding("alt-text", "the image has no alternative text", found, block.key, url)
+
+
+def _has_type(part: YamlValue, wanted: str) -> bool:
+    if wanted == _SWITCH:
+        return isinstance(part.value, bool) or part.value is None
+    if wanted == _SECTION:
+        return isinstance(part.value, dict) or part.value is None
+    return not isinstance(part.value, list | dict)

@@ -1,5 +1,5 @@
-"""A folder of Markdown files: safe reading of its files, helpers for the links and names in it, and checks of the paths at which
-files of a server are written.
+"""A folder of Markdown files: safe reading of its files, changes of the links in Markdown by its text alone, and checks of the
+paths at which files of a server are written.
 
 `table_of_contents.read_folder` reads the page tree of a folder.
 """
@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from urllib.parse import unquote
@@ -270,3 +270,38 @@ def passes_link(folder: Path, path: str) -> bool:
         if place.is_symlink():
             return True
     return False
+
+
+_LINK = re.compile(
+    r"""\]\(\s{0,9}(?:<([^<>\n]{1,1000})>|([^\s()]{1,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9}))"""
+    r"""|(?:src|href|srcset|url)=["']([^"'\n]{1,1000})["']"""
+)
+"""Markdown or HTML link. URLs of more than 1000 characters are not matched, because they cannot be paths."""
+FENCED = re.compile(r"^[ \t>]{0,20}(```+|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+"""Fenced code."""
+
+
+def link_urls(markdown: str) -> Iterator[str]:
+    """Yield the URLs of links and images in a page, as written."""
+    for match in _LINK.finditer(markdown):
+        yield match[1] or match[2] or match[3]
+
+
+def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
+    """Return `markdown` with each link URL replaced by `new_url(URL)`, or unchanged if that is None."""
+
+    def replace(match: re.Match[str]) -> str:
+        address = match[1] or match[2] or match[3]
+        target = new_url(address)
+        return match[0] if target is None else match[0].replace(address, target)
+
+    return _LINK.sub(replace, markdown)
+
+
+def change_outside_code(text: str, change: Callable[[str], str]) -> str:
+    """Return `text` with `change` applied to everything outside fenced code."""
+    out, position = [], 0
+    for fence in FENCED.finditer(text):
+        out += [change(text[position : fence.start()]), fence[0]]
+        position = fence.end()
+    return "".join([*out, change(text[position:])])

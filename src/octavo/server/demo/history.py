@@ -1,4 +1,4 @@
-"""Change requests and threads of the demo library, as operations in order of time.
+"""The people of the demo organization, and the change requests and threads of the demo library, as operations in order of time.
 
 The operations are read from the TOML files in `changes/` and `threads/`. `DemoClock` and `DemoIds` give the created
 resources dates in the past and readable IDs.
@@ -8,26 +8,37 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path
+from random import Random
 from typing import Any, Literal
 
-from octavo.api import change_requests, comments, content, reviews
+from octavo.api import change_requests, comments, content, permissions, reviews, teams
 from octavo.api.bodies import Markdown
 from octavo.api.content import DocumentBody
-from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, ContentRef, Discussion, SpaceRef
+from octavo.api.operation import (
+    ChangeRequestRef,
+    CollectionRef,
+    ContentRef,
+    Discussion,
+    Operation,
+    OrganizationRef,
+    SpaceRef,
+)
+from octavo.api.organizations import Role
 from octavo.documents import page_trees
 from octavo.documents.blocks import Document
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.source_reader import parse
-from octavo.server.handlers import revisions
+from octavo.server.app import run_operation
+from octavo.server.handlers.spaces import get_at, page_text
+from octavo.server.rest import World, iso
 from octavo.server.store import Json
-from octavo.server.world import World
 
 
 @dataclass
@@ -55,7 +66,7 @@ class DemoIds:
 
 def find_page(world: World, at: ContentRef, file: str) -> Json:
     """Return the page loaded from `file`, or added later with that slug. Raises LookupError if there is none."""
-    actions = [page for page in page_trees.walk(revisions.get_at(world, at)["pages"]) if _source_file(page) == file]
+    actions = [page for page in page_trees.walk(get_at(world, at)["pages"]) if _source_file(page) == file]
     if not actions:
         raise LookupError(f"No page of {at} was written in {file}.")
     return actions[0]
@@ -78,14 +89,12 @@ def find_block(world: World, page: Json, words: str) -> str:
 
 def pages_in_folder(world: World, at: ContentRef, folder: str) -> Iterator[Json]:
     """Yield the pages loaded from a folder, in the order of the page tree."""
-    return (
-        page for page in page_trees.walk(revisions.get_at(world, at)["pages"]) if _source_file(page).startswith(folder)
-    )
+    return (page for page in page_trees.walk(get_at(world, at)["pages"]) if _source_file(page).startswith(folder))
 
 
 def position_after(world: World, at: ContentRef, file: str) -> int:
     """Return the position, among its siblings, after the page that was loaded from `file`."""
-    tree = revisions.get_at(world, at)["pages"]
+    tree = get_at(world, at)["pages"]
     return page_trees.position_of(tree, find_page(world, at, file)["id"])[1] + 1
 
 
@@ -133,7 +142,7 @@ def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[A
             changes.append(content.DeletePage(page=find_page(world, at, edit["delete"])["id"]))
         else:
             page = find_page(world, at, edit["page"])
-            text = texts.get(page["id"]) or revisions.page_text(world, page)
+            text = texts.get(page["id"]) or page_text(world, page)
             texts[page["id"]] = replace_once(text, edit["find"], edit["put"])
     changes += [content.UpdatePage(page=page, document=DocumentBody(markdown=text)) for page, text in texts.items()]
     yield content.Edit(at=at, changes=tuple(changes), compat=False)
@@ -166,7 +175,7 @@ def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation
     changes = [
         content.UpdatePage(page=page["id"], document=DocumentBody(markdown=renamed(text)), description=renamed(about))
         for page in pages_in_folder(world, at, step["under"])
-        if step["find"] in (text := revisions.page_text(world, page)) and (about := page["description"])
+        if step["find"] in (text := page_text(world, page)) and (about := page["description"])
     ]
     for place in range(0, len(changes), _CHANGE_LIMIT):
         yield content.Edit(at=at, changes=tuple(changes[place : place + _CHANGE_LIMIT]), compat=False)
@@ -316,3 +325,149 @@ def _parse_age(text: str) -> timedelta:
         raise ValueError(f"“{text}” is no age such as “3d 4h”.")
     days, hours, minutes = (int(group or 0) for group in actions.groups())
     return timedelta(days=days, hours=hours, minutes=minutes)
+
+
+ORGANIZATION = "saltmarsh"
+MEMBERS = 300
+NEVER_DISABLED = 21
+"""Number of members, counted from the first, who are never disabled."""
+
+
+@dataclass(frozen=True)
+class DemoPerson:
+    """Person with a role in the organization. Guests have no role."""
+
+    id: str
+    name: str
+    role: str | None
+
+    @property
+    def email(self) -> str:
+        return f"{self.id.replace('-', '.')}@saltmarsh.example"
+
+
+PEOPLE = (
+    DemoPerson("noor-haddad", "Noor Haddad", "admin"),
+    DemoPerson("mara-lindqvist", "Mara Lindqvist", "create"),
+    DemoPerson("tomas-okafor", "Tomás Okafor", "review"),
+    DemoPerson("yuki-tanabe", "Yuki Tanabe", "edit"),
+    DemoPerson("sipho-dlamini", "Sipho Dlamini", "comment"),
+    DemoPerson("elin-brandt", "Elin Brandt", "read"),
+)
+"""People who can be signed in to, highest role first."""
+
+DEFAULT_PERSON = PEOPLE[1]
+"""Person who opens the demo. She may review and merge, but not administer."""
+
+
+def members() -> list[DemoPerson]:
+    """Return the three hundred other members in the order they joined. The authors of threads come first."""
+    names = tomllib.loads((Path(__file__).parent / "names.toml").read_text(encoding="utf-8"))
+    people = [
+        DemoPerson(_person_id(name, place), name, role) for place, (name, role) in enumerate(names["named"].items())
+    ]
+    first, last = names["lists"]["first"], names["lists"]["last"]
+    chance, used_ids = Random("members"), {person.id for person in (*PEOPLE, *people)}
+    while len(people) < MEMBERS:
+        name = f"{chance.choice(first)} {chance.choice(last)}"
+        role = chance.choices(("read", "comment", "edit", "review", None), weights=(66, 24, 6, 2, 2))[0]
+        if _person_id(name, 0) not in used_ids:
+            used_ids.add(_person_id(name, 0))
+            people.append(DemoPerson(_person_id(name, 0), name, role))
+    return people
+
+
+def add_people(world: World, today: datetime) -> None:
+    """Add all people to the organization, with dates over the years until `today`."""
+    chance = Random("days")
+    for person in PEOPLE:
+        _save_person(world, person, joined_at=today - timedelta(days=chance.randrange(200, 4000)), seen_at=today)
+    for place, person in enumerate(members()):
+        joined_at = today - timedelta(days=4400 * (1 - place / MEMBERS) + 3, minutes=chance.randrange(1440))
+        seen_at = joined_at + (today - joined_at) * chance.random() ** 0.1 if chance.random() < 0.94 else None
+        _save_person(
+            world,
+            person,
+            joined_at=joined_at,
+            seen_at=seen_at,
+            disabled=chance.random() < 0.02 and place >= NEVER_DISABLED,
+        )
+
+
+def _save_person(
+    world: World, person: DemoPerson, *, joined_at: datetime, seen_at: datetime | None, disabled: bool = False
+) -> None:
+    user: Json = {"id": person.id, "displayName": person.name, "email": person.email}
+    member: Json = {
+        "id": person.id,
+        "role": person.role,
+        "joinedAt": iso(joined_at),
+        "disabled": disabled,
+        "sso": False,
+    }
+    if seen_at:
+        member["lastSeenAt"] = iso(seen_at)
+    world.store.put(f"/users/{person.id}", user)
+    world.store.put(f"/orgs/{ORGANIZATION}/members/{person.id}", member)
+
+
+def _person_id(name: str, place: int) -> str:
+    """Return an ID made from the Latin letters of a name, or from its position if it has none."""
+    plain = unicodedata.normalize("NFKD", name.lower().translate(_TRANSLITERATION))
+    words = "".join(letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain)
+    return "-".join(words.replace("-", " ").split()) or f"member-{place + 1}"
+
+
+_TRANSLITERATION = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-": " "})
+
+
+@dataclass(frozen=True)
+class DemoTeam:
+    """Team with its owner, its members, and its role in a collection.
+
+    In the demo, no team gives a member more access than the member has in the organization.
+    """
+
+    id: str
+    title: str
+    owner: str
+    members: tuple[str, ...]
+    collection: str
+    role: Role
+
+
+TEAMS = (
+    DemoTeam(
+        "software",
+        "Harbour software",
+        "mara-lindqvist",
+        ("yuki-tanabe", "jonas-weidmann", "priya-raman"),
+        "harbour-software",
+        "edit",
+    ),
+    DemoTeam(
+        "makers",
+        "Instrument makers",
+        "tomas-okafor",
+        ("mara-lindqvist", "ruta-vaitkute", "kwabena-boateng", "leilani-akana", "dalia-peretz"),
+        "instruments",
+        "comment",
+    ),
+    DemoTeam("field-crew", "Field crew", "sipho-dlamini", ("elin-brandt", "ingrid-aasen"), "field-work", "read"),
+    DemoTeam(
+        "handbook-editors", "Handbook editors", "yuki-tanabe", ("mara-lindqvist", "jonas-weidmann"), "company", "edit"
+    ),
+)
+_READER_STEP = 11
+"""Every eleventh reader is a member of the team with the Reader role."""
+
+
+def create_team(world: World, crew: DemoTeam) -> None:
+    """Create a team, and grant its role on its collection."""
+    at = OrganizationRef(organization_id=ORGANIZATION)
+    readers = [person.id for person in members() if person.role == "read"][::_READER_STEP]
+    crew_members = (*crew.members, *(readers if crew.role == "read" else ()))
+    run_operation(teams.Create(at=at, title=crew.title, members=crew_members), world)
+    run_operation(teams.AddMember(at=at, team_id=crew.id, user_id=crew.owner, role="owner"), world)
+    shared = CollectionRef(collection_id=crew.collection)
+    run_operation(permissions.Grant(at=shared, role=crew.role, teams=(crew.id,)), world)

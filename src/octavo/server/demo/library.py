@@ -1,26 +1,325 @@
-"""The demo library: an invented maker of tide gauges, its manuals, its docs site and the people who write them."""
+"""The demo library: an invented maker of tide gauges, its manuals, its docs site and the people who write them. The large
+demo has the amount of content of a large organization.
+
+It adds two hundred spaces, ten thousand pages, five thousand open threads and six hundred open change requests, made
+from the word lists in `large.toml`. The default person is involved as often as any of the forty people who write.
+"""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import Any, Literal
 
-from octavo.api import collections, openapi, site_structure, sites
-from octavo.api.operation import Operation
-from octavo.api.places import CollectionRef, OrganizationRef, SiteRef
+from octavo.api import change_requests, collections, comments, content, openapi, reviews, site_structure, sites
+from octavo.api.bodies import Markdown
+from octavo.api.content import DocumentBody
+from octavo.api.operation import (
+    ChangeRequestRef,
+    CollectionRef,
+    Discussion,
+    Operation,
+    OrganizationRef,
+    SiteRef,
+    SpaceRef,
+)
+from octavo.documents import page_trees
+from octavo.documents.markdown_to_json import to_json_document
+from octavo.documents.source_reader import parse
 from octavo.server import handlers
-from octavo.server.demo import large as large_demo
-from octavo.server.demo import people, register
+from octavo.server.app import run_operation
+from octavo.server.demo import history, register
 from octavo.server.demo.history import DemoClock, DemoIds, list_actions
-from octavo.server.dispatch import run_operation
 from octavo.server.handlers import spaces
+from octavo.server.handlers.comments import post
+from octavo.server.handlers.permissions import RANKS
+from octavo.server.handlers.spaces import add, get_at, new_page, page_text, set_current
 from octavo.server.loader import load
-from octavo.server.world import World, iso
+from octavo.server.rest import World, iso
+from octavo.server.store import Json
+
+LEAST_SPACES, OPEN_THREADS, CHANGE_REQUESTS = 200, 5000, 600
+"""Minimum numbers of spaces, open threads and change requests."""
+PAGES_OF_BOOK = 51
+_MONTHS_OF_BOOK = 46
+_DISCUSSED_MONTHS = 8
+"""Number of months that threads refer to: the last months of a book."""
+_FIRST_YEAR = 2023
+_BOOKS_AGE = timedelta(days=110)
+_ACTIVITY_DAYS = timedelta(days=90)
+"""Period within which all threads and change requests of the demo are created."""
+_COLLECTION = "harbours"
+
+Action = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class _Book:
+    """Space about one station, with the IDs of the pages for its months."""
+
+    id: str
+    place: str
+    months: tuple[str, ...]
+
+
+def fill(world: World, clock: DemoClock, names: DemoIds, today: datetime, share: float = 1.0) -> None:
+    """Add the large demo, or a `share` of it, to an existing demo library. All of it takes half a minute."""
+    chance = Random("large")
+    clock.moment = today - _BOOKS_AGE
+    titles = _titles()
+    books = [
+        _write_book(world, names, place, kind, chance) for place, kind in titles[: max(1, round(len(titles) * share))]
+    ]
+    acts = [
+        *_threads(world, books, chance, names, round(OPEN_THREADS * share)),
+        *_change_requests(world, books, chance, names, round(CHANGE_REQUESTS * share)),
+    ]
+    for ago, act in sorted(acts, key=lambda pair: pair[0], reverse=True):
+        clock.moment = today - ago
+        act()
+
+
+def _titles() -> list[tuple[str, str]]:
+    """Return the station and the kind of each book."""
+    titles = [(station.name, kind) for kind in _word_lists()["books"] for station in register.stations()]
+    return titles[: LEAST_SPACES - 4]
+
+
+def _write_book(world: World, names: DemoIds, place: str, kind: str, chance: Random) -> _Book:
+    """Create the space of a book: an introduction, and a page for each year with pages for its months."""
+    writer = world.for_user(chance.choice(_people_with_role("edit")))
+    if world.store.find(f"/collections/{_COLLECTION}") is None:
+        names.name = _COLLECTION
+        at = OrganizationRef(organization_id=history.ORGANIZATION)
+        run_operation(collections.Create(at=at, title="Harbours"), world.for_user(history.PEOPLE[0].id))
+        parts = collections.Update(at=CollectionRef(collection_id=_COLLECTION), description="A book for each place")
+        run_operation(parts, world.for_user(history.PEOPLE[0].id))
+    names.name = page_trees.page_slug(f"{place} {kind}")
+    space = spaces.create_space(
+        writer, history.ORGANIZATION, title=f"{place}: {kind.lower()}", parent=_COLLECTION, emoji="🧭"
+    )
+    names.name = f"{space['id']}-page"
+    first = new_page(writer, f"{kind} of {place}", _sentence(chance, "about", place, "") + "\n")
+    years: dict[str, Json] = {}
+    months = []
+    for month in _months():
+        year = month.split()[1]
+        above = years.setdefault(year, new_page(writer, year, f"All of {year} at {place}.\n"))
+        page = new_page(writer, month, _month_text(chance, place, month))
+        above["pages"].append(page)
+        months.append(page["id"])
+    pages = [first, *years.values()]
+    names.name = f"{space['id']}-revision"
+    revision = add(writer, space["id"], {"pages": pages}, type="edits", parents=[])
+    set_current(writer, space["id"], revision)
+    return _Book(space["id"], place, tuple(months))
+
+
+def _months() -> Iterator[str]:
+    for number in range(_MONTHS_OF_BOOK):
+        year, month = divmod(number, 12)
+        yield f"{register.MONTHS[month]} {_FIRST_YEAR + year}"
+
+
+def _month_text(chance: Random, place: str, month: str) -> str:
+    """Return the text of the page for a month."""
+    parts = [_sentence(chance, "opening", place, month)]
+    parts += [_sentence(chance, "middle", place, month) for _ in range(chance.randrange(1, 3))]
+    if chance.random() < 0.3:
+        parts.append(f'{{% hint style="warning" %}}\n{_sentence(chance, "warning", place, month)}\n{{% endhint %}}')
+    parts += [
+        "## What was done",
+        "\n".join(f"* {_sentence(chance, 'work', place, month)}." for _ in range(chance.randrange(2, 5))),
+    ]
+    rows = [f"| {day} | {chance.randrange(210, 460) / 100:.2f} | {chance.randrange(1, 9)} |" for day in (1, 15)]
+    parts += ["## Levels", "\n".join(["| Day | High water, m | Wind, Bft |", "|--:|--:|--:|", *rows])]
+    return "\n\n".join([*parts, _sentence(chance, "closing", place, month)]) + "\n"
+
+
+# Threads and change requests
+
+
+def _threads(
+    world: World, books: list[_Book], chance: Random, names: DemoIds, count: int
+) -> Iterator[tuple[timedelta, Action]]:
+    """Yield the threads on books, with their replies. A few books have many threads, most have few."""
+    weights = [chance.paretovariate(1.2) for _ in books]
+    for number in range(count):
+        book = chance.choices(books, weights)[0]
+        ago = _ACTIVITY_DAYS * chance.random() ** 2
+        yield (
+            ago,
+            _ThreadAction(world, names, SpaceRef(space_id=book.id), book, f"l{number}", Random(f"thread {number}")),
+        )
+
+
+@dataclass(frozen=True)
+class _ThreadAction:
+    """Creates a thread on a page of a book, and may add replies."""
+
+    world: World
+    names: DemoIds
+    at: Discussion
+    book: _Book
+    name: str
+    chance: Random
+
+    def __call__(self) -> None:
+        chance, book = self.chance, self.book
+        page_id, month = chance.choice(list(zip(book.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
+        author = chance.choice(_people_with_role("comment"))
+        parts = _sentence(chance, "question", book.place, month)
+        if chance.random() < 0.12:
+            parts = f"{parts} {_mention(chance, book.place, month)}"
+        world, self.names.name = self.world.for_user(author), self.name
+        node = None
+        if chance.random() < 0.4:
+            page = next(each for each in page_trees.walk(get_at(world, self.at)["pages"]) if each["id"] == page_id)
+            node = _first_block(page_text(world, page))
+        post(world, self.at, parts, page=page_id, node=node)
+        self.names.name = f"{self.name}-r"
+        for _ in range(chance.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
+            reply = Markdown(markdown=_sentence(chance, "answer", book.place, month))
+            run_operation(
+                comments.CreateReply(at=self.at, comment_id=self.name, body=reply),
+                world.for_user(chance.choice(_people_with_role("comment"))),
+            )
+
+
+def _change_requests(
+    world: World, books: list[_Book], chance: Random, names: DemoIds, count: int
+) -> Iterator[tuple[timedelta, Action]]:
+    """Yield the change requests on books. In some books one is merged first, which makes the others outdated."""
+    proposals = [
+        _Proposal(world, names, chance.choice(books), f"c{number}", Random(f"change {number}"))
+        for number in range(count)
+    ]
+    for number, proposal in enumerate(proposals):
+        yield _ACTIVITY_DAYS * (0.02 + 0.98 * chance.random() ** 1.6), proposal.propose
+        if number % 12 == 0:
+            yield (
+                timedelta(days=1.5),
+                _Proposal(world, names, proposal.book, f"m{number}", Random(f"merged {number}")).merge,
+            )
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    """A change request on a book. It changes pages of the book, and may request and receive reviews."""
+
+    world: World
+    names: DemoIds
+    book: _Book
+    id: str
+    chance: Random
+
+    @property
+    def at(self) -> ChangeRequestRef:
+        return ChangeRequestRef(space_id=self.book.id, change_request_id=self.id)
+
+    def _create(self, author: str) -> None:
+        chance, book = self.chance, self.book
+        world, self.names.name = self.world.for_user(author), self.id
+        month = chance.choice(list(_months()))
+        subject = _sentence(chance, "subject", book.place, month)
+        run_operation(change_requests.Create(at=SpaceRef(space_id=book.id), subject=subject), world)
+        if why := _sentence(chance, "why", book.place, month):
+            run_operation(change_requests.Update(at=self.at, description=to_json_document(why)), world)
+        page_ids = set(chance.sample(book.months, chance.choice((1, 1, 2, 4))))
+        self.names.name = f"{self.id}-edit"
+        edits = tuple(
+            content.UpdatePage(
+                page=page["id"], document=DocumentBody(markdown=self._new_text(page_text(world, page), month))
+            )
+            for page in page_trees.walk(get_at(world, self.at)["pages"])
+            if page["id"] in page_ids
+        )
+        run_operation(content.Edit(at=self.at, changes=edits, compat=False), world)
+
+    def _new_text(self, text: str, month: str) -> str:
+        """Return a page with an added paragraph and another last sentence."""
+        added, closing = (_sentence(self.chance, kind, self.book.place, month) for kind in ("addition", "closing"))
+        begin, head, rest = text.partition("## What was done")
+        return f"{begin}{added}\n\n{head}{rest.rstrip().rpartition(chr(10))[0]}\n{closing}\n"
+
+    def propose(self) -> None:
+        chance = self.chance
+        author = chance.choice(_people_with_role("edit"))
+        self._create(author)
+        world = self.world.for_user(author)
+        if chance.random() < 0.2:
+            return  # The change request stays a draft.
+        run_operation(change_requests.Update(at=self.at, status="open"), world)
+        reviewers = sorted(
+            {chance.choice(_people_with_role("review")) for _ in range(chance.choice((0, 1, 1, 2)))} - {author}
+        )
+        if reviewers:
+            run_operation(reviews.Request(at=self.at, users=tuple(reviewers)), world)
+        for reviewer in reviewers:
+            if chance.random() < 0.4:
+                self._review(reviewer)
+        if reviewers and chance.random() < 0.2:
+            self.names.name = f"{self.id}-again"
+            page = next(
+                each for each in page_trees.walk(get_at(world, self.at)["pages"]) if each["id"] == self.book.months[-1]
+            )
+            text = page_text(world, page) + "\nSeen again since.\n"
+            edit = content.UpdatePage(page=page["id"], document=DocumentBody(markdown=text))
+            run_operation(content.Edit(at=self.at, changes=(edit,), compat=False), world)
+        for number in range(chance.choices((0, 1, 3), (55, 30, 15))[0]):
+            _ThreadAction(self.world, self.names, self.at, self.book, f"{self.id}-t{number}", chance)()
+
+    def _review(self, author: str) -> None:
+        status: Literal["approved", "changes-requested"] = (
+            "approved" if self.chance.random() < 0.65 else "changes-requested"
+        )
+        self.names.name = f"{self.id}-review"
+        words = Markdown(markdown=self.chance.choice(_word_lists()["verdict"]))
+        run_operation(reviews.Submit(at=self.at, status=status, comment=words), self.world.for_user(author))
+
+    def merge(self) -> None:
+        self._create(history.PEOPLE[0].id)
+        self.names.name = f"{self.id}-merge"
+        run_operation(change_requests.Merge(at=self.at), self.world.for_user(history.PEOPLE[0].id))
+
+
+@cache
+def _first_block(text: str) -> str:
+    return next(iter(parse(text).walk())).key
+
+
+# People and texts
+
+
+@cache
+def _people_with_role(least: str) -> tuple[str, ...]:
+    """Return the IDs of the people with at least the role `least`."""
+    roles = RANKS[RANKS.index(least) :]
+    return tuple(
+        each.id for each in (*history.PEOPLE, *history.members()[: history.NEVER_DISABLED]) if each.role in roles
+    )
+
+
+def _mention(chance: Random, place: str, month: str) -> str:
+    person = chance.choice((history.DEFAULT_PERSON, *history.PEOPLE[2:5]))
+    return _sentence(chance, "asking", place, month, f"[@{person.name}](/users/{person.id})")
+
+
+def _sentence(chance: Random, kind: str, place: str, month: str, who: str = "") -> str:
+    words: str = chance.choice(_word_lists()[kind])
+    return words.format(place=place, month=month, n=chance.randrange(2, 12), mm=chance.randrange(13, 60), who=who)
+
+
+@cache
+def _word_lists() -> Any:
+    return tomllib.loads((Path(__file__).parent / "large.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -33,7 +332,7 @@ class DemoSection:
     icon: str
 
 
-SITE = SiteRef(organization_id=people.ORGANIZATION, site_id="docs")
+SITE = SiteRef(organization_id=history.ORGANIZATION, site_id="docs")
 TITLE = "Saltmarsh Docs"
 SECTIONS = (
     DemoSection("docs-instruments", "limpet", "Instruments", "ruler"),
@@ -43,7 +342,7 @@ SECTIONS = (
 
 def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
     """Yield the operations that create and publish the docs site, each with the ID for its new resource."""
-    yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=people.ORGANIZATION), title=TITLE)
+    yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=history.ORGANIZATION), title=TITLE)
     for section in SECTIONS:
         operation = site_structure.CreateSection(
             at=SITE, space_id=section.space, title=section.title, icon=section.icon
@@ -109,26 +408,26 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
     past = replace(world, now=clock, new_id=names)
     with world.store.transaction():
         _create_organization(past, today)
-        _create_places(past.for_user(people.PEOPLE[0].id), names)
+        _create_places(past.for_user(history.PEOPLE[0].id), names)
         clock.moment = today - _PAGES_AGE
-        _load_pages(past.for_user(people.DEFAULT_PERSON.id), names)
+        _load_pages(past.for_user(history.DEFAULT_PERSON.id), names)
         for path in sorted((_FOLDER / "openapi").glob("*.json")):
             names.name = path.stem
-            _upload_specification(past.for_user(people.PEOPLE[0].id), path)
+            _upload_specification(past.for_user(history.PEOPLE[0].id), path)
         for names.name, op in site_operations():
-            run_operation(op, past.for_user(people.PEOPLE[0].id))
+            run_operation(op, past.for_user(history.PEOPLE[0].id))
         for action in list_actions():
             clock.moment, names.name = today - action.age, action.name
             for op in action.operations(past.for_user(action.person)):
                 run_operation(op, past.for_user(action.person))
         if large:
-            large_demo.fill(past, clock, names, today, large)
+            fill(past, clock, names, today, large)
 
 
 def _create_organization(world: World, today: datetime) -> None:
     """Create the organization and its members, which no operation can create."""
     organization = {
-        "id": people.ORGANIZATION,
+        "id": history.ORGANIZATION,
         "title": "Saltmarsh Instruments",
         "createdAt": iso(today - timedelta(days=4400)),
         "hostname": "saltmarsh",
@@ -140,13 +439,13 @@ def _create_organization(world: World, today: datetime) -> None:
         "inviteLinks": False,
         "mergeRules": {"type": "none"},
     }
-    world.store.put(f"/orgs/{people.ORGANIZATION}", organization)
-    people.add_people(world, today)
+    world.store.put(f"/orgs/{history.ORGANIZATION}", organization)
+    history.add_people(world, today)
 
 
 def _create_places(world: World, names: DemoIds) -> None:
     """Create collections, empty spaces, teams and guests. Loading the folders adds the first revisions of the spaces."""
-    at = OrganizationRef(organization_id=people.ORGANIZATION)
+    at = OrganizationRef(organization_id=history.ORGANIZATION)
     for shelf in COLLECTIONS:
         names.name = shelf.id
         placed = {"parent": shelf.parent} if shelf.parent else {}
@@ -157,11 +456,11 @@ def _create_places(world: World, names: DemoIds) -> None:
     for manual in SPACES:
         names.name = manual.id
         placed = {"emoji": manual.emoji, "parent": manual.parent, "defaultLevel": manual.level}
-        spaces.create_space(world, people.ORGANIZATION, title=manual.title, **placed)
-    for crew in people.TEAMS:
+        spaces.create_space(world, history.ORGANIZATION, title=manual.title, **placed)
+    for crew in history.TEAMS:
         names.name = crew.id
-        people.create_team(world, crew)
-    for guest in (person for person in people.members() if person.role is None):
+        history.create_team(world, crew)
+    for guest in (person for person in history.members() if person.role is None):
         world.store.put(f"/spaces/{SPACES[0].id}/permissions/users/{guest.id}", {"id": guest.id, "role": "comment"})
 
 
@@ -176,12 +475,12 @@ def _load_pages(world: World, names: DemoIds) -> None:
         for manual in SPACES:
             names.name = f"{manual.id}-page"
             folder = folder_copy if manual.id == "stations" else _FOLDER / manual.id
-            load(world, folder, organization=people.ORGANIZATION, author=world.caller, space_id=manual.id)
+            load(world, folder, organization=history.ORGANIZATION, author=world.caller, space_id=manual.id)
 
 
 def _upload_specification(world: World, path: Path) -> None:
     """Upload an OpenAPI specification that pages refer to, and process it immediately."""
     source = openapi.Source(text=path.read_text(encoding="utf-8"))
-    at = OrganizationRef(organization_id=people.ORGANIZATION)
+    at = OrganizationRef(organization_id=history.ORGANIZATION)
     work = run_operation(openapi.Create(at=at, slug=path.stem, source=source), world)
     work.finish(work.run())

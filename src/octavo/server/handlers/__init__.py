@@ -6,37 +6,35 @@ from typing import Any
 
 from octavo.api.operation import Operation
 
-_MODULES_BY_AREA = {
-    "adaptive_schema": ("sites",),
-    "collections": ("spaces",),
-    "content": ("content", "content_edits"),
-    "fonts": ("uploads",),
-    "imports": ("uploads",),
-    "invites": ("access",),
-    "mcp_servers": ("sites",),
-    "openapi": ("openapi_specs",),
-    "organizations": ("members", "organizations"),
-    "permissions": ("access",),
-    "redirects": ("sites",),
-    "share_links": ("sites",),
-    "site_structure": ("site_structure", "site_view"),
-    "sso": ("organizations",),
-    "storage": ("uploads",),
-    "subdomains": ("organizations",),
-    "system": ("organizations",),
-    "teams": ("members",),
-    "translations": ("organizations",),
-    "urls": ("links",),
-    "users": ("members",),
+_MODULE_OF_AREA = {
+    "adaptive_schema": "sites",
+    "collections": "spaces",
+    "fonts": "uploads",
+    "imports": "uploads",
+    "invites": "access",
+    "mcp_servers": "sites",
+    "openapi": "openapi_specs",
+    "pdf": "uploads",
+    "permissions": "access",
+    "redirects": "sites",
+    "reviews": "comments",
+    "share_links": "sites",
+    "sso": "organizations",
+    "storage": "uploads",
+    "subdomains": "organizations",
+    "system": "organizations",
+    "teams": "organizations",
+    "translations": "organizations",
+    "urls": "links",
+    "users": "organizations",
 }
-"""The modules with the handlers of each area of the API. All other areas have one module with the same name."""
+"""The module with the handlers of each area of the API. All other areas have a module with the same name."""
 
 
 def load_for(operation: type[Operation[Any]]) -> None:
-    """Import the modules with the handlers of an operation, so that they register their handlers."""
+    """Import the module with the handlers of an operation, so that it registers its handlers."""
     area = operation.__module__.rpartition(".")[2]
-    for name in _MODULES_BY_AREA.get(area, (area,)):
-        import_module(f"{__name__}.{name}")
+    import_module(f"{__name__}.{_MODULE_OF_AREA.get(area, area)}")
 
 
 def load() -> None:

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from octavo.api import invites, permissions
 from octavo.api.folding import fold
-from octavo.api.places import Shared
-from octavo.server.handlers.members import present_team, present_user, require_admin, user_ids_by_email
+from octavo.api.operation import Shared
+from octavo.server.handlers.organizations import present_team, present_user, require_admin, user_ids_by_email
 from octavo.server.handlers.permissions import RANKS, allows, can_see, organization_role, refuse_guests, require, role
 from octavo.server.handlers.spaces import present_space, visible_spaces
-from octavo.server.rest import before_save, guards, handle, omit, paginate, path_of, presents
+from octavo.server.rest import Refusal, World, before_save, guards, handle, omit, paginate, path_of, presents
 from octavo.server.store import Json, MissingResource
-from octavo.server.world import Refusal, World
 
 
 @presents(permissions.UserPermission)

@@ -6,16 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.lazy_import import lazy
-from octavo.server.handlers import revisions
-from octavo.server.handlers.members import present_user
-from octavo.server.handlers.merge_rules import refuse_unless_met
+from octavo.server.handlers.organizations import present_user, refuse_unless_met
 from octavo.server.handlers.permissions import require
-from octavo.server.handlers.spaces import visible_spaces
-from octavo.server.rest import handle, omit, paginate, presents, request_fields
+from octavo.server.handlers.spaces import add, get, get_current, set_current, visible_spaces
+from octavo.server.rest import Refusal, World, handle, omit, paginate, presents, request_fields
 from octavo.server.store import Json
-from octavo.server.world import Refusal, World
 
 if TYPE_CHECKING:
     from octavo.documents.merging.revision_merge import RevisionMerge
@@ -185,13 +182,11 @@ def _merge(op: change_requests.Merge, world: World) -> Json:
 def merge(world: World, document: Json) -> Json:
     """Merge a change request into the main content without checking merge rules. Return a MergeResult."""
     space_id = document["space"]
-    main = revisions.get_current(world, space_id)
+    main = get_current(world, space_id)
     outcome = _merge_contents(world, document, main)
     parents = [main["id"], document["revision"]]
-    revision = revisions.add(
-        world, space_id, outcome.content, type="merge", parents=parents, merged_from=document["id"]
-    )
-    revisions.set_current(world, space_id, revision)
+    revision = add(world, space_id, outcome.content, type="merge", parents=parents, merged_from=document["id"])
+    set_current(world, space_id, revision)
     now = world.timestamp()
     world.store.update(
         f"/spaces/{space_id}/change-requests/{document['id']}",
@@ -216,10 +211,10 @@ def update_from_main(world: World, document: Json) -> Json:
     """Merge the main content into a change request, and return a MergeResult. Does nothing if it is up to date."""
     if not is_outdated(world.store.get(f"/spaces/{document['space']}"), document):
         return {"revision": document["revision"], "result": "update"}
-    main = revisions.get_current(world, document["space"])
+    main = get_current(world, document["space"])
     outcome = _merge_contents(world, document, main)
     parents = [document["revision"], main["id"]]
-    revision = revisions.add(world, document["space"], outcome.content, type="update", parents=parents)
+    revision = add(world, document["space"], outcome.content, type="update", parents=parents)
     world.store.update(
         f"/spaces/{document['space']}/change-requests/{document['id']}",
         revision=revision["id"],
@@ -230,8 +225,8 @@ def update_from_main(world: World, document: Json) -> Json:
 
 
 def _merge_contents(world: World, document: Json, main: Json) -> RevisionMerge:
-    base = revisions.get(world, document["space"], base_of(document))
-    proposed = revisions.get(world, document["space"], document["revision"])
+    base = get(world, document["space"], base_of(document))
+    proposed = get(world, document["space"], document["revision"])
     merge: RevisionMerge = _merge_revisions(
         base, main, proposed, f"#{document['number']}", world.store.text, world.store.put_blob
     )

@@ -1,27 +1,36 @@
-"""Content of a space, change request or revision: its pages, files, reusable content and changes."""
+"""Content of a space, change request or revision: its pages, files, reusable content and changes. An edit of a change request
+has several changes, applied together as one new revision.
+"""
 
 from __future__ import annotations
 
+import binascii
+import re
+from base64 import b64decode
+from functools import singledispatchmethod
 from typing import Any
 from urllib.parse import quote
 
 from octavo.api import content
 from octavo.api.content import GetPage, GetPageByPath
-from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
-from octavo.documents import links, page_trees
-from octavo.documents.link_rewriting import change_outside_code, rewrite_links
+from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
+from octavo.documents import front_matter, links, page_trees
+from octavo.documents.folders.folder import change_outside_code, rewrite_links
 from octavo.documents.markdown_to_json import content_body
-from octavo.documents.page_trees import DEFAULT_LAYOUT, EMPTY_REVISION, document_id
+from octavo.documents.page_trees import DEFAULT_LAYOUT, EMPTY_REVISION, Pages, document_id
+from octavo.documents.suggestions import UnknownBlock, revert_blocks
 from octavo.lazy_import import lazy
-from octavo.server.handlers import revisions
+from octavo.server.handlers import change_requests, spaces
 from octavo.server.handlers.change_requests import base_of, present_change_request
-from octavo.server.rest import handle, paginate
-from octavo.server.store import Json
-from octavo.server.text_expansion import evaluate_text, expand_includes
-from octavo.server.world import Refusal, World
+from octavo.server.handlers.permissions import require
+from octavo.server.page_texts import evaluate_text, expand_includes
+from octavo.server.rest import Refusal, World, handle, omit, paginate
+from octavo.server.store import Json, MissingResource, image_size
+
+_revision_differences = lazy("octavo.documents.page_trees:revision_differences")
+
 
 # lazy: the model of differences, 8 ms
-_revision_differences = lazy("octavo.documents.revision_changes:revision_differences")
 
 CHANGES_LIMIT = 10
 """Default number of changes in a list of changes."""
@@ -126,26 +135,24 @@ def present_reusable(item: Json) -> Json:
 
 @handle.register
 def _get(op: content.Get, world: World) -> Json:
-    return present_revision(world, revisions.get_at(world, op.at), op.at, metadata=op.metadata)
+    return present_revision(world, spaces.get_at(world, op.at), op.at, metadata=op.metadata)
 
 
 @handle.register
 def _list_pages(op: content.ListPages, world: World) -> Json:
     app = app_url(world, op.at)
-    return {
-        "pages": [present_page(page, app, metadata=op.metadata) for page in revisions.get_at(world, op.at)["pages"]]
-    }
+    return {"pages": [present_page(page, app, metadata=op.metadata) for page in spaces.get_at(world, op.at)["pages"]]}
 
 
 @handle.register
 def _get_page(op: content.GetPage, world: World) -> Json:
-    revision = revisions.get_at(world, op.at)
-    return _with_body(world, revision, revisions.page_of(revision, op.page_id), op)
+    revision = spaces.get_at(world, op.at)
+    return _with_body(world, revision, spaces.page_of(revision, op.page_id), op)
 
 
 @handle.register
 def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
-    revision = revisions.get_at(world, op.at)
+    revision = spaces.get_at(world, op.at)
     page = page_trees.find_by_path(revision["pages"], op.page_path)
     if page is None:
         raise Refusal(404, f"There is no page at “{op.page_path[:300]}”. The page may have been moved or deleted.")
@@ -161,18 +168,18 @@ def _with_body(world: World, revision: Json, page: Json, op: content.GetPage | c
 
 @handle.register
 def _list_files(op: content.ListFiles, world: World) -> Json:
-    files = sorted(((each["name"], each["id"]), each) for each in revisions.get_at(world, op.at)["files"])
+    files = sorted(((each["name"], each["id"]), each) for each in spaces.get_at(world, op.at)["files"])
     return paginate(op, files, lambda file: present_file(world, file, metadata=op.metadata))
 
 
 @handle.register
 def _get_file(op: content.GetFile, world: World) -> Json:
-    return present_file(world, revisions.file_of(revisions.get_at(world, op.at), op.file_id), metadata=op.metadata)
+    return present_file(world, spaces.file_of(spaces.get_at(world, op.at), op.file_id), metadata=op.metadata)
 
 
 @handle.register
 def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
-    items = revisions.get_at(world, op.at)["reusableContents"]
+    items = spaces.get_at(world, op.at)["reusableContents"]
     page = next((item for item in items if item["id"] == op.reusable_content_id), None)
     if page is None:
         raise Refusal(404, f"This space has no reusable content “{op.reusable_content_id}”.")
@@ -181,13 +188,13 @@ def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
 
 @handle.register
 def _list_changes(op: content.ListChanges, world: World) -> Json:
-    after = revisions.get_at(world, op.at)
+    after = spaces.get_at(world, op.at)
     if isinstance(op.at, ChangeRequestRef):
         path = f"/spaces/{op.at.space_id}/change-requests/{op.at.change_request_id}"
-        before = revisions.get(world, op.at.space_id, base_of(world.store.get(path)))
+        before = spaces.get(world, op.at.space_id, base_of(world.store.get(path)))
     else:
         parents = after["parents"]
-        before = revisions.get(world, op.at.space_id, parents[0]) if parents else EMPTY_REVISION
+        before = spaces.get(world, op.at.space_id, parents[0]) if parents else EMPTY_REVISION
     every = _revision_differences(before, after, lambda file: file_url(world, file))
     limit = CHANGES_LIMIT if op.limit is None else op.limit
     response: Json = {"changes": every[:limit]}
@@ -201,7 +208,7 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
 def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
     """Return the text of a page. The request determines whether includes and expressions are expanded, and the form of
     links."""
-    text = revisions.page_text(world, page)
+    text = spaces.page_text(world, page)
     if op.dereferenced:
         text = expand_includes(world.store, text, page, revision)
     if op.evaluated:
@@ -224,3 +231,294 @@ def with_stable_links(text: str, page: Json, revision: Json) -> str:
                 return None
 
     return change_outside_code(text, lambda part: rewrite_links(part, rewrite))
+
+
+FILE_LIMIT = 1_000_000
+"""Largest file in an edit, in bytes."""
+DEPTH_LIMIT = 30
+"""Maximum depth of the page tree."""
+
+_WIRE_NAMES = {
+    "emoji": "emoji",
+    "icon": "icon",
+    "description": "description",
+    "hidden": "hidden",
+    "no_index": "noIndex",
+    "no_robots_index": "noRobotsIndex",
+}
+_FRONT_MATTER_FIELDS = ("description", "icon", "emoji")
+_REQUIRED_FIELDS = ("title", "slug", "hidden", "no_index", "no_robots_index", "at")
+
+
+@handle.register
+def _edit(op: content.Edit, world: World) -> Json:
+    require(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
+    change_request = world.store.get(change_requests.change_request_path(op.at))
+    change_requests.refuse_closed(change_request, "be edited")
+    editing = ContentEditor(world, change_request)
+    for number, change in enumerate(op.changes):
+        editing.apply(change, f"changes[{number}]")
+    result = change_requests.present_change_request(world, editing.finish())
+    if op.compat:
+        return result
+    files = [present_file(world, file) for file in editing.inserted_files]
+    return {"changeRequest": result, "changes": editing.results, **({"insertedFiles": files} if files else {})}
+
+
+class ContentEditor:
+    """Content of a change request during an edit. Nothing is saved before `finish`."""
+
+    def __init__(self, world: World, change_request: Json) -> None:
+        self._world = world
+        self._change_request = change_request
+        self._before = spaces.get(world, change_request["space"], change_request["revision"])
+        self._pages: Pages = self._before["pages"]
+        self._files: list[Json] = self._before["files"]
+        self._texts: dict[str, str] = {}
+        """New texts by page ID."""
+        self._refs: dict[str, str] = {}
+        """Links by temporary reference. An edit can refer to a page or file that it creates."""
+        self._where = ""
+        self.results: list[Json] = []
+        """Result of each change, for the response."""
+        self.inserted_files: list[Json] = []
+        """Files added by the edit."""
+
+    def apply(self, change: content.ContentEdit, where: str) -> None:
+        """Apply one change. `where` names the change in error messages. Raises Refusal."""
+        self._where = where
+        self._apply(change)
+
+    def finish(self) -> Json:
+        """Save the new revision, and return the updated change request."""
+        for name, markdown in self._texts.items():
+            if page := page_trees.find(self._pages, name):
+                self._replace_page(spaces.with_text(self._world, page, self._resolve_references(markdown)))
+        revision = spaces.add_next(self._world, self._before, pages=self._pages, files=self._files)
+        return change_requests.record_edit(self._world, self._change_request, revision)
+
+    @singledispatchmethod
+    def _apply(self, change: Any) -> None:
+        raise TypeError(f"{type(change).__name__} is not a change of content")
+
+    @_apply.register
+    def _update(self, change: content.UpdatePage) -> None:
+        page = self._page(change.page)
+        markdown = self._markdown(change.document) if change.document is not None else None
+        if markdown is not None and page["type"] != "document":
+            raise self._refusal(400, f"“{page['title']}” is a {page['type']}, which has no text")
+        page = self._with_fields(page, self._field_values(change), markdown)
+        self._replace_page({**page, "updatedAt": self._world.timestamp()})
+        if change.model_fields_set & {"into", "at"}:
+            into = change.into if "into" in change.model_fields_set else page_trees.parents(self._pages)[page["id"]]
+            self._move(page["id"], into, change.at)
+        self.results.append({"object": "updated_page", "page": self._present_reference(page["id"])})
+
+    def _field_values(self, change: content.PageFields) -> Json:
+        fields = {name: getattr(change, name) for name in change.model_fields_set}
+        for name in _REQUIRED_FIELDS:
+            if name in fields and fields[name] is None:
+                raise self._refusal(400, f"{name} cannot be null")
+        return fields
+
+    def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
+        """Return `page` with the given fields changed. If the title equals the first heading of the text, a change of
+        one also changes the other."""
+        before = page["title"]
+        text = self._text(page) if page["type"] == "document" else ""
+        if markdown is not None:
+            heading = page_trees.leading_heading(markdown)
+            if "title" not in fields and heading and page_trees.leading_heading(text) == before:
+                fields = {**fields, "title": heading}
+            self._texts[page["id"]] = markdown
+        elif "title" in fields and text:
+            self._texts[page["id"]] = page_trees.change_leading_heading(text, before, fields["title"])
+        page = {**page, **{_WIRE_NAMES[name]: value for name, value in fields.items() if name in _WIRE_NAMES}}
+        page["title"] = fields.get("title", before)
+        if "slug" in fields and "slug" in page:
+            page["slug"] = page_trees.page_slug(fields["slug"] or page["title"])
+        return {name: value for name, value in page.items() if value is not None}
+
+    @_apply.register
+    def _insert(self, change: content.InsertPage) -> None:
+        markdown = self._markdown(change.document)
+        try:
+            matter, body = front_matter.parse_page(markdown)
+        except front_matter.FrontMatterError:
+            matter, body = {}, markdown  # Front matter that cannot be read stays in the text of the page.
+        fields = {
+            **self._field_values(change),
+            **{name: matter[name] for name in _FRONT_MATTER_FIELDS if _is_text(matter.get(name))},
+        }
+        heading = page_trees.leading_heading(markdown[front_matter.split_page(markdown)[1] :])
+        title = matter.get("title") if _is_text(matter.get("title")) else heading
+        page = spaces.new_page(self._world, title or change.title or spaces.UNTITLED)
+        page = self._with_fields(page, omit(fields, "title"), None)
+        self._insert_into(page, change.into, change.at)
+        self._texts[page["id"]] = body
+        self._add_reference(change.ref, f"/pages/{page['id']}")
+        reference = {"ref": change.ref} if change.ref else {}
+        self.results.append({"object": "created_page", **reference, "page": self._present_reference(page["id"])})
+
+    @_apply.register
+    def _delete(self, change: content.DeletePage) -> None:
+        self._page(change.page)
+        self._pages = page_trees.remove_pages(self._pages, {change.page})
+        self.results.append({"object": "deleted_page", "page": change.page})
+
+    @_apply.register
+    def _revert(self, change: content.RevertPage) -> None:
+        base = change.revision or change_requests.base_of(self._change_request)
+        try:
+            revision = spaces.get(self._world, self._change_request["space"], base)
+        except MissingResource:
+            raise self._refusal(404, f"there is no revision “{base}” in this space") from None
+        earlier, current = page_trees.find(revision["pages"], change.page), page_trees.find(self._pages, change.page)
+        if earlier is None:
+            # The page did not exist in that revision, so reverting deletes it.
+            self._delete(content.DeletePage(page=self._page(change.page)["id"]))
+            return
+        if change.block is not None:
+            self._revert_blocks(earlier, self._page(change.page), set(change.block))
+        elif current is None:
+            self._restore(earlier, revision["pages"])
+        else:
+            self._texts.pop(current["id"], None)
+            self._replace_page(
+                {
+                    **earlier,
+                    "updatedAt": self._world.timestamp(),
+                    **({"pages": current["pages"]} if "pages" in current else {}),
+                }
+            )
+            self._move_back(earlier["id"], revision["pages"])
+        self.results.append({"object": "updated_page", "page": self._present_reference(earlier["id"])})
+
+    def _revert_blocks(self, earlier: Json, current: Json, keys: set[str]) -> None:
+        try:
+            text = revert_blocks(spaces.page_text(self._world, earlier), self._text(current), keys)
+        except UnknownBlock as unknown:
+            raise self._refusal(
+                400, f"there is no block “{unknown}” in “{current['title']}”, before or after the changes"
+            ) from None
+        self._texts[current["id"]] = text
+        self._replace_page({**current, "updatedAt": self._world.timestamp()})
+
+    def _restore(self, earlier: Json, pages: Pages) -> None:
+        """Restore a deleted page with its deleted child pages."""
+        current_ids = {page["id"] for page in page_trees.walk(self._pages)}
+        restored = page_trees.remove_pages([earlier], current_ids)[0]
+        above, place = page_trees.position_of(pages, earlier["id"])
+        self._pages = page_trees.insert_page(self._pages, restored, above if above in current_ids else None, place)
+
+    def _move_back(self, page_id: str, pages: Pages) -> None:
+        """Move a page back below its parent in `pages`, if that parent still exists and is not below the page."""
+        above, place = page_trees.position_of(pages, page_id)
+        stands = page_trees.parents(self._pages)
+        page = self._page(page_id)
+        inside = {each["id"] for each in page_trees.walk([page])}
+        if stands[page_id] != above and (above is None or above in stands) and above not in inside:
+            self._pages = page_trees.insert_page(page_trees.remove_pages(self._pages, {page_id}), page, above, place)
+
+    @_apply.register
+    def _insert_files(self, change: content.InsertFiles) -> None:
+        for number, file in enumerate(change.files):
+            data = self._bytes(file, f"files[{number}]")
+            document: Json = {"id": self._world.new_id(), "name": file.name, "contentType": file.content_type}
+            document |= {"size": len(data), "blob": self._world.store.put_blob(data)}
+            if size := image_size(data):
+                document["dimensions"] = size
+            self._files = [*self._files, document]
+            self.inserted_files.append(document)
+            self._add_reference(file.ref, f"/files/{document['id']}")
+
+    def _bytes(self, file: content.NewFile, where: str) -> bytes:
+        if file.url is not None:
+            raise self._refusal(
+                400, f"{where}.url is not supported: this server does not fetch files. Send the file as base64"
+            )
+        if file.base64 is None:
+            raise self._refusal(400, f"{where}.base64 is required")
+        if not file.content_type:
+            raise self._refusal(400, f"{where}.contentType is required with base64")
+        try:
+            data = b64decode(file.base64, validate=True)
+        except (binascii.Error, ValueError):
+            raise self._refusal(400, f"{where}.base64 is not valid base64") from None
+        if len(data) > FILE_LIMIT:
+            raise self._refusal(400, f"{where} is larger than the limit of 1 MB")
+        return data
+
+    def _insert_into(self, page: Json, into: str | None, at: int | None) -> None:
+        if into is not None:
+            parent = self._page(into)
+            if parent["type"] not in ("document", "group"):
+                raise self._refusal(
+                    400, f"pages cannot be placed below “{parent['title']}”, which is a {parent['type']}"
+                )
+            if page["type"] == "group":
+                raise self._refusal(400, f"“{page['title']}” is a group, and groups can only be at the top level")
+            if len(page_trees.path_to(self._pages, into)) + _depth(page) > DEPTH_LIMIT:
+                raise self._refusal(400, f"pages can be nested at most {DEPTH_LIMIT} levels deep")
+        self._pages = page_trees.insert_page(self._pages, page, into, at)
+
+    def _move(self, page_id: str, into: str | None, at: int | None) -> None:
+        page = self._page(page_id)
+        if into in {each["id"] for each in page_trees.walk([page])}:
+            raise self._refusal(400, f"“{page['title']}” cannot be moved below itself")
+        if into is not None:
+            self._page(into)
+        self._pages = page_trees.remove_pages(self._pages, {page_id})
+        self._insert_into(page, into, at)
+
+    def _page(self, page_id: str) -> Json:
+        page = page_trees.find(self._pages, page_id)
+        if page is None:
+            raise self._refusal(404, f"there is no page “{page_id}” in this change request")
+        return page
+
+    def _replace_page(self, page: Json) -> None:
+        self._pages = page_trees.replace_page(self._pages, page)
+
+    def _text(self, page: Json) -> str:
+        new_text = self._texts.get(page["id"])
+        return spaces.page_text(self._world, page) if new_text is None else new_text
+
+    def _markdown(self, document: content.DocumentBody) -> str:
+        if document.markdown is None:
+            raise self._refusal(400, "document.markdown is required: this server accepts pages only as Markdown")
+        return document.markdown.replace("\r\n", "\n").replace("\r", "\n")
+
+    def _add_reference(self, ref: str | None, url: str) -> None:
+        if ref is None:
+            return
+        if ref in self._refs:
+            raise self._refusal(400, f"ref “{ref}” is used twice")
+        self._refs[ref] = url
+
+    def _resolve_references(self, markdown: str) -> str:
+        """Return `markdown` with temporary references replaced by links to the pages and files they name."""
+        for ref, url in self._refs.items():
+            markdown = _reference_pattern(ref).sub(rf"\g<1>{url}", markdown)
+        return markdown
+
+    def _present_reference(self, page_id: str) -> Json:
+        space, change_request = self._change_request["space"], self._change_request["id"]
+        path = f"/v1/spaces/{space}/change-requests/{change_request}/content/page/{page_id}"
+        return {"object": "page", "id": page_id, "urls": {"location": self._world.url(path)}}
+
+    def _refusal(self, status: int, message: str) -> Refusal:
+        return Refusal(status, f"{self._where}: {message}. Nothing was changed.")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _depth(page: Json) -> int:
+    return 1 + max(map(_depth, page.get("pages", ())), default=0)
+
+
+def _reference_pattern(ref: str) -> re.Pattern[str]:
+    """Return a pattern for a Markdown or HTML link to a temporary reference."""
+    return re.compile(rf"""(\]\(<?|\]:\s*<?|(?:href|src|url)=["'])\./{re.escape(ref)}(?:\.md)?(?=[)>#\s"']|$)""")

@@ -1,26 +1,290 @@
-"""Links in pages, their targets, broken links, and the resources that app URLs refer to."""
+"""Links in pages of a revision with their targets and locations, broken links, and the resources that app URLs refer to."""
 
 from __future__ import annotations
 
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import urlsplit
 
 from octavo.api import links, urls
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
+from octavo.documents import links as page_links
 from octavo.documents import page_trees
-from octavo.documents.links import APP_HOSTS, path_steps
-from octavo.server.handlers import revisions
+from octavo.documents.blocks import match_anchor
+from octavo.documents.links import APP_HOSTS, PageReference, path_steps, references_in
+from octavo.documents.source_reader import parse
 from octavo.server.handlers.change_requests import base_of, change_request_path, present_change_request
 from octavo.server.handlers.content import app_url, present_file, present_page, present_reusable
-from octavo.server.handlers.members import present_user
 from octavo.server.handlers.openapi_specs import present_spec
-from octavo.server.handlers.organizations import present_organization
+from octavo.server.handlers.organizations import present_organization, present_user
 from octavo.server.handlers.permissions import can_see_collection, role
-from octavo.server.handlers.spaces import present_collection, present_space
-from octavo.server.link_survey import ID_PATTERN, LinkedResource, LinkLocation, LinkSurvey, LinkTarget
-from octavo.server.rest import handle, paginate
+from octavo.server.handlers.spaces import file_of, get, get_at, get_current, page_of, present_collection, present_space
+from octavo.server.page_texts import find_reusable
+from octavo.server.rest import Refusal, World, handle, paginate
 from octavo.server.store import Json, MissingResource
-from octavo.server.world import Refusal, World
+
+ID_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}")
+"""Valid form of an ID."""
+_CACHE_LIMIT = 5000
+_INCLUDE_LIMIT = 100
+"""Number of pieces of reusable content in a page that are searched for a heading."""
+_CACHE: dict[str, TextLinks] = {}
+"""Links by hash of the text. They are cached, because parsing a text is slow."""
+
+
+@dataclass(frozen=True)
+class TextLinks:
+    """Links and includes of a text, with the anchors of its headings."""
+
+    usages: tuple[PageReference, ...] = ()
+    anchors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LinkTarget:
+    """Target of a link. `name` identifies it among the resources of its kind."""
+
+    status: str
+    kind: str
+    name: str
+    space: str = ""
+    """Space of a page or file."""
+    anchor: str = ""
+
+
+@dataclass(frozen=True)
+class LinkLocation:
+    """Location of a link. Without `block`, the link is in the page tree: a link page, or the cover of a page."""
+
+    page: str
+    block: str = ""
+
+
+@dataclass
+class LinkedResource:
+    """Target of links, with the locations of these links."""
+
+    target: LinkTarget
+    relation: str
+    locations: list[LinkLocation] = field(default_factory=list)
+
+    @property
+    def sort_key(self) -> tuple[str, ...]:
+        """Sort key that puts broken links first."""
+        rank = {"broken": "0", "in-app": "1"}.get(self.target.status, "2")
+        return rank, self.target.kind, self.target.space, self.target.name, self.target.anchor, self.relation
+
+
+class LinkSurvey:
+    """Links of a revision that the caller can see. Targets that the caller cannot see count as broken."""
+
+    def __init__(self, world: World, revision: Json) -> None:
+        self._world = world
+        self._revision = revision
+        self._space = world.store.get(f"/spaces/{revision['space']}")
+        self.pages = {page["id"]: page for page in page_trees.walk(revision["pages"])}
+        self._places = page_trees.link_targets_of(revision)
+
+    def list_resources(self, page_id: str | None = None) -> list[LinkedResource]:
+        """Return the targets linked from all pages, or from one page."""
+        by_key: dict[tuple[LinkTarget, str], LinkedResource] = {}
+        for page in self.pages.values() if page_id is None else [self.pages[page_id]]:
+            for relation, target, location in self._links_of_page(page):
+                by_key.setdefault((target, relation), LinkedResource(target, relation)).locations.append(location)
+        return sorted(by_key.values(), key=lambda each: each.sort_key)
+
+    def list_locations(self, kind: str, name: str) -> list[LinkLocation]:
+        """Return the locations of links to a page or file of this space, in the order of the page tree."""
+        locations = [
+            location
+            for page in self.pages.values()
+            for _, target, location in self._links_of_page(page)
+            if (target.kind, target.name, target.space) == (kind, name, self._space["id"])
+        ]
+        return list(dict.fromkeys(locations))
+
+    def list_broken(self) -> set[tuple[str, str]]:
+        """Return the broken links as pairs of page ID and URL."""
+        resources = self.list_resources()
+        return {
+            (location.page, resource.target.name)
+            for resource in resources
+            if resource.target.status == "broken"
+            for location in resource.locations
+        }
+
+    def _links_of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkLocation]]:
+        if page["type"] == "link" and isinstance(page.get("target"), dict):
+            yield "reference", self._reference_target(page["target"], page), LinkLocation(page["id"])
+        cover = page.get("cover") or {}
+        for reference in (cover.get("ref"), cover.get("refDark")):
+            if isinstance(reference, dict):
+                yield "reference", self._reference_target(reference, page), LinkLocation(page["id"])
+        for usage in text_links(self._world, page).usages:
+            relation = "reference" if usage.kind == "address" else "dependsOn"
+            yield relation, self._usage_target(usage, page), LinkLocation(page["id"], usage.block)
+
+    def _usage_target(self, usage: PageReference, page: Json) -> LinkTarget:
+        if usage.kind == "spec":
+            return self._specification_target(usage.target)
+        if usage.kind == "include":
+            return self._reusable_target(usage.target, page)
+        return self._url_target(usage.target, page)
+
+    def _url_target(self, href: str, page: Json) -> LinkTarget:
+        """Return the target of a URL. URLs that begin with the origin of this platform are resolved by their path. A
+        link to this platform or to the GitBook app has the status `in-app`."""
+        origin = f"{self._world.origin}/o/"
+        in_app = href.startswith((origin, *(f"https://{host}/" for host in page_links.APP_HOSTS)))
+        path = href.removeprefix(self._world.origin) if in_app else href
+        status = "in-app" if in_app else "ok"
+        match page_links.resolve(path, page_trees.link_base(page), self._places):
+            case page_links.PageLink(page=name, anchor=anchor):
+                target = self._page_target(self._space["id"], name, anchor or "", status)
+            case page_links.AnchorLink(anchor=anchor):
+                target = self._page_target(self._space["id"], page["id"], anchor, status)
+            case page_links.FileLink(file=name):
+                target = LinkTarget(status, "file", name, self._space["id"])
+            case page_links.SpaceLink(space=name, page=page_ref, anchor=anchor):
+                target = self._other_space_target(name, page_ref, anchor or "", status)
+            case page_links.ChangeRequestLink(space=name, number=number):
+                numbered = self._world.store.find_by(f"/spaces/{name}/change-requests", "number", number)
+                target = self._other_space_target(name, None, "", status) if numbered else None
+            case page_links.CollectionLink(collection=name):
+                target = self._collection_target(name, status)
+            case page_links.UserLink(user=name):
+                target = LinkTarget(status, "user", name) if self._find_document("users", name) else None
+            case page_links.BrokenLink():
+                target = None
+            case _:
+                target = LinkTarget("ok", "url", href)
+        return target or LinkTarget("broken", "url", href)
+
+    def _reference_target(self, reference: Json, page: Json) -> LinkTarget:
+        """Return the target of a reference in the page tree, such as a link page."""
+        kind, space_id = reference.get("kind"), self._space["id"]
+        name = str(reference.get(_ID_FIELDS.get(str(kind), "")) or "")
+        space = str(reference.get("space") or space_id)
+        target: LinkTarget | None
+        match kind:
+            case "url":
+                return self._url_target(name, page)
+            case "openapi":
+                return self._specification_target(name)
+            case "page" | "anchor":
+                name = str(reference.get("page") or page["id"])
+                anchor = str(reference.get("anchor") or "")
+                target = (
+                    self._page_target(space_id, name, anchor, "ok")
+                    if space == space_id
+                    else self._other_space_target(space, name, anchor, "ok")
+                )
+            case "file":
+                exists = any(file["id"] == name for file in self._revision["files"])
+                target = LinkTarget("ok", "file", name, space_id) if exists else None
+            case "space":
+                target = self._other_space_target(name, None, "", "ok")
+            case "collection":
+                target = self._collection_target(name, "ok")
+            case "user":
+                target = LinkTarget("ok", "user", name) if self._find_document("users", name) else None
+            case _:
+                exists = any(each["id"] == name for each in self._revision["reusableContents"])
+                target = LinkTarget("ok", "reusable-content", name, space_id) if exists else None
+        return target or LinkTarget("broken", "url", f"/{'page' if kind == 'anchor' else kind}s/{name}")
+
+    def _page_target(self, space: str, name: str, anchor: str, status: str) -> LinkTarget | None:
+        page = self.pages.get(name)
+        if page is None or not has_anchor(self._world, self._revision, page, anchor):
+            return None
+        return LinkTarget(status, "page", name, space, anchor)
+
+    def _other_space_target(self, space: str, page_ref: str | None, anchor: str, status: str) -> LinkTarget | None:
+        """Return another space, or a page in it by path or ID, as a target. None if the caller cannot see it."""
+        document = self._find_document("spaces", space)
+        if document is None or document.get("deletedAt") or role(self._world, document) is None:
+            return None
+        if not page_ref:
+            return LinkTarget(status, "space", space)
+        revision = get_current(self._world, space)
+        resources = page_trees.find_by_path(revision["pages"], page_ref) or page_trees.find(revision["pages"], page_ref)
+        if resources is None or not has_anchor(self._world, revision, resources, anchor):
+            return None
+        return LinkTarget(status, "page", resources["id"], space, anchor)
+
+    def _collection_target(self, name: str, status: str) -> LinkTarget | None:
+        collection = self._find_document("collections", name)
+        visible = collection is not None and can_see_collection(self._world, collection)
+        return LinkTarget(status, "collection", name) if visible else None
+
+    def _specification_target(self, slug: str) -> LinkTarget:
+        exists = self._find_document(f"orgs/{self._space['organization']}/openapi", slug)
+        return LinkTarget("ok", "openapi", slug) if exists else LinkTarget("broken", "url", slug)
+
+    def _find_document(self, collection: str, name: str) -> Json | None:
+        """Return a document by ID. None if it does not exist, or if `name` is not a valid ID.
+
+        `name` comes from a page and can be any text, so it must be checked before it becomes part of a path.
+        """
+        return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
+
+    def _reusable_target(self, reference: str, page: Json) -> LinkTarget:
+        item = find_reusable(self._revision, reference, posixpath.dirname(page_trees.source_path(page)))
+        return (
+            LinkTarget("ok", "reusable-content", item["id"], self._space["id"])
+            if item
+            else LinkTarget("broken", "url", reference)
+        )
+
+
+_ID_FIELDS = {
+    "url": "url",
+    "file": "file",
+    "page": "page",
+    "anchor": "anchor",
+    "user": "user",
+    "collection": "collection",
+    "space": "space",
+    "reusable-content": "reusableContent",
+    "openapi": "spec",
+}
+"""Name of the ID field for each kind of reference."""
+
+
+def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
+    """Return whether a page, or reusable content that it includes, has this anchor. True for an empty anchor, and for a
+    page that is not a document."""
+    if not anchor or page["type"] != "document":
+        return True
+    anchors_found, remaining, seen = list(text_links(world, page).anchors), [page], set[str]()
+    while remaining and len(seen) < _INCLUDE_LIMIT:
+        part = remaining.pop()
+        folder = posixpath.dirname(page_trees.source_path(part))
+        for usage in text_links(world, part).usages:
+            item = find_reusable(revision, usage.target, folder) if usage.kind == "include" else None
+            if item is not None and item["id"] not in seen:
+                seen.add(item["id"])
+                remaining.append(item)
+                anchors_found += text_links(world, item).anchors
+    return match_anchor(anchor, anchors_found) is not None
+
+
+def text_links(world: World, page: Json) -> TextLinks:
+    """Return the links of a page or a piece of reusable content."""
+    name = page.get("text")
+    if not name:
+        return TextLinks()
+    exists = _CACHE.get(name)
+    if exists is None:
+        document = parse(world.store.text(name))
+        exists = TextLinks(tuple(references_in(document)), tuple(heading.anchor for heading in document.headings))
+        if len(_CACHE) >= _CACHE_LIMIT:
+            _CACHE.clear()
+        _CACHE[name] = exists
+    return exists
 
 
 @handle.register
@@ -28,14 +292,14 @@ def _list_of_space(op: links.ListOfSpace, world: World) -> Json:
     return _present_list(
         op,
         LinkPresenter(world, op.at),
-        _filter_status(op, LinkSurvey(world, revisions.get_at(world, op.at)).list_resources()),
+        _filter_status(op, LinkSurvey(world, get_at(world, op.at)).list_resources()),
     )
 
 
 @handle.register
 def _list_of_page(op: links.ListOfPage, world: World) -> Json:
-    revision = revisions.get_at(world, op.at)
-    page = revisions.page_of(revision, op.page_id)
+    revision = get_at(world, op.at)
+    page = page_of(revision, op.page_id)
     return _present_list(
         op, LinkPresenter(world, op.at), _filter_status(op, LinkSurvey(world, revision).list_resources(page["id"]))
     )
@@ -44,8 +308,8 @@ def _list_of_page(op: links.ListOfPage, world: World) -> Json:
 @handle.register
 def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json:
     base = base_of(world.store.get(change_request_path(op.at)))
-    before = LinkSurvey(world, revisions.get(world, op.at.space_id, base)).list_broken()
-    resources = LinkSurvey(world, revisions.get_at(world, op.at)).list_resources()
+    before = LinkSurvey(world, get(world, op.at.space_id, base)).list_broken()
+    resources = LinkSurvey(world, get_at(world, op.at)).list_resources()
     ours = [
         resource for resource in resources if resource.target.status == "broken" and not _was_broken(resource, before)
     ]
@@ -82,15 +346,15 @@ def _present_list(
 
 @handle.register
 def _list_to_page(op: links.ListToPage, world: World) -> Json:
-    revision = revisions.get_at(world, op.at)
-    page = revisions.page_of(revision, op.page_id)
+    revision = get_at(world, op.at)
+    page = page_of(revision, op.page_id)
     return _present_places(op, world, LinkSurvey(world, revision).list_locations("page", page["id"]))
 
 
 @handle.register
 def _list_to_file(op: links.ListToFile, world: World) -> Json:
-    revision = revisions.get_at(world, op.at)
-    file = revisions.file_of(revision, op.file_id)
+    revision = get_at(world, op.at)
+    file = file_of(revision, op.file_id)
     return _present_places(op, world, LinkSurvey(world, revision).list_locations("file", file["id"]))
 
 
@@ -176,7 +440,7 @@ class LinkPresenter:
 
     @cached_property
     def _revision(self) -> Json:
-        return revisions.get_at(self._world, self._at)
+        return get_at(self._world, self._at)
 
     @cached_property
     def _pages(self) -> dict[str, Json]:
@@ -256,7 +520,7 @@ def _present_space_url(world: World, name: str, number: str | None, path: list[s
         answer["changeRequest"] = present_change_request(world, resources)
     path = path[1:] if path[:1] == ["pages"] else path
     if path and path[0] != "~":
-        pages = revisions.get_at(world, at)["pages"]
+        pages = get_at(world, at)["pages"]
         page = page_trees.find_by_path(pages, "/".join(path)) or page_trees.find(pages, "/".join(path))
         if page is None:
             raise MissingResource(f"/spaces/{name}/pages/{'/'.join(path)}")

@@ -13,9 +13,8 @@ from typing import Any
 from octavo.api import openapi
 from octavo.server.fetcher import Fetcher, FetchFailure
 from octavo.server.handlers.permissions import allows, organization_role, require_in_organization
-from octavo.server.rest import before_save, guards, handle, omit, path_of, presents
+from octavo.server.rest import BackgroundWork, Refusal, World, before_save, guards, handle, omit, path_of, presents
 from octavo.server.store import Json, MissingResource
-from octavo.server.world import BackgroundWork, Refusal, World
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from octavo.api.labels import label
+from octavo.server.rest import Refusal, World
 from octavo.server.store import Json
-from octavo.server.world import Refusal, World
 
 RANKS = ("read", "comment", "edit", "review", "create", "admin")
 """Roles from lowest to highest. Each role allows everything that lower roles allow."""

@@ -23,12 +23,10 @@ from octavo.api.folding import (
     word_part_starts,
 )
 from octavo.documents import links, page_trees
-from octavo.server.handlers import site_view
-from octavo.server.handlers.site_view import SiteView
+from octavo.server.handlers.site_structure import SiteView, site_view
 from octavo.server.handlers.spaces import visible_spaces
-from octavo.server.rest import handle, paginate
+from octavo.server.rest import World, handle, paginate
 from octavo.server.store import Json, SearchHit
-from octavo.server.world import World
 
 SECTION_LIMIT = 1000
 """Number of matching sections that are considered, best match first."""
@@ -130,7 +128,7 @@ def _linked_page_title(tree: dict[str, Json], places: links.SpaceIndex, page: Js
 
 @handle.register
 def _in_site(op: search.InSite, world: World) -> Json:
-    view = site_view.site_view(world, op.at)
+    view = site_view(world, op.at)
     chosen = _spaces_in_scope(op.scope, view)
     return search_spaces(op, world, {space: view.tree.spaces[space] for space in chosen})
 

@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote
 
-from octavo.api.places import SiteRef
+from octavo.api.operation import SiteRef
 from octavo.server.handlers.permissions import membership, organization_role, role
-from octavo.server.rest import order_key
+from octavo.server.rest import World, order_key
 from octavo.server.store import Json, MissingResource
-from octavo.server.world import World
 
 FOLDERS = {"site-space": "site-spaces", "site-section": "sections", "site-section-group": "section-groups"}
 """Collections in which the parts of a site are stored, by type."""

@@ -17,14 +17,25 @@ from urllib.parse import quote, unquote_to_bytes
 from octavo.api import adaptive_schema, mcp_servers, redirects, share_links, sites
 from octavo.api.folding import fold
 from octavo.documents import page_trees
-from octavo.server.handlers import revisions, site_tree, site_view, spaces
-from octavo.server.handlers.members import present_user
+from octavo.server.handlers import site_tree, spaces
+from octavo.server.handlers.organizations import present_user
 from octavo.server.handlers.permissions import RANKS, allows, organization_guard, organization_role, role
-from octavo.server.handlers.site_structure import new_site_space, refuse_invalid_step, require_addable_space
+from octavo.server.handlers.site_structure import new_site_space, refuse_invalid_step, require_addable_space, site_view
 from octavo.server.handlers.site_tree import SiteTree
-from octavo.server.rest import before_save, guards, handle, omit, paginate, path_of, presents, request_fields
+from octavo.server.handlers.spaces import add_first_revision, get_current, set_current
+from octavo.server.rest import (
+    Refusal,
+    World,
+    before_save,
+    guards,
+    handle,
+    omit,
+    paginate,
+    path_of,
+    presents,
+    request_fields,
+)
 from octavo.server.store import Json, MissingResource
-from octavo.server.world import Refusal, World
 
 
 def site_permissions(world: World, organization: str) -> Json:
@@ -47,7 +58,7 @@ def site_permissions(world: World, organization: str) -> Json:
 def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
     if organization_role(world, op.at.organization_id) is None:
         raise Refusal(403, "Guests cannot see who has access to a site. Ask an admin of the organization for a role.")
-    view = site_view.site_view(world, op.at)
+    view = site_view(world, op.at)
     visible = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
     organization = world.store.get(f"/orgs/{op.at.organization_id}")
     members = world.store.items(f"/orgs/{op.at.organization_id}/members")
@@ -138,8 +149,8 @@ def _create_site(op: sites.Create, world: World, site: Json) -> Json:
     site.setdefault("title", chosen[0]["title"] if chosen else "Untitled")
     if isinstance(wanted_spaces, str):
         space = spaces.create_space(world, op.at.organization_id, title=site["title"][: spaces.TITLE_LIMIT])
-        first = revisions.add_first_revision(world, space, SAMPLE if wanted_spaces == "sample" else "")
-        chosen = [revisions.set_current(world, space["id"], first)]
+        first = add_first_revision(world, space, SAMPLE if wanted_spaces == "sample" else "")
+        chosen = [set_current(world, space["id"], first)]
     path = f"{path_of(op)}/{site['id']}"
     world.store.put(path, site)
     for space in chosen:
@@ -193,7 +204,7 @@ def _set_default_site_space(world: World, tree: SiteTree, site_space: str) -> Js
 def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
     _require_admin(op, world)
     publishes = isinstance(op, sites.Publish)
-    tree = site_view.site_view(world, op.at).tree
+    tree = site_view(world, op.at).tree
     if publishes and not tree.existing_site_spaces():
         raise Refusal(409, f"“{tree.site['title']}” has no space to show. Add a space first.")
     return present_site(world, world.store.update(tree.path, published=publishes))
@@ -201,7 +212,7 @@ def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
 
 @handle.register
 def _get_published(op: sites.GetPublished, world: World) -> Json:
-    view = site_view.site_view(world, op.at, op.share_key, as_visitor=True)
+    view = site_view(world, op.at, op.share_key, as_visitor=True)
     if not view.tree.site["published"]:
         raise Refusal(404, f"“{view.tree.site['title']}” is not published.")
     visible = view.site_spaces()
@@ -407,7 +418,7 @@ def _destination_url(world: World, site: str, destination: Json, share_key: str 
     start = site_tree.site_space_url(world, tree, site_space, share_key)
     if destination["kind"] == "site-space":
         return start
-    page = page_trees.find(revisions.get_current(world, site_space["space"])["pages"], destination["pageId"])
+    page = page_trees.find(get_current(world, site_space["space"])["pages"], destination["pageId"])
     if page is None or "path" not in page:
         raise MissingResource(f"{site}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
     return start + quote(page["path"])

@@ -1,12 +1,19 @@
-"""Uploads to URLs that work once, and custom fonts made from uploads.
+"""Files at URLs that work once: uploads, custom fonts made from uploads, and PDF exports, made when they are downloaded.
 
 An upload URL contains a secret that replaces the access token. It works for 15 minutes. A storage key names the
-uploaded file."""
+uploaded file.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import json
 import posixpath
 import re
+import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,23 +23,28 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from octavo.api import fonts, imports, storage
+from octavo.api import fonts, imports, pdf, storage
 from octavo.api.folding import fold
-from octavo.api.places import ChangeRequestRef
-from octavo.documents.folders.folder import EXTERNAL_URL
-from octavo.documents.link_rewriting import rewrite_links
+from octavo.api.operation import ChangeRequestRef
+from octavo.documents import page_trees
+from octavo.documents.folders.folder import EXTERNAL_URL, rewrite_links
 from octavo.documents.page_trees import Pages
 from octavo.lazy_import import lazy
 from octavo.server.fetcher import FetchedFile, Fetcher
-from octavo.server.handlers import change_requests, revisions
+from octavo.server.handlers import change_requests
 from octavo.server.handlers.permissions import allows, organization_guard, organization_role, require
-from octavo.server.rest import before_save, guards, handle, omit, presents
-from octavo.server.store import Json
-from octavo.server.world import BackgroundWork, Refusal, World, iso
+from octavo.server.handlers.spaces import add_next, get, get_at, page_of, page_text, set_current, with_text
+from octavo.server.page_texts import expand_includes
+from octavo.server.rest import BackgroundWork, Refusal, World, before_save, guards, handle, iso, omit, presents
+from octavo.server.store import Json, MissingResource
 from octavo.settings.extras import has_extra, how_to_install
 
 if TYPE_CHECKING:
     from octavo.server.import_sources import ImportedFiles
+
+_load_content = lazy("octavo.server.loader:content")  # lazy: the reader of folders, which only imports need
+_pdf_book = lazy("octavo.server.pdf_document:PdfBook")  # lazy: reportlab, which is large
+
 
 UPLOAD_LIFETIME = timedelta(minutes=15)
 """Time for which an upload URL works, and for which an uploaded file can be used."""
@@ -43,7 +55,6 @@ FONT_FORMATS = {b"wOF2": "woff2", b"wOFF": "woff"}
 """Font formats by the first bytes of the file."""
 
 _require_creator = organization_guard("create")
-_load_content = lazy("octavo.server.loader:content")  # lazy: the reader of folders, which only imports need
 
 
 @handle.register
@@ -244,12 +255,12 @@ def _read_source(op: imports.Create, fetcher: Fetcher) -> ImportedFiles:
 def _add_imported(op: imports.Create, world: World, imported: ImportedFiles) -> Json:
     _require_editable(op, world)  # The change request may have been merged, or the space locked, during the download.
     pages, files = _load_files(world, imported)
-    before = revisions.get_at(world, op.at)
-    revision = revisions.add_next(world, before, pages=[*before["pages"], *pages], files=[*before["files"], *files])
+    before = get_at(world, op.at)
+    revision = add_next(world, before, pages=[*before["pages"], *pages], files=[*before["files"], *files])
     if isinstance(op.at, ChangeRequestRef):
         change_requests.record_edit(world, world.store.get(change_requests.change_request_path(op.at)), revision)
     else:
-        revisions.set_current(world, op.at.space_id, revision)
+        set_current(world, op.at.space_id, revision)
     return {
         "revision": revision["id"],
         "importedResources": imported.pages,
@@ -281,9 +292,7 @@ def _detach_page(world: World, page: Json, keys: dict[str, str]) -> Json:
     detached = omit(page, "git")
     if page.get("text"):
         start = page["git"]["path"]
-        detached = revisions.with_text(
-            world, detached, rewrite_links(revisions.page_text(world, page), partial(_link_by_id, keys, start))
-        )
+        detached = with_text(world, detached, rewrite_links(page_text(world, page), partial(_link_by_id, keys, start)))
     if "pages" in page:
         detached["pages"] = [_detach_page(world, below, keys) for below in page["pages"]]
     return detached
@@ -303,3 +312,67 @@ def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
         return f"/pages/{page}#{anchor}" if anchor else f"/pages/{page}"
     file = keys.get(f"file:{path_in_import}") or keys.get(fold(f"file:{path_in_import}"))
     return f"/files/{file}" if file else None
+
+
+LINK_LIFETIME = timedelta(hours=1)
+"""Lifetime of a download URL."""
+_SECRET_NAME = "pdf secret"
+
+
+@handle.register
+def _get(op: pdf.Get, world: World) -> Json:
+    if not has_extra("pdf"):
+        raise Refusal(400, f"Could not export the PDF: {how_to_install('pdf')}")
+    revision = get_at(world, op.at)
+    if op.only and op.page is None:
+        raise Refusal(400, "page is required if only is set.")
+    page = page_of(revision, op.page) if op.page else None
+    space = world.store.get(f"/spaces/{op.at.space_id}")
+    export = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
+    export["until"] = (world.now() + LINK_LIFETIME).timestamp()
+    payload = urlsafe_b64encode(json.dumps(export).encode()).decode().rstrip("=")
+    name = page_trees.page_slug((page or space)["title"])
+    return {"url": world.url(f"/~/pdf/{payload}/{_signature(world, payload)}/{name}.pdf")}
+
+
+def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]:
+    """Return a function that makes the PDF for a signed URL. Raises Refusal if the signature is wrong or the URL has
+    expired, and MissingResource if the space or revision does not exist."""
+    if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
+        raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
+    export = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    if export["until"] < world.now().timestamp():
+        raise Refusal(404, "The link to this PDF has expired. Export the PDF again.")
+    space = world.store.get(f"/spaces/{export['space']}")
+    if space.get("deletedAt"):
+        raise MissingResource(f"/spaces/{space['id']}")
+    revision = get(world, space["id"], export["revision"])
+    pages: Pages = revision["pages"]
+    if export["page"] is not None:
+        page = page_trees.find(pages, export["page"]) or {}
+        pages = [{**page, "pages": []} if export["only"] else page]
+    documents = (page for page in page_trees.walk(pages) if page["type"] == "document")
+    texts = {page["id"]: expand_includes(world.store, page_text(world, page), page, revision) for page in documents}
+    pictures = {file["id"]: file for file in revision["files"] if "dimensions" in file}
+    data = {name: partial(_read_blob, world, file["blob"]) for name, file in pictures.items()}
+    make: Callable[[], bytes] = _pdf_book(
+        space["title"], pages, texts, page_trees.link_targets_of(revision), data
+    ).to_bytes
+    return make
+
+
+def _read_blob(world: World, name: str) -> bytes:
+    with world.store.lock:
+        return world.store.blob(name)
+
+
+def _signature(world: World, payload: str) -> str:
+    secret = world.store.setting(_SECRET_NAME) or _new_secret(world)
+    return hmac.new(secret.encode(), payload.encode(), hashlib.sha256).hexdigest()
+
+
+def _new_secret(world: World) -> str:
+    with world.store.transaction():  # Another process may create the secret at the same time. The first one is kept.
+        secret = world.store.setting(_SECRET_NAME) or secrets.token_hex(32)
+        world.store.set_setting(_SECRET_NAME, secret)
+        return secret

@@ -16,8 +16,7 @@ from octavo.api.activity import Activity
 from octavo.data.offline_spaces import OfflineSpace
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import OutboxEntry, blocked_by
-from octavo.tui.app import editor_files
-from octavo.tui.app.editor_files import UnsentFile
+from octavo.tui.app.quitting import UnsentFile, confirm_and_delete, open_in_editor, unsent_files
 from octavo.tui.comments.thread_actions import short_quote
 from octavo.tui.content import offline_copies
 from octavo.tui.core.item_labels import format_megabytes, offline_mark, offline_summary
@@ -163,7 +162,7 @@ class ActivityScreen(Dialog[None]):
 
     def _load_files(self) -> None:
         if self.shell.has_session:
-            self._files = editor_files.unsent_files(self.shell)
+            self._files = unsent_files(self.shell)
             self._show()
 
     def _show(self) -> None:
@@ -264,7 +263,7 @@ class ActivityScreen(Dialog[None]):
     def _on_row_opened(self) -> None:
         if (file := self.unsent_file) is not None:
             self.dismiss(None)
-            self.app.call_later(editor_files.open_in_editor, self.shell, file)
+            self.app.call_later(open_in_editor, self.shell, file)
         elif self.rows.item is not None:
             self.shell.explain("You cannot open this item. For details, see the line below the list.")
 
@@ -305,7 +304,7 @@ class ActivityScreen(Dialog[None]):
         if chosen := self.selected:
             self._ask_to_discard(chosen)
         elif (file := self.unsent_file) is not None:
-            editor_files.confirm_and_delete(self.shell, file)
+            confirm_and_delete(self.shell, file)
         elif (space := self.offline_space) is not None:
             offline_copies.confirm_remove(self.shell, space)
 

@@ -13,15 +13,13 @@ from octavo.tui.comments.composer import Composer
 from octavo.tui.comments.thread_dialog import ThreadDialog
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.content.files import FilesScreen
-from octavo.tui.content.links import LinksScreen
-from octavo.tui.content.navigation import SpacesPane
+from octavo.tui.content.links import FilesScreen, LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.search import SearchScreen
+from octavo.tui.content.space_panes import SpacesPane
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.image_screen import ImageScreen
-from octavo.tui.reader.page_dialogs import TableRowDialog, TextDialog
+from octavo.tui.reader.page_dialogs import ImageScreen, TableRowDialog, TextDialog
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.resources.form import FormDialog
@@ -32,9 +30,9 @@ from octavo.tui.review.conflict_choices import MergedPreviewScreen
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.merge_dialog import MergeSeveralDialog
 from octavo.tui.review.page_blame import BlameScreen
+from octavo.tui.review.request_commands import ReviewersScreen
 from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
-from octavo.tui.review.review_requests import ReviewersScreen
 from octavo.tui.review.review_submission import PendingCommentsScreen
 from octavo.tui.review.suggestion_preview import SuggestionPreviewScreen
 from octavo.tui.review.term_screen import TermScreen

@@ -1,33 +1,54 @@
-"""Menus of the app: switch organization, switch demo user, and choose a help topic. Also the version of the server."""
+"""Entries of the command palette that lead elsewhere, and menus of the app: switch organization, switch demo user, choose a
+help topic. Also the version of the server.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import Any, cast
+
+from textual.screen import Screen
+from textual.widget import Widget
 
 from octavo.api import system
 from octavo.api.errors import ApiError
 from octavo.api.labels import label
-from octavo.api.operation import ListPage
+from octavo.api.operation import ListPage, Operation, OrganizationRef
 from octavo.api.organizations import GetMember, Member, Organization
-from octavo.api.places import OrganizationRef
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.data.queries import spaces_of
 from octavo.documents.blocks import Block
 from octavo.documents.source_reader import parse
 from octavo.help import TOPICS, text_of
-from octavo.tui.app.accounts import reopen
+from octavo.tui.app.background_refresh import reopen
+from octavo.tui.comments.comments_screen import CommentsScreen
+from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.content.links import FilesScreen, LinksScreen
+from octavo.tui.content.page_history import PageHistoryScreen
+from octavo.tui.content.space_panes import SpacesPane
 from octavo.tui.core.connection import Subscriptions
-from octavo.tui.core.shell import shell_of
+from octavo.tui.core.shell import Shell, shell_of
+from octavo.tui.core.view import View
+from octavo.tui.inbox.inbox_screen import InboxScreen
+from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_dialogs import TextDialog
+from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.deferred import DeferredContent
+from octavo.tui.resources import organization_resources, site_resources
+from octavo.tui.resources.resource import Resource
+from octavo.tui.resources.resource_browser import BrowserScreen, open_selected_row
+from octavo.tui.review.page_blame import BlameScreen
+from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.chooser import Choice, Chooser, Picker
+from octavo.tui.widgets.command_palette import SYNONYMS, PaletteValue
+from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands, active_commands, context_of, key_name
 from octavo.tui.widgets.short_texts import plural
-
-if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
 
 MOST_COUNTED = 50
 """Maximum number of organizations for which the numbers of open items are loaded."""
@@ -183,3 +204,177 @@ def show_server_version(app: Shell) -> None:
             app.say(f"Server version {service.version}{f', build {service.build}' if service.build else ''}.")
 
     app.background(ask())
+
+
+_COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
+    (ChangesScreen, "changes", ""),
+    (CommentsScreen, "comments", ""),
+    (InboxScreen, "inbox", ""),
+    (ContentScreen, "content", ""),
+    (SpacesPane, "content", ""),
+    (PageView, "content", ""),
+    (ThreadView, "comments", ""),
+    (ChangeRequestScreen, "changes", "list.open"),
+    (DiffView, "changes", "list.open"),
+    (FilesScreen, "content", "space.files"),
+    (LinksScreen, "content", "space.links"),
+    (PageHistoryScreen, "content", "page.history"),
+    (BlameScreen, "content", "page.blame"),
+    (BrowserScreen, "admin", ""),
+)
+"""Screens and panes with commands: the class, the mode of its view, and the id of the command that opens the screen
+from that view. The id is empty if the view shows the screen or pane itself. If several classes share a command, the
+first is used. Dialogs are omitted, because a dialog needs the item for which it is opened."""
+
+_CHECK_INTERVAL, _MOST_CHECKS = 0.02, 100
+"""Seconds between two checks whether a screen was opened, and maximum number of checks. A message opens the screen, so
+it may not be open when the command ends."""
+_LEVELS = 3
+"""Levels that `go_up` can leave in a view: the outline, the page and the page tree."""
+
+
+def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
+    """Return the tables of Sites and Admin, and the commands that are not active on `screen`."""
+    known = {command.id for command in active_commands(screen)}
+    keys = _keys(app)
+    entries = [*_app_commands(app, known), *_table_choices(app, keys)]
+    shown: set[tuple[str, str]] = set()
+    """Help text up to the first comma, and keys, of each command that has an entry. Another command with the same help
+    and keys gets no entry."""
+    for owner, mode, opener in _COMMAND_OWNERS:
+        context = context_of(cast("type[Widget]", owner)).upper()
+        for id, (group, command) in owner._commands_by_id.items():
+            if id in known or group.name in ("list", "tree") or command.name in CURSOR_COMMANDS:
+                continue
+            known.add(id)
+            go, way = partial(_start, app, _to_command, mode, opener, id), (f"view.{mode}", opener, id)
+            right = " ".join(keys[each] for each in way if keys.get(each))
+            if (entry := (command.help.partition(",")[0], right)) not in shown:
+                shown.add(entry)
+                words = SYNONYMS.get(id, "")
+                entries.append(Choice(go, command.title, command.help, right, context, synonyms=words, view=mode))
+    return entries
+
+
+def _app_commands(app: Shell, known: set[str]) -> Iterator[Choice[PaletteValue]]:
+    """Yield the commands of the app whose keys have another meaning on the current screen."""
+    for id, (_, command) in app._commands_by_id.items():
+        if id not in known and app.check_action("command", (id,)):
+            go = partial(app.run_command, id)
+            yield Choice(go, command.title, command.help, group="ANYWHERE", synonyms=SYNONYMS.get(id, ""))
+
+
+def _keys(app: Shell) -> dict[str, str]:
+    """Return the first key of each command for display, by command id. Empty if a command has no key."""
+    keymap = app.keys_of_user
+    owners: tuple[type[HasCommands], ...] = (type(app), *(owner for owner, _, _ in _COMMAND_OWNERS))
+    commands = {id: command for owner in owners for id, (_, command) in owner._commands_by_id.items()}
+    keys = {id: (keymap.get(id) or command.keys).split(",")[0] for id, command in commands.items()}
+    return {id: key and key_name(key) for id, key in keys.items()}
+
+
+def _table_choices(app: Shell, keys: Mapping[str, str]) -> Iterator[Choice[PaletteValue]]:
+    for mode, kinds in (("sites", site_resources.TABLES), ("admin", organization_resources.TABLES)):
+        for kind in kinds:
+            yield from _choices_of(app, mode, kind, "", keys)
+            for child in kind.children if mode == "sites" else ():
+                yield from _choices_of(app, mode, child, kind.plural, keys)
+
+
+def _choices_of(
+    app: Shell, mode: str, kind: Resource[Any], parent_table: str, keys: Mapping[str, str]
+) -> Iterator[Choice[PaletteValue]]:
+    def choice(title: str, detail: str, suffix: str = "", command: str = "") -> Choice[PaletteValue]:
+        go = partial(_start, app, _to_table, mode, parent_table, kind.plural, command)
+        name = f"{mode} {suffix or kind.plural}"
+        return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), synonyms=SYNONYMS.get(name, ""), view=mode)
+
+    yield choice(kind.heading, kind.description)
+    if kind.create is not None or kind.add_item is not None:
+        yield choice(kind.create_label, kind.create_intro or kind.description, f"{kind.plural} new", "resource.create")
+    for action in kind.actions:
+        yield choice(action.name, action.help, action.name, "resource.act")
+    if kind.command is not None:
+        yield choice(kind.command.name, kind.description, kind.command.name, "resource.ask")
+
+
+def _start(app: Shell, work: Callable[..., Coroutine[Any, Any, None]], *parts: str) -> None:
+    app.background(work(app, *parts))
+
+
+async def _to_command(app: Shell, mode: str, opener: str, id: str) -> None:
+    """Go to a view, run the command `opener` that opens a screen there, and run the command `id` on it."""
+    view = await _to_view(app, mode)
+    if opener and await _run(app, opener):
+        for _ in range(_MOST_CHECKS):
+            await asyncio.sleep(_CHECK_INTERVAL)
+            if app.screen is not view and app.screen.focused is not None:
+                await _wait_until_loaded(app.screen)
+                break
+    await _run(app, id)
+
+
+async def _to_table(app: Shell, mode: str, parent_table: str, table: str, id: str) -> None:
+    """Go to a table of Sites or Admin, and run a command there. A child table is opened from the selected row of
+    `parent_table`."""
+    view = cast("BrowserScreen", await _to_view(app, mode))
+    if not view.levels:
+        app.explain("Could not open the list: no organization is loaded. Press r to retry.")
+        return
+    view.show_table(parent_table or table)
+    await _wait_until_loaded(view)
+    if parent_table:
+        if view.rows.item is None:
+            app.explain(f"Could not open the list: there are no {parent_table} yet.")
+            return
+        open_selected_row(view, table)
+        await _wait_until_loaded(view)
+    if id:
+        await _run(app, id)
+
+
+async def _to_view(app: Shell, mode: str) -> View:
+    app.history.record(is_opened=False)
+    await app.switch_mode(mode)
+    while len(app.screen_stack) > 1:
+        await app.pop_screen()
+    view = cast("View", app.screen_stack[0])
+    await _wait_until_loaded(view)
+    return view
+
+
+async def _wait_until_loaded(view: Screen[Any]) -> None:
+    """Wait until a view has loaded all responses, including the operations that these responses lead to."""
+    loaded: set[Operation[Any]] = set()
+    while isinstance(view, View):
+        waiting = {*view.shell.workspace.operations, *view.subscriptions.operations()} - loaded
+        if not waiting:
+            return
+        for op in waiting:
+            await view.live.wait_loaded(op)
+        loaded |= waiting
+        await asyncio.sleep(_CHECK_INTERVAL)  # Messages show the responses, and may start more operations.
+
+
+async def _run(app: Shell, id: str) -> bool:
+    """Run a command on the screen or on a widget of it. Return False if the screen does not have the command."""
+    screen = app.screen
+    around = screen.focused.ancestors_with_self if screen.focused is not None else ()
+    owners = [node for node in (*around, *screen.query("*"), screen) if isinstance(node, HasCommands)]
+    owner = next((each for each in owners if id in each._commands_by_id), None)
+    if owner is None:
+        app.explain("Open an item in this list first, then run the command again.")
+        return False
+    widget = cast("Widget", owner)
+    for _ in range(_LEVELS):
+        if all(each.display for each in widget.ancestors_with_self) or not isinstance(screen, View):
+            break
+        screen.go_up()  # The widget may be hidden, such as the list of spaces behind the page tree.
+    if widget is not screen:
+        widget.focus()
+    for _ in range(_MOST_CHECKS):
+        if owner.why_not(id) is None:
+            break
+        await asyncio.sleep(_CHECK_INTERVAL)  # A pending message may select a row.
+    await owner.run_command(id)
+    return True

@@ -14,16 +14,20 @@ from textual.events import Event, InputEvent
 from textual.screen import Screen
 
 from octavo.api.comments import Comment, Reply
-from octavo.api.places import Discussion
+from octavo.api.operation import Discussion
 from octavo.data.state_db import NotSaved
 from octavo.lazy_import import lazy, load
 from octavo.settings import Settings
 from octavo.tui.app import routes
-from octavo.tui.app.accounts import ACCOUNT, sign_in_after_rejection
-from octavo.tui.app.background_refresh import CHECK_INTERVAL, BackgroundRefresh, notify_on_start
-from octavo.tui.app.first_screen import PictureRecorder, first_view, go_to_first_route, remember_view
-from octavo.tui.app.garbage_collection import Teardown
-from octavo.tui.app.preloading import Preloading
+from octavo.tui.app.background_refresh import (
+    ACCOUNT,
+    CHECK_INTERVAL,
+    BackgroundRefresh,
+    notify_on_start,
+    sign_in_after_rejection,
+)
+from octavo.tui.app.pauses import Preloading, Teardown
+from octavo.tui.app.routes import PictureRecorder, first_view, go_to_first_route, remember_view
 from octavo.tui.app.type_ahead import TypeAhead
 from octavo.tui.core.external_links import fits_clipboard
 from octavo.tui.core.routes import Route, ToActivity, ToSearch
@@ -32,8 +36,8 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View, current_view
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.crash_report import report_crash
+from octavo.tui.terminal.display import filters
 from octavo.tui.terminal.driver import EscapeOrAlt
-from octavo.tui.terminal.line_filters import filters
 from octavo.tui.terminal.textual_internals import new_stylesheet
 from octavo.tui.widgets.commands import Command, Commands, accepted_keys
 from octavo.tui.widgets.short_texts import plural
@@ -55,13 +59,13 @@ _show_server_version = lazy("octavo.tui.app.menus:show_server_version")
 _show_offline_spaces = lazy("octavo.tui.content.offline_copies:show_offline_spaces")
 _quit_or_up = lazy("octavo.tui.app.quitting:quit_or_up")
 _ask_about_unsaved = lazy("octavo.tui.app.quitting:ask_about_unsaved")
-_write_unsaved = lazy("octavo.tui.app.editor_files:write_unsaved")
-_why_not_apply = lazy("octavo.tui.editing.suggestion_commands:why_not_apply")
-_apply_suggestion = lazy("octavo.tui.editing.suggestion_commands:apply_to_page")
+_write_unsaved = lazy("octavo.tui.app.quitting:write_unsaved")
+_why_not_apply = lazy("octavo.tui.editing.page_edit:why_not_apply")
+_apply_suggestion = lazy("octavo.tui.editing.page_edit:apply_to_page")
 _help_screen = lazy("octavo.tui.widgets.command_palette:HelpScreen")
 _palette_screen = lazy("octavo.tui.widgets.command_palette:PaletteScreen")
-_palette_entries = lazy("octavo.tui.app.destinations:palette_entries")
-_add_custom_commands = lazy("octavo.tui.app.custom_commands:add_custom_commands")
+_palette_entries = lazy("octavo.tui.app.menus:palette_entries")
+_add_custom_commands = lazy("octavo.tui.app.user_programs:add_custom_commands")
 _theme_picker = lazy("octavo.tui.widgets.chooser:ThemePicker")
 
 

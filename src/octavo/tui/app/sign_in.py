@@ -18,9 +18,9 @@ from octavo.settings import in_words
 from octavo.tui.core.session import Session, SignInResult
 from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.terminal.textual_internals import is_being_removed
+from octavo.tui.widgets.bars import KeyBar
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.dialog import TextButton, prepare_screen
-from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.text_inputs import PathInput, SecretInput, SecretLengthLabel
 
 _CREATED_AT = "app.gitbook.com/account/developer"

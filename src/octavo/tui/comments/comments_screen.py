@@ -11,10 +11,9 @@ from textual.content import Content
 from textual.widget import Widget
 
 from octavo.api.comments import Comment
-from octavo.api.operation import Model
+from octavo.api.operation import ChangeRequestRef, Discussion, Model
 from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.data.unsent_index import UnsentText
+from octavo.data.drafts import UnsentText
 from octavo.documents.suggestions import plain_text
 from octavo.tui.comments import thread_commands, thread_filters
 from octavo.tui.comments.thread_commands import THREAD, UNSENT, ThreadTarget
@@ -23,17 +22,17 @@ from octavo.tui.comments.thread_loader import PageWords, ThreadLoader
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.core.routes import ToChangeRequest, ToPage
+from octavo.tui.core.session import with_unsent_mark
 from octavo.tui.core.shell import Shell
-from octavo.tui.core.unsent_texts import with_unsent_mark
 from octavo.tui.core.view import report_missing_parts
 from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.threads import WORD_CHANGES, WORD_MARKS
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import short_texts
+from octavo.tui.widgets.bars import Section, SectionTabs
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
-from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.short_texts import plural, short_age
 
 _LIST_KEYS = ("list.open", "comments.resolve", "comments.reply", "comments.read_on", "list.tick", "comments.narrow")

@@ -30,7 +30,7 @@ from octavo.tui.comments.autocomplete import (
     with_names,
 )
 from octavo.tui.core.dialog_draft import DialogDraft, save_error
-from octavo.tui.core.unsent_texts import RETRY_SECONDS
+from octavo.tui.core.session import RETRY_SECONDS
 from octavo.tui.reader.page_view import preview
 from octavo.tui.render.threads import quote_excerpt
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
@@ -42,7 +42,7 @@ from octavo.tui.widgets.text_inputs import MAX_BRACKET_SEARCH, DraftClock, TextE
 from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
-    from octavo.api.places import Discussion
+    from octavo.api.operation import Discussion
     from octavo.api.users import User
     from octavo.documents.emoji import NamedEmoji
     from octavo.tui.core.shell import Shell

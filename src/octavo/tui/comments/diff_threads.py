@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 from octavo.api import content
 from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
-from octavo.api.operation import ListPage
-from octavo.api.places import Discussion, RevisionRef
+from octavo.api.operation import Discussion, ListPage, RevisionRef
+from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
 from octavo.data.queries import replies_of
-from octavo.data.unsent_index import UnsentText
-from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions
-from octavo.documents.thread_anchors import WordChange
+from octavo.documents.suggestions import WordChange, apply_suggestion, find_block_source, find_suggestions
 from octavo.lazy_import import lazy
-from octavo.tui.core.unsent_texts import unsent_mark
+from octavo.tui.core.session import unsent_mark
 from octavo.tui.core.view import View
 from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.styled_lines import Line, Piece
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from octavo.tui.render.comparison import PageComparison
 
 _compare = lazy("octavo.tui.render.comparison:compare")
-_lines_with_suggestions = lazy("octavo.tui.render.thread_layout:lines_with_suggestions")
+_lines_with_suggestions = lazy("octavo.tui.render.diff_lines:lines_with_suggestions")
 
 BlockId = tuple[str, str, str]
 """The id of a page, a revision (empty: the current one), and the key of a block."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Create
-from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.blocks import Block
 from octavo.lazy_import import lazy

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
-from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.comment_kinds import normalized
 from octavo.data.writes.direct import SendResult
-from octavo.data.writes.machine import NewWrite, OutboxEntry
-from octavo.data.writes.write_kind import Basis
+from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry
 from octavo.documents.emoji import to_emoji
 from octavo.documents.suggestions import plain_text
 from octavo.lazy_import import lazy
@@ -26,11 +25,11 @@ from octavo.tui.render.threads import quote_excerpt, quote_markdown
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
-    from octavo.data.writes.write_kind import DurableWrite
+    from octavo.data.writes.machine import DurableWrite
     from octavo.tui.core.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-_choose_emoji = lazy("octavo.tui.comments.reactions:choose_emoji")
+_choose_emoji = lazy("octavo.tui.comments.autocomplete:choose_emoji")
 _open_composer = lazy("octavo.tui.comments.composer:open_composer")
 _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
-from octavo.api.places import Discussion
-from octavo.data.unsent_index import UnsentText
+from octavo.api.operation import Discussion
+from octavo.data.drafts import UnsentText
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Discarded
 from octavo.documents.emoji import to_emoji
@@ -27,7 +27,7 @@ from octavo.tui.widgets.short_texts import plural
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
-_choose_emoji = lazy("octavo.tui.comments.reactions:choose_emoji")
+_choose_emoji = lazy("octavo.tui.comments.autocomplete:choose_emoji")
 _open_composer = lazy("octavo.tui.comments.composer:open_composer")
 
 

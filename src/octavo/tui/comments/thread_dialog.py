@@ -13,8 +13,7 @@ from textual.geometry import Region, Size
 
 from octavo.api import comments
 from octavo.api.comments import Comment
-from octavo.api.operation import ListPage
-from octavo.api.places import Discussion
+from octavo.api.operation import Discussion, ListPage
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.connection import Subscriptions

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from octavo.api.comments import Comment
 from octavo.api.folding import FoldedText, fold
-from octavo.api.places import Discussion
+from octavo.api.operation import Discussion
 from octavo.documents.suggestions import mentions, plain_text
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.filtering import ListFilter
+from octavo.tui.widgets.row_list import ListFilter
 from octavo.tui.widgets.short_texts import long_age, plural
 
 if TYPE_CHECKING:

@@ -15,16 +15,15 @@ from octavo.api import comments, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
-from octavo.api.operation import ListPage
+from octavo.api.operation import ChangeRequestRef, Discussion, ListPage
 from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.data.sync_queue import Rank
 from octavo.documents.blocks import Document
 from octavo.documents.source_reader import parse
-from octavo.documents.thread_anchors import TwoVersionAnchors, WordChange
+from octavo.documents.suggestions import TwoVersionAnchors, WordChange
 from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.core.view import View
 

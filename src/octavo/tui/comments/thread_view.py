@@ -17,11 +17,10 @@ from textual.strip import Strip
 from octavo.api import content
 from octavo.api.comments import Comment, Reply
 from octavo.api.content import Page
-from octavo.api.operation import ListPage
-from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.api.operation import ChangeRequestRef, Discussion, ListPage
+from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
 from octavo.data.queries import replies_of
-from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import to_emoji
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import find_suggestions
@@ -31,14 +30,13 @@ from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.shell import shell_of
 from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.styled_lines import Line, Piece, truncate
+from octavo.tui.render.styled_lines import Line, Piece, truncate, wrap
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import keep_quoted_lines
-from octavo.tui.render.wrap import wrap
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.scrolling import ScrollWidget
 from octavo.tui.widgets.short_texts import as_clause, long_age, plural
+from octavo.tui.widgets.text_widgets import ScrollWidget
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

@@ -11,34 +11,35 @@ from textual.events import DescendantFocus
 from textual.widget import Widget
 
 from octavo.api.collections import Collection
-from octavo.api.operation import ListPage, Model
+from octavo.api.operation import Discussion, ListPage, Model
 from octavo.api.organizations import Organization
-from octavo.api.places import Discussion
+from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
 from octavo.data.queries import collections_of
-from octavo.data.unsent_index import UnsentText
 from octavo.lazy_import import lazy
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
-from octavo.tui.content.navigation import Navigation, SpacesPane, VisitedPage
 from octavo.tui.content.open_space import OpenSpace
-from octavo.tui.content.page_ages import PageAges
-from octavo.tui.content.side_panel import SidePanel
+from octavo.tui.content.space_panes import Navigation, PageAges, SidePanel, SpacesPane, VisitedPage
 from octavo.tui.content.space_target import SpaceTarget
-from octavo.tui.core.item_labels import offline_mark
+from octavo.tui.core.item_labels import adjacent_page, offline_mark
 from octavo.tui.core.routes import ToPage
-from octavo.tui.core.tree_rows import adjacent_page
 from octavo.tui.core.view import View, focus_if
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing
-from octavo.tui.reader.link_opening import PageRequested, copy_url, follow_link
-from octavo.tui.reader.link_titles import reload_link_titles, show_new_specifications
+from octavo.tui.reader.find_bar import CopiesWhenReady, TextCopied
+from octavo.tui.reader.link_opening import (
+    PageRequested,
+    copy_url,
+    follow_link,
+    reload_link_titles,
+    show_new_specifications,
+)
 from octavo.tui.reader.page_loading import PageLoaded
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.text_selection import CopiesWhenReady, TextCopied
 from octavo.tui.reader.viewport import PaneMoved
-from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
+from octavo.tui.render.layout import CopyUrlRequested, LinkFollowed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices

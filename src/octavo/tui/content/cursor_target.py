@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from octavo.api.places import CollectionRef
+from octavo.api.operation import CollectionRef
 from octavo.lazy_import import lazy, load
 from octavo.tui.core.external_links import copy_text, missing_link_reason, open_link, page_url
 from octavo.tui.core.routes import ToAccess, ToChangeRequest
@@ -14,8 +14,7 @@ from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
-    from octavo.api.operation import Model
-    from octavo.api.places import SpaceRef
+    from octavo.api.operation import Model, SpaceRef
     from octavo.api.spaces import Space
     from octavo.documents.blocks import Block
     from octavo.tui.content.space_panes import SpacePanes
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.view import View
     from octavo.tui.widgets.tree import TreeNode
 
-_files_screen = lazy("octavo.tui.content.files:FilesScreen")
+_files_screen = lazy("octavo.tui.content.links:FilesScreen")
 _links_screen = lazy("octavo.tui.content.links:LinksScreen")
 _page_history_screen = lazy("octavo.tui.content.page_history:PageHistoryScreen")
 _open_blame = lazy("octavo.tui.review.page_blame:open_blame")

@@ -8,20 +8,17 @@ from typing import Any
 from octavo.api import comments, content
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
-from octavo.api.operation import ListPage
-from octavo.api.places import SpaceRef
+from octavo.api.operation import ListPage, SpaceRef
+from octavo.data.drafts import UnsentIndex, UnsentText, by_block
 from octavo.data.live import Snapshot
 from octavo.data.loaders import get_page_to_read
-from octavo.data.unsent_index import UnsentIndex, UnsentText, by_block
 from octavo.documents.blocks import Block
-from octavo.documents.thread_anchors import ThreadAnchors
+from octavo.documents.suggestions import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
-from octavo.tui.content.navigation import ReadingHistory, TreeName, VisitedPage
-from octavo.tui.content.space_panes import SpacePanes
-from octavo.tui.core.tree_rows import adjacent_page, open_thread_counts, threads_in_block
+from octavo.tui.content.space_panes import ReadingHistory, SpacePanes, TreeName, VisitedPage
+from octavo.tui.core.item_labels import adjacent_page, open_thread_counts, threads_in_block
 from octavo.tui.core.view import View
-from octavo.tui.reader.link_opening import follow_link_page
-from octavo.tui.reader.link_titles import set_link_targets
+from octavo.tui.reader.link_opening import follow_link_page, set_link_targets
 from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.widgets.commands import StillLoading

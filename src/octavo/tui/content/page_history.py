@@ -19,7 +19,7 @@ from textual.widgets import Static
 from octavo.api import content
 from octavo.api.content import Change, Changes, Page, PageTree, Revision
 from octavo.api.errors import ApiError, NotFound
-from octavo.api.places import ContentRef, RevisionRef
+from octavo.api.operation import ContentRef, RevisionRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live, Snapshot
 from octavo.data.loaders import find_page, get_page_source, get_page_to_read, page_markdown
@@ -33,14 +33,14 @@ from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View, focus_if
 from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.find_bar import TextCopied
 from octavo.tui.reader.page_dialogs import open_row
 from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.text_selection import TextCopied
 from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.link_targets import LinkContext, LinkTargets
-from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
+from octavo.tui.render.deferred import LinkContext, LinkTargets
+from octavo.tui.render.layout import CopyUrlRequested, LinkFollowed
 from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList

@@ -21,10 +21,9 @@ from octavo.api import comments, search, urls
 from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.errors import ApiError, Unreachable
 from octavo.api.folding import Range, mentioned_urls, with_titles
-from octavo.api.operation import ListPage
+from octavo.api.operation import ChangeRequestRef, ListPage, OrganizationRef, SpaceRef
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.data.search_index import IndexedCounts

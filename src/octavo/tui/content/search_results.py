@@ -14,7 +14,8 @@ from octavo.api.spaces import Space
 from octavo.data import search_index
 from octavo.data.search_index import PageName
 from octavo.data.search_text import SearchTerms
-from octavo.documents import anchors, links
+from octavo.documents import links
+from octavo.documents.blocks import slug
 from octavo.tui.widgets.short_texts import short_age
 
 MAX_PATH = 32
@@ -225,4 +226,4 @@ def _anchor(hit: search_index.Hit) -> str:
     """Return the anchor of the heading above a result."""
     if not hit.path or hit.anchor:
         return hit.anchor
-    return anchors.slug(hit.path[-1]) + (f"-{hit.nth}" if hit.nth else "")
+    return slug(hit.path[-1]) + (f"-{hit.nth}" if hit.nth else "")

@@ -11,9 +11,8 @@ from octavo.api import collections, content, imports, spaces
 from octavo.api.collections import Collection
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.labels import label
-from octavo.api.operation import Operation
+from octavo.api.operation import CollectionRef, ContentRef, Operation, OrganizationRef
 from octavo.api.organizations import Organization
-from octavo.api.places import CollectionRef, ContentRef, OrganizationRef
 from octavo.api.spaces import Space
 from octavo.data.writes.direct import SendResult, send_unchecked
 from octavo.tui.content import space_changes, space_target

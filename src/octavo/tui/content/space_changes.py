@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api import content, site_structure, sites, spaces
 from octavo.api.collections import Collection
 from octavo.api.errors import ApiError
-from octavo.api.operation import Operation
-from octavo.api.places import OrganizationRef, SiteRef, SpaceRef
+from octavo.api.operation import Operation, OrganizationRef, SiteRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.queries import collections_of, spaces_of

@@ -1,22 +1,478 @@
-"""The open space and its open page, and the panes that show them."""
+"""The panes of the content view: the left pane with the spaces or the pages of a space, the open page, the panel beside it with
+its outline, threads, path and age, and the age gutter.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from octavo.api.collections import Collection
+from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
-from octavo.api.places import SpaceRef
+from octavo.api.errors import ApiError
+from octavo.api.operation import SpaceRef
 from octavo.api.spaces import Space
-from octavo.documents.blocks import Block
-from octavo.tui.content.navigation import Navigation
-from octavo.tui.content.side_panel import SidePanel
+from octavo.data.drafts import UnsentText
+from octavo.documents.blocks import Block, Document, Heading
+from octavo.documents.emoji import to_emoji
+from octavo.documents.suggestions import plain_text
+from octavo.lazy_import import lazy, load
+from octavo.tui.content.space_target import SpaceTarget, position_at_step, title_of
+from octavo.tui.core.item_labels import page_nodes, space_nodes
+from octavo.tui.core.session import with_unsent_mark
+from octavo.tui.core.shell import shell_of
 from octavo.tui.core.view import View
-from octavo.tui.reader.link_titles import ShownPage
+from octavo.tui.reader.link_opening import ShownPage
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.reading_position import ReadingPosition, ReadingPositions
+from octavo.tui.terminal.textual_internals import is_being_removed
+from octavo.tui.widgets.commands import Command, Commands, HasCommands, StillLoading
+from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.short_texts import long_age, short_age
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from octavo.data.page_blame import PageBlame
     from octavo.tui.core.shell import Shell
+
+_move_by = lazy("octavo.tui.content.space_changes:move_by")
+
+
+_BLOCK_CHANGES = {"changed": "block edited", "gone": "block deleted"}
+"""Note about the block of an outdated thread, by the change of the block."""
+MAX_HEADING_LEVEL = 3
+"""The level of the deepest headings in an outline."""
+
+
+class SidePanel(Vertical):
+    """The right column of a page. Its two lists send `LineList.Opened`: `#outline` an anchor, `#threads` a comment
+    id."""
+
+    DEFAULT_CSS = """
+    SidePanel {
+        background: $background;
+        RowList { height: auto; background: $background; }
+        #outline { max-height: 40%; }
+        #threads { min-height: 4; max-height: 1fr; }
+        #facts { height: auto; color: $octavo-muted; padding: 0 1; margin-top: 1; }
+        .pane-title { margin-top: 0; }
+        #threads-title { margin-top: 1; }
+    }
+    """
+
+    _page = ""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._block_change: Callable[[Comment], str] = lambda thread: ""
+        self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
+        self._visible_anchors: dict[str, str] = {}
+        """For each heading anchor, the anchor of the nearest heading at or above it that the outline shows."""
+
+    def compose(self) -> ComposeResult:
+        outline: RowList[Heading] = RowList(
+            self._draw_heading,
+            key=lambda heading: heading.anchor,
+            search=lambda heading: heading.title,
+            empty="",
+            id="outline",
+        )
+        threads: RowList[Comment] = RowList(
+            self._draw_thread, key=lambda comment: comment.id, two_lines=True, empty="", id="threads"
+        )
+        threads.can_focus = False  # focusable once it has rows, so that tab skips an empty list
+        yield Static("OUTLINE", classes="pane-title")
+        yield outline
+        yield ChangingText("THREADS", classes="pane-title", id="threads-title")
+        yield threads
+        yield ChangingText("", id="facts")
+
+    @property
+    def outline(self) -> RowList[Heading]:
+        return self.query_one("#outline", RowList)
+
+    @property
+    def threads(self) -> RowList[Comment]:
+        return self.query_one("#threads", RowList)
+
+    def show(
+        self,
+        document: Document,
+        threads: Iterable[Comment] | None,
+        page: Page,
+        *,
+        is_complete: bool = True,
+        block_change: Callable[[Comment], str] = lambda thread: "",
+        drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: (),
+    ) -> None:
+        """Show the outline, threads and facts of `page`.
+
+        `threads` is None while they are loading. `is_complete` says that the whole document is loaded. `block_change`
+        returns the change of the block of an outdated thread. `drafts_in` returns your drafts in a thread.
+        """
+        self._block_change, self._drafts_in = block_change, drafts_in
+        self.outline.state.empty = "No headings." if is_complete else "The page is still loading."
+        is_other_page = page.id != self._page
+        if is_other_page:
+            self.outline.set_filter("")
+        shown = [heading for heading in document.headings if heading.level <= MAX_HEADING_LEVEL]
+        self._visible_anchors, visible_anchor = {}, ""
+        for heading in document.headings:
+            visible_anchor = heading.anchor if heading.level <= MAX_HEADING_LEVEL else visible_anchor
+            self._visible_anchors[heading.anchor] = visible_anchor
+        self.outline.show(shown)
+        if is_other_page:
+            self._page = page.id
+            self.outline.go_to_first()
+            self.threads.go_to_first()
+        if threads is not None:
+            self.show_threads(tuple(threads))
+        facts = [
+            f"path  {page.path}" if page.path else "",
+            f"edited {long_age(page.updated_at)}" if page.updated_at else "",
+        ]
+        self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
+
+    def follow(self, anchor: str) -> None:
+        """Select the heading of the reading position in the outline: the heading with this anchor, or the shown heading
+        above it. Does nothing while the outline has the focus."""
+        if self.outline.has_focus:
+            return
+        if shown := self._visible_anchors.get(anchor):
+            self.outline.go_to(shown)
+        elif not anchor or anchor in self._visible_anchors:
+            self.outline.go_to_first()
+
+    def clear(self) -> None:
+        """Show nothing while the next page is loading."""
+        self.outline.state.empty = self.threads.state.empty = self.threads.state.hint = ""
+        self.outline.show([])
+        self._list_threads([])
+        for name in ("#threads-title", "#facts"):
+            self.query_one(name, Static).update("THREADS" if name == "#threads-title" else "")
+
+    def show_threads(self, threads: Sequence[Comment]) -> None:
+        """Show the threads of the page."""
+        self.threads.state.empty, self.threads.state.hint = (
+            "No comments on this page.",
+            "Press c on a block to comment.",
+        )
+        self._list_threads(threads)
+        open_count = sum(thread.is_open_thread for thread in threads)
+        resolved_count = len(threads) - open_count
+        title = Content.assemble(
+            "THREADS",
+            (f"  {open_count} open" if open_count else "", "$octavo-note"),
+            f" {resolved_count} resolved" if resolved_count else "",
+        )
+        self.query_one("#threads-title", Static).update(title)
+
+    def _list_threads(self, threads: Sequence[Comment]) -> None:
+        if not threads and self.threads.has_focus:
+            self.outline.focus()
+        self.threads.can_focus = bool(threads)
+        self.threads.show(threads)
+
+    def show_threads_error(self, sentence: str, *, is_loaded: bool) -> None:
+        """Show that the threads could not be loaded, or not refreshed. `is_loaded` says that older threads are
+        shown."""
+        self.threads.state.fail(
+            "Could not refresh the threads" if is_loaded else "Could not load the threads", sentence
+        )
+
+    def _draw_heading(self, heading: Heading) -> Row:
+        return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)
+
+    def _draw_thread(self, thread: Comment) -> Row:
+        age = shell_of(self).workspace.send_status(thread.id) or short_age(thread.posted_at)
+        text = plain_text(thread.body.text)
+        replies = f" ↳{thread.replies}" if thread.replies else ""
+        return Row(
+            text=thread.posted_by.name,
+            right=with_unsent_mark(self._drafts_in(thread), f"{age}{replies}"),
+            second_line=f"{_BLOCK_CHANGES[block_change]}: {text}"
+            if (block_change := self._block_change(thread))
+            else text,
+            sign=Content.styled("●", "$octavo-note") if thread.is_open else Content.styled("✓", "$success"),
+            dim=not thread.is_open,
+        )
+
+
+_FACT = "ages of blocks"
+"""Name under which the state database stores whether the age gutter is switched on."""
+
+
+class PageAges:
+    """Whether the age gutter is switched on, and the ages of the open page."""
+
+    def __init__(self, screen: View, panes: SpacePanes) -> None:
+        self._screen, self._panes = screen, panes
+        self._loaded: tuple[str, str] = ("", "")
+        """Key and Markdown of the page whose ages are loaded or loading. Empty if there are none."""
+
+    @property
+    def is_shown(self) -> bool:
+        """True if the user switched the age gutter on. The choice is kept for the next start."""
+        return bool(self._panes.shell.session.state.get_fact(_FACT))
+
+    def toggle(self) -> None:
+        """Show or hide the age gutter."""
+        self._panes.shell.session.state.set_fact(_FACT, not self.is_shown)
+        self._loaded = ("", "")
+        if self.is_shown:
+            self.show_page()
+        else:
+            self._screen.workers.cancel_group(self._screen, "ages")
+            self._panes.page_view.contents.ages.hide()
+
+    def show_page(self) -> None:
+        """Load the ages of the open page, if the gutter is switched on and the page has changed."""
+        document = self._panes.page_view.document
+        if not self.is_shown or document is None or not self._panes.shows_open_page:
+            return
+        shown = (self._panes.key, document.source)
+        if shown == self._loaded:
+            return
+        self._loaded = shown
+        self._panes.page_view.contents.ages.show()
+        self._screen.run_worker(self._load(), exclusive=True, group="ages")
+
+    async def _load(self) -> None:
+        space, page = self._panes.space_ref, self._panes.page
+        if space is None or page is None:
+            return
+        blame: PageBlame = load("octavo.data.page_blame:PageBlame")(self._screen.live, space, page.id)
+        try:
+            async for _ in blame.load():
+                self._show(blame, is_loading=True)
+            self._show(blame, is_loading=False)
+        except ApiError as error:
+            self._loaded = ("", "")
+            self._panes.shell.say(f"Could not load the ages of the blocks: {error}", tone="care")
+
+    def _show(self, blame: PageBlame, *, is_loading: bool) -> None:
+        document = self._panes.page_view.document
+        if document is None or not self._panes.shows_open_page:
+            return
+        dates: dict[str, datetime] = {}
+        for block in blame.blocks:
+            if (origin := blame.origin(block.key)) is not None and origin.version.created_at is not None:
+                dates[block.key] = origin.version.created_at
+        _add_containers(document.blocks, dates)
+        ages = {key: short_age(date) for key, date in dates.items()}
+        if not is_loading and blame.known_since is not None:
+            # The other blocks are older than the oldest checked revision.
+            older = f"{short_age(blame.known_since)}+"
+            ages |= {block.key: older for block in blame.blocks if blame.origin(block.key) is None}
+        self._panes.page_view.contents.ages.show(ages)
+
+
+def _add_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:
+    """Add the date of each container to `dates`: the date of its newest inner block. Return the dates of all
+    `blocks`."""
+    found: list[datetime] = []
+    for block in blocks:
+        inner = _add_containers(block.children, dates)
+        if block.key not in dates and inner:
+            dates[block.key] = max(inner)
+        found += inner if block.key not in dates else [dates[block.key]]
+    return found
+
+
+SAVE_DELAY = 2.0
+"""Seconds after a movement until the reading position is saved."""
+
+
+class VisitedPage(NamedTuple):
+    """A visited page, and the reading position in it."""
+
+    space: str
+    page: str
+    position: ReadingPosition | None
+    """Reading position in the page. None if the page was not visible."""
+
+
+class ReadingHistory:
+    """The reading positions on the pages of a view."""
+
+    def __init__(self, screen: View) -> None:
+        """Create the history of the `PageView` in `screen`."""
+        self._screen = screen
+        self._timer: Timer | None = None
+
+    @cached_property
+    def positions(self) -> ReadingPositions:
+        """The reading positions of the pages that were read last."""
+        return ReadingPositions(self._screen.shell.session.state)
+
+    def last_page(self, space_id: str, pages: PageTree) -> Page | None:
+        """Return the page of a space that was read last. None if there is none in `pages`."""
+        name = self._screen.shell.session.state.get_fact(f"page {space_id}")
+        return pages.find(str(name)) if name else None
+
+    def save_soon(self) -> None:
+        """Save the reading position in a moment."""
+        if self._timer is None:
+            self._timer = self._screen.set_timer(SAVE_DELAY, self.save)
+
+    def save(self) -> None:
+        """Save the reading position now, unless the view is being removed."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if not is_being_removed(self._screen) and self._view.document is not None:
+            self.positions.remember(self._view.key, self._view.navigation.history_position)
+
+    @property
+    def _view(self) -> PageView:
+        return self._screen.query_one("#page", PageView)
+
+
+TreeName = Literal["spaces", "pages"]
+
+
+_SPACES_HELP = (
+    "This list shows the spaces and collections of your organization. Press enter to open the selected space, e to edit its "
+    "settings, ctrl+n to create a space, or a to show more actions. These keys act on the selected space or collection, not "
+    "on the open page."
+)
+_PAGES_HELP = (
+    "This list shows the pages of the open space. Press enter to open the selected page, e to edit it, C to comment on it, or "
+    "H to show its version history. These keys act on the selected page, not on the open page. Press esc to go back to the "
+    "spaces."
+)
+
+
+def _why_not_step(target: SpaceTarget, step: int) -> str | None:
+    if (why := target.why_not("move")) is not None or (item := target.selected) is None:
+        return why
+    items: Any = target.spaces if item.object == "space" else target.collections
+    if position_at_step(item, items, step) is None:
+        return f"{title_of(item)} is already the {'first' if step < 0 else 'last'} {item.object} here. Press M to move it elsewhere."
+    return None
+
+
+SPACE_TREE: Commands[SpaceTarget] = Commands(
+    "spaces",
+    (
+        Command("create", "ctrl+n", "New space", "Create a space or collection", writes=True,
+                run=lazy("octavo.tui.content.space_actions:create"), why_not=lambda _, target: target.why_not_create()),
+        Command("change", "e", "Settings", "Edit the settings of the space or collection", writes=True,
+                run=lazy("octavo.tui.content.space_actions:edit_settings"), why_not=lambda _, target: target.why_not("edit")),
+        Command("move", "M", "Move", "Move the space or collection elsewhere", writes=True,
+                run=lazy("octavo.tui.content.space_changes:choose_parent"), why_not=lambda _, target: target.why_not("move")),
+        Command("move_up", "alt+up", "Move up", "Move the space or collection up", writes=True, shown=False,
+                run=lambda app, target: _move_by(app, target, -1), why_not=lambda _, target: _why_not_step(target, -1)),
+        Command("move_down", "alt+down", "Move down", "Move the space or collection down", writes=True, shown=False,
+                run=lambda app, target: _move_by(app, target, 1), why_not=lambda _, target: _why_not_step(target, 1)),
+        Command("delete", "X", "Delete", "Delete the space or collection", writes=True,
+                run=lazy("octavo.tui.content.space_changes:delete"), why_not=lambda _, target: target.why_not("delete")),
+        Command("act", "a", "More…", "Show more actions, such as import, duplicate, and Git Sync",
+                run=lazy("octavo.tui.content.space_actions:show_actions")),
+        Command("restore", "", "Trash", "Show and restore deleted spaces",
+                run=lazy("octavo.tui.content.space_changes:show_trash")),
+    ),
+    context="spaces and collections",
+    no_target=StillLoading("Your organization is still loading."),
+)  # fmt: skip
+"""Commands for the selected space or collection."""
+
+
+class SpacesPane(HasCommands, Vertical):
+    """The pane that contains the tree of spaces."""
+
+    CONTEXT: ClassVar[str] = "spaces and collections"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.for_target(lambda pane: pane.find_target()),)
+
+    find_target: Callable[[], SpaceTarget | None] = staticmethod(lambda: None)
+    """Returns the target of its keys. None while the organization is loading."""
+
+
+class Navigation(Vertical):
+    """Two trees, `#spaces` and `#pages`, one of which is visible. Both send `LineList.Opened`."""
+
+    def compose(self) -> ComposeResult:
+        yield ChangingText("", id="nav-title", classes="pane-title")
+        # Each tree has its own container, because its filter line is mounted above it.
+        spaces = Tree(
+            id="spaces",
+            empty="You do not have access to any spaces.",
+            hint="Press ctrl+n to create a space, or ctrl+o to switch to another organization.",
+        )
+        spaces.set_context(
+            "spaces and collections",
+            _SPACES_HELP,
+            "list.open",
+            "spaces.create",
+            "spaces.change",
+            "spaces.move",
+            "spaces.act",
+            "list.filter",
+        )
+        yield SpacesPane(spaces)
+        pages = Tree(
+            id="pages",
+            collapse_depth=2,
+            empty="This space has no pages yet.",
+            hint="Press esc to go back to the spaces.",
+        )
+        pages.set_context(
+            "table of contents", _PAGES_HELP, "list.open", "page.edit", "comment.page", "page.history", "content.up"
+        )
+        yield Vertical(pages)
+
+    @property
+    def spaces(self) -> Tree:
+        return self.query_one("#spaces", Tree)
+
+    @property
+    def pages(self) -> Tree:
+        return self.query_one("#pages", Tree)
+
+    @property
+    def has_focus_on(self) -> TreeName | None:
+        """The tree that has the focus. None if neither has."""
+        return "spaces" if self.spaces.has_focus else "pages" if self.pages.has_focus else None
+
+    def show_tree(self, tree_name: TreeName, space: Space | None, *, focus: bool) -> None:
+        """Show the tree of spaces, or the tree of the pages of `space`."""
+        for pane in self.query_children(Vertical):
+            pane.display = pane.query_exactly_one(Tree).id == tree_name
+        title = "SPACES"
+        if tree_name == "pages" and space is not None:
+            title = f"{to_emoji(space.emoji)} {space.title}".strip() + " ▾"
+        self.query_one("#nav-title", Static).update(Content(title))
+        if focus:
+            (self.spaces if tree_name == "spaces" else self.pages).focus()
+        if tree_name == "spaces" and space is not None:
+            self.spaces.select_hidden(space.id)
+
+    def show_spaces(
+        self,
+        collections: Sequence[Collection],
+        spaces: Iterable[Space],
+        offline_marks: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Show the spaces and collections, with the progress of offline copies (`offline_marks`) by space id."""
+        self.spaces.show(space_nodes(collections, spaces, offline_marks))
+
+    def show_pages(
+        self, tree: PageTree, open_threads: Mapping[str, int], unsent: Mapping[str, Sequence[UnsentText]]
+    ) -> None:
+        """Show a page tree, with the number of open threads and the mark of unsent drafts on each page."""
+        self.pages.show(page_nodes(tree.pages, open_threads, unsent))
 
 
 class SpacePanes:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from octavo.api import collections, spaces
 from octavo.api.collections import Collection
-from octavo.api.operation import ListPage
-from octavo.api.places import CollectionRef
+from octavo.api.operation import CollectionRef, ListPage
 from octavo.api.spaces import CollectionPointer, Position, Space, SpacePointer
 from octavo.tui.core.permissions import why_no_permission
 

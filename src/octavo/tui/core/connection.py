@@ -18,8 +18,7 @@ from octavo.api.operation import Listing, ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.users import Me
 from octavo.data.live import Live, Snapshot
-from octavo.data.live_response import LiveResponse
-from octavo.data.observers import Observers
+from octavo.data.live_response import LiveResponse, Observers
 from octavo.data.sync_queue import Rank
 from octavo.tui.core.session import Session
 from octavo.tui.terminal import textual_internals as internals

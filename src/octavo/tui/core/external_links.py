@@ -12,7 +12,7 @@ from textual.content import Content
 
 from octavo.documents import links
 from octavo.lazy_import import lazy
-from octavo.tui.terminal.child_programs import Browser, NoBrowser, find_browser
+from octavo.tui.terminal.external_editor import Browser, NoBrowser, find_browser
 
 if TYPE_CHECKING:
     from octavo.api.content import Page

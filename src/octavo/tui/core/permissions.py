@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from octavo.api.content import Edit
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SpaceRef
 from octavo.data import access
 from octavo.tui.core.workspace import MAY_BE_SENT, NOT_SENT
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.comments import Comment, Reply
-    from octavo.api.places import Discussion
+    from octavo.api.operation import Discussion
     from octavo.tui.core.shell import Shell
 
 UNDECIDED = ("draft", "open")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from textual.app import App
 from textual.screen import Screen
 
-from octavo.api.places import ChangeRequestRef, CollectionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, CollectionRef, SpaceRef
 from octavo.tui.terminal.textual_internals import is_whole
 
 if TYPE_CHECKING:

@@ -1,20 +1,46 @@
-"""The session that the app shows, and the ways to sign in. The package `cli` creates both."""
+"""The session that the app shows, the ways to sign in, its inbox, drafts and pending comments, and the marks of rows.
+The package `cli` creates sessions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from textual.content import Content
 
 from octavo.api.activity import Activity
-from octavo.data.drafts import Drafts
-from octavo.data.image_cache import ImageCache
+from octavo.api.operation import ChangeRequestRef, ListPage
+from octavo.data.drafts import Drafts, UnsentIndex, UnsentText
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.proposed_notes import ProposedNotes
+from octavo.data.response_cache import ImageCache
 from octavo.data.search_index import SearchIndex
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
+from octavo.lazy_import import lazy
+from octavo.tui.widgets.commands import HostApp
+from octavo.tui.widgets.short_texts import plural
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from textual.signal import Signal
+    from textual.timer import Timer
+
+    from octavo.api.change_requests import ChangeRequest
+    from octavo.api.comments import Comment
+    from octavo.api.operation import Operation
+    from octavo.api.organizations import Organization
+    from octavo.data.inbox import InboxRow
+    from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
+    from octavo.data.inbox_marks import InboxMarks, MarkedRows
+
+_new_loader = lazy("octavo.data.inbox_loader:InboxLoader")
+_new_marks = lazy("octavo.data.inbox_marks:InboxMarks")
 
 
 @dataclass(frozen=True)
@@ -140,3 +166,239 @@ class SignInMethods:
 
 SignInState = tuple[SignInMethods, Session | None]
 """Sign-in methods, and the session to show. The app shows the sign-in screen if the session is None."""
+
+
+RETRY_SECONDS = 2.0
+"""Seconds between two attempts to save drafts."""
+
+
+class UnsentTexts:
+    """Index of the drafts and pending comments of a session, rebuilt when a text appears or disappears. Drafts that
+    could not be saved are saved again until that works."""
+
+    def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
+        """`on_change` is called before the subscribers of the signal `changed`."""
+        self.changed: Signal[None] = app.signal("left unsent")
+        """Published when an unsent text has appeared, disappeared or moved."""
+        self.text_changed: Signal[None] = app.signal("drafts")
+        """Published when the wording of an unsent text may have changed."""
+        self.index = UnsentIndex()
+        self._before_publish = on_change
+        self._session: Session | None = None
+        self._app = app
+        self._save_timer: Timer | None = None
+        """Timer that saves drafts again. None while all drafts are saved."""
+        self._indexed: tuple[frozenset[str], frozenset[str], tuple[str, ...]] = frozenset(), frozenset(), ()
+        self._leave: list[Callable[[], None]] = []
+
+    def follow(self, session: Session) -> None:
+        """Follow the unsent texts of `session`."""
+        self._session = session
+        self._leave = [session.drafts.observe(self._on_texts_changed), session.outbox.observe(self._on_texts_changed)]
+        self._on_texts_changed()
+
+    def reset(self) -> None:
+        """Stop following, and clear the index."""
+        while self._leave:
+            self._leave.pop()()
+        if self._save_timer is not None:
+            self._save_timer.stop()
+        self._save_timer = None
+        self._session, self.index, self._indexed = None, UnsentIndex(), (frozenset(), frozenset(), ())
+
+    def _on_texts_changed(self) -> None:
+        if self._session is None:
+            return
+        pending = [each for each in self._session.outbox.entries if each.state == "pending"]
+        unsaved = self._session.drafts.late_keys()
+        current = self._session.drafts.keys(), unsaved, tuple(each.id for each in pending)
+        if unsaved and self._save_timer is None:
+            self._save_timer = self._app.set_interval(RETRY_SECONDS, self._retry_saving)
+        elif not unsaved and self._save_timer is not None:
+            self._save_timer.stop()
+            self._save_timer = None
+        if current != self._indexed:
+            self._indexed, self.index = current, UnsentIndex(current[0], pending, unsaved)
+            self._before_publish()
+            self.changed.publish(None)
+        self.text_changed.publish(None)
+
+    def _retry_saving(self) -> None:
+        if self._session is not None:
+            self._app.background(self._session.drafts.save_again())
+
+    @property
+    def why_not_saved(self) -> str:
+        """Number of drafts that could not be saved, and the reason. Empty if all drafts are saved."""
+        unsaved = self._indexed[1]
+        if self._session is None or not unsaved:
+            return ""
+        return f"{plural(len(unsaved), 'draft')} not saved yet: {self._session.drafts.unsaved_reason}"
+
+
+def unsent_mark(texts: Iterable[UnsentText], *, tight: bool = False) -> Content:
+    """Return the mark of a row with drafts or pending comments: a symbol and a word. With `tight`, only the symbol.
+    Empty if `texts` is empty."""
+    all_texts = tuple(texts)
+    pending, unsaved = sum(bool(each.entry_id) for each in all_texts), sum(each.is_late for each in all_texts)
+    return _mark_content(len(all_texts) - pending - unsaved, pending, unsaved, tight) if all_texts else Content("")
+
+
+def with_unsent_mark(texts: Iterable[UnsentText], label: str) -> Content:
+    """Return `label` for the right end of a row, preceded by the mark of its unsent texts."""
+    right, unsent = Content.styled(label, "$octavo-muted"), unsent_mark(texts)
+    return Content.assemble(unsent, "  ", right) if unsent else right
+
+
+@lru_cache(100)
+def _mark_content(drafts: int, pending: int, unsaved: int, tight: bool) -> Content:
+    note, error = "$octavo-note", "$error"
+    parts = [("!", "not saved yet" if unsaved == 1 else f"{unsaved} not saved yet", error)] * bool(unsaved)
+    parts += [("✎", "draft" if drafts == 1 else f"{drafts} drafts", note)] * bool(drafts)
+    parts += [("◌", "pending" if pending == 1 else f"{pending} pending", note)] * bool(pending)
+    marks = [Content.styled(sign if tight else f"{sign} {label}", style) for sign, label, style in parts]
+    return Content("" if tight else " ").join(marks)
+
+
+_COUNT_FACT = "count of the inbox"
+
+
+class InboxFeed:
+    """Loads the inbox of the current organization until the session ends. Loading starts when the user opens the inbox,
+    or with the first background refresh if the user opened it in an earlier run. Until then, the inbox shows the count
+    of the earlier run."""
+
+    def __init__(self, app: HostApp[Any], on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:
+        """`on_comments_read` is called with the id of a change request and its open comments as soon as they are read."""
+        self._on_comments_read = on_comments_read
+        self._reported_comments: dict[ChangeRequestRef, tuple[Comment, ...]] = {}
+        """Comments of each change request that were passed to `on_comments_read` last."""
+        self.changed: Signal[None] = app.signal("inbox")
+        """Published when the rows or their data have changed."""
+        self.loader: InboxLoader | None = None
+        """Loads the rows. None until the inbox is first opened, and without an organization."""
+        self.marks: InboxMarks | None = None
+        self.snapshot: InboxSnapshot | None = None
+        """All rows, including done and snoozed rows."""
+        self.rows: MarkedRows | None = None
+        """The rows of `snapshot`, grouped into current, done and snoozed rows."""
+        self._session: Session | None = None
+        self._organization: Organization | None = None
+        self._is_started = False
+        self._last_count: int | None = None
+        """Count of the last complete inbox, possibly from an earlier run. None if the inbox was never complete."""
+        self._unsubscribe: Callable[[], None] | None = None
+
+    def switch_organization(self, session: Session, organization: Organization) -> None:
+        """Load the inbox of `organization` instead of the previous inbox."""
+        self._reset()
+        self._session, self._organization = session, organization
+        saved = session.state.get_fact(_COUNT_FACT)
+        is_same_organization = isinstance(saved, dict) and saved.get("organization") == organization.id
+        self._last_count = saved["count"] if is_same_organization and isinstance(saved.get("count"), int) else None
+        if self._is_started:
+            self.start()
+
+    def start(self) -> None:
+        """Start loading the inbox."""
+        self._is_started = True
+        if self.loader is not None or self._session is None or self._organization is None:
+            return
+        session = self._session
+        self.marks = _new_marks(session.state)
+        self.loader = _new_loader(session.live, session.drafts, self._organization)
+        self._unsubscribe = self.loader.subscribe(self._on_snapshot)
+
+    async def poll(self) -> None:
+        """Fetch changes in the background. If the user has never opened the inbox, nothing is fetched."""
+        if self._last_count is not None:
+            self.start()
+        if self.loader is not None:
+            await self.loader.poll()
+
+    def rebuild(self) -> None:
+        """Rebuild the rows after an unsent text appeared or disappeared."""
+        if self.loader is not None:
+            self.loader.rebuild()
+
+    @property
+    def as_of(self) -> datetime | None:
+        """When the data of the inbox was read. None if it was never read."""
+        return self.loader.as_of if self.loader is not None else None
+
+    @property
+    def list_operations(self) -> tuple[Operation[Any], ...]:
+        """Operations that load the lists of the inbox."""
+        return self.loader.lists if self.loader is not None else ()
+
+    def clear_organization(self) -> None:
+        """Stop loading the inbox, because no organization is left."""
+        self._reset()
+        self._organization = None
+        self.changed.publish(None)
+
+    def stop(self) -> None:
+        """Stop loading the inbox, because the session ends."""
+        self._reset()
+        self._session = self._organization = None
+        self._is_started = False
+
+    def regroup(self) -> None:
+        """Group the rows again after a mark has changed or a snoozed row is due."""
+        if self.snapshot is not None and self.marks is not None:
+            self.rows = self.marks.group(self.snapshot.rows)
+            self._save_count()
+            self.changed.publish(None)
+
+    @property
+    def count(self) -> int:
+        """Number of rows that need the attention of the user, as far as they are loaded."""
+        snapshot, rows = self.snapshot, self.rows
+        if snapshot is None or rows is None or not (snapshot.rows or _is_complete(snapshot)):
+            return self._last_count or 0
+        return len(rows.active)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if all data that can add rows to the inbox is loaded."""
+        return self.snapshot is not None and _is_complete(self.snapshot)
+
+    def change_request(self, row: InboxRow | None) -> ChangeRequest | None:
+        """Return the change request of a row. None if it is not loaded or the row has none."""
+        if self.loader is None or row is None or not isinstance(row.target, ChangeRequestRef):
+            return None
+        return self.loader.change_request(row.target)
+
+    def comment(self, row: InboxRow | None) -> Comment | None:
+        """Return the first comment of the thread of a row. None if it is not loaded or the row has none."""
+        return self.loader.comment(row.target) if self.loader is not None and row is not None else None
+
+    def _on_snapshot(self, snapshot: InboxSnapshot) -> None:
+        self.snapshot = snapshot
+        comments_by_request = self.loader.threads_of_requests if self.loader is not None else {}
+        for at, comments in comments_by_request.items():
+            if self._reported_comments.get(at) is not comments:
+                self._on_comments_read(at.change_request_id, ListPage(items=comments))
+        self._reported_comments = comments_by_request
+        self.regroup()
+
+    def _save_count(self) -> None:
+        """Save the count for the next run, unless the inbox is incomplete."""
+        session, organization, count = self._session, self._organization, self.count
+        if self.snapshot is None or session is None or organization is None or count == self._last_count:
+            return
+        if _is_complete(self.snapshot):
+            self._last_count = count
+            session.state.set_fact(_COUNT_FACT, {"organization": organization.id, "count": count})
+
+    def _reset(self) -> None:
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+        self._unsubscribe = self.loader = self.marks = self.snapshot = self.rows = None
+        self._last_count = None
+        self._reported_comments = {}
+
+
+def _is_complete(snapshot: InboxSnapshot) -> bool:
+    """True if all data that can add rows to the inbox is loaded."""
+    return not (snapshot.is_loading or snapshot.failed or snapshot.unknown.summary)

@@ -14,7 +14,7 @@ from textual.widget import AwaitMount
 
 from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
-from octavo.api.places import Discussion
+from octavo.api.operation import Discussion
 from octavo.settings import Settings
 from octavo.tui.core.routes import NavigationHistory, Route
 from octavo.tui.core.session import Session, SignInMethods, SignInState

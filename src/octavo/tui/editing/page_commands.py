@@ -12,7 +12,7 @@ from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
-    from octavo.api.places import SpaceRef
+    from octavo.api.operation import SpaceRef
     from octavo.documents.blocks import Block
     from octavo.tui.core.shell import Shell
     from octavo.tui.core.view import View

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api import content
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.lazy_import import lazy
 from octavo.tui.core.dialog_draft import DialogDraft

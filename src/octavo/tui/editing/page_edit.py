@@ -1,4 +1,6 @@
-"""Opens a page in the external editor and saves the text to a change request. `PageEdit.start` is the entry point."""
+"""Edits of the text of a page in a change request: in the external editor, and by suggested changes in threads.
+`PageEdit.start` is the entry point.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,35 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests, spaces
 from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
-from octavo.api.places import SpaceRef
+from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import PageOutcome, page_source, write_page
+from octavo.data.writes.direct import SendResult
+from octavo.data.writes.text_edits import (
+    SuggestedText,
+    SuggestionOutcome,
+    apply_suggestions,
+    resolve_write,
+    revert_suggestions,
+    suggested_texts,
+)
 from octavo.documents.blocks import Block
-from octavo.documents.conflict_markers import find_markers
+from octavo.documents.source_blocks import find_markers
 from octavo.documents.source_reader import parse
-from octavo.documents.thread_anchors import ThreadAnchors
+from octavo.documents.suggestions import ThreadAnchors, find_suggestions, with_conflict_markers
+from octavo.tui.comments.thread_actions import thread_label
 from octavo.tui.core.dialog_draft import DialogDraft, save_error
-from octavo.tui.core.permissions import UNDECIDED
-from octavo.tui.core.write_queue import show_progress
+from octavo.tui.core.permissions import (
+    UNDECIDED,
+    why_no_editing,
+    why_not_in_change_request,
+    why_not_in_discussion,
+    why_not_in_space,
+)
+from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.editing import target_request
 from octavo.tui.editing.page_drafts import (
     PageDraft,
@@ -42,6 +61,7 @@ from octavo.tui.widgets.short_texts import long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
+
 DRAFT_HINT = "Your text is saved as a draft. Press e on the page to continue."
 
 
@@ -353,3 +373,109 @@ def block_line(text: str, block: Block) -> int:
         match = document.find(similar_key)
     line = match.lines[0] if match is not None else block.lines[0]
     return min(line, text.count("\n")) + 1
+
+
+Sending = Callable[[], Coroutine[Any, Any, SendResult[SuggestionOutcome]]]
+
+
+def why_not_apply(
+    app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply, *, resolve: bool = False
+) -> str | None:
+    """Return the reason why the suggestion in a message cannot be applied, or None. With `resolve`, the thread must also
+    be resolvable."""
+    texts = find_suggestions(message.body.text)
+    if not texts:
+        return "This comment has no suggestion."
+    if app.workspace.send_status(message.id) or app.workspace.send_status(thread.id):
+        return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
+    if len(texts) > 1:
+        return "This comment has several suggestions for the same block, so Octavo cannot apply them. Press e to edit the page yourself."
+    if not suggested_texts(thread, message):
+        return "This thread is about the page as a whole, so the suggestion has no block to change."
+    if not isinstance(at, ChangeRequestRef):
+        return (
+            "You can apply suggestions only in change requests, and this comment is on main. Press e to edit the page."
+        )
+    if reason := why_no_editing(app) or _why_not_in_request(app, at):
+        return reason
+    return why_not_in_discussion(app, at, "resolve", thread) if resolve and thread.is_open else None
+
+
+def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
+    """Return the reason why the pages of a change request cannot be edited, as far as the change request is loaded."""
+    change_request = app.session.live.peek(change_requests.Get(at=at)).value
+    if change_request is None:
+        return why_not_in_space(app, at.space_id, "edit")
+    return why_not_in_change_request(app, change_request, at.space, "edit", *UNDECIDED)
+
+
+def apply_to_page(
+    app: Shell, at: Discussion, thread: Comment, message: Comment | Reply, *, resolve: bool = False
+) -> None:
+    """Apply the suggestion in a message to its page. With `resolve`, then resolve its thread. If its block was edited
+    since, change nothing and offer to resolve the conflict in the editor."""
+    texts = suggested_texts(thread, message)
+    if not isinstance(at, ChangeRequestRef) or not texts:
+        return
+    page = thread.target.page
+    title = (page.title if page is not None else None) or "the page"
+    resolves = resolve and thread.is_open
+    later_writes = [resolve_write(at, thread, thread_label(thread))] if resolves else []
+
+    async def send() -> SendResult[SuggestionOutcome]:
+        result = await apply_suggestions(app.session.live, at, texts, later_writes)
+        if result.kind != "changed" or result.result is None:
+            return (
+                result
+                if result.kind == "done"
+                else SendResult(result.kind, f"Could not apply the suggestion: {result.message}")
+            )
+        match result.result.results[0][1]:
+            case "same":
+                return SendResult("refused", f"{title} already has the suggested text. Press d to resolve the thread.")
+            case "gone":
+                return SendResult(
+                    "refused", "Could not apply the suggestion: the page was deleted from this change request."
+                )
+        _offer_editor(app, at, title, texts[0])
+        return SendResult("refused", "Could not apply the suggestion: its block was edited or deleted in the meantime.")
+
+    next_step = "Resolving thread…" if resolves else "Press d to resolve the thread, or D to reply and resolve."
+    send_suggestions(
+        app,
+        at,
+        send,
+        "apply the suggestion",
+        f"Applied the suggestion to {title}. {next_step if thread.is_open else ''}",
+    )
+
+
+def send_suggestions(app: Shell, at: ChangeRequestRef, send: Sending, action: str, message: str) -> None:
+    """Apply suggestions with `send`, and show `message`. `u` undoes the edit and reopens the threads."""
+    live = app.session.live
+    app.writes.send(
+        action,
+        send(),
+        message=message,
+        make_undo=lambda outcome: DirectUndo(
+            "undo the suggested change", lambda: revert_suggestions(live, at, outcome), "Undid the suggested change."
+        ),
+    )
+
+
+def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, suggested: SuggestedText) -> None:
+    async def open_it() -> None:
+        try:
+            change_request = await app.session.live.fetch(change_requests.Get(at=at))
+        except ApiError as error:
+            app.say(f"Could not open {title}: {error}", tone="failed")
+            return
+        edit = PageEdit(app, at.space, suggested.page, title, change_request)
+        await edit.open_changed(lambda page: with_conflict_markers(page, suggested.block_key, suggested.text))
+
+    def on_decided(result: Confirmed | None) -> None:
+        if result is not None:
+            app.background(open_it())
+
+    intro = "The block changed after the suggestion was made. Your editor shows both versions between conflict markers."
+    app.push_screen(ConfirmDialog(f"Resolve the conflict in {title}?", verb="Open editor", intro=intro), on_decided)

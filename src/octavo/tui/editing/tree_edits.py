@@ -12,7 +12,7 @@ from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, Page, PageTree, UpdatePage
 from octavo.api.errors import ApiError
-from octavo.api.places import ContentRef, SpaceRef
+from octavo.api.operation import ContentRef, SpaceRef
 from octavo.data.writes.content_writes import NO_OPERATION, edit
 from octavo.tui.core.dialog_draft import DRAFT_SAVED, DialogDraft
 from octavo.tui.core.write_queue import show_progress

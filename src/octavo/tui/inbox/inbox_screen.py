@@ -13,9 +13,8 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from octavo.api.comments import Comment
-from octavo.api.operation import Model
+from octavo.api.operation import Discussion, Model, SpaceRef
 from octavo.api.organizations import Organization
-from octavo.api.places import Discussion, SpaceRef
 from octavo.data.inbox import InboxRow, ThreadRef, matches
 from octavo.data.inbox_loader import InboxSnapshot
 from octavo.data.inbox_marks import MarkedRows
@@ -25,24 +24,22 @@ from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.file_dialogs import short_path
-from octavo.tui.core.inbox_feed import InboxFeed
-from octavo.tui.core.link_commands import LINK_COMMANDS
-from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
+from octavo.tui.core.list_view import LINK_COMMANDS, PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
+from octavo.tui.core.session import InboxFeed
 from octavo.tui.core.shell import Shell
-from octavo.tui.inbox import row_commands, row_views, tabs
+from octavo.tui.inbox import row_commands, row_views
 from octavo.tui.inbox.row_commands import open_row
-from octavo.tui.inbox.row_views import RowPreview, RowRenderer
-from octavo.tui.inbox.tabs import REASON_TABS, RowFilter, tab_settings
+from octavo.tui.inbox.row_views import REASON_TABS, RowFilter, RowPreview, RowRenderer, tab_settings
 from octavo.tui.review.request_commands import REQUEST_COMMANDS
 from octavo.tui.review.request_preview import SELECTION_DELAY
-from octavo.tui.review.request_target import RequestTarget
-from octavo.tui.review.status_loader import StatusLoader
+from octavo.tui.review.request_status import StatusLoader
+from octavo.tui.review.status_changes import RequestTarget
 from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.widgets.bars import Section, SectionTabs
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.row_list import RowList
-from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.short_texts import offline_since, plural, short_age
 
 _LIST_KEYBAR = (
@@ -94,7 +91,7 @@ def _scroll_preview(view: InboxScreen, step: int) -> None:
 
 def _choose_filter(_: Shell, view: InboxScreen) -> None:
     rows = view.rows_of_tab(view.sections.current)
-    available = tabs.available_filters(rows, view.narrowing.filters, view.marked_rows.unread, view.space_title)
+    available = row_views.available_filters(rows, view.narrowing.filters, view.marked_rows.unread, view.space_title)
     choices = [(each, plural(count, "item")) for each, count in available]
     save = partial(_save_filter, view) if _is_filtered(view) else None
     view.narrowing.open_picker("Filter by…", choices, save)
@@ -168,7 +165,7 @@ class InboxScreen(ListView[InboxRow]):
 
     MODE = "inbox"
     CONTEXT = "inbox"
-    LIST_ORDERS: ClassVar[Mapping[str, str]] = tabs.ORDERS
+    LIST_ORDERS: ClassVar[Mapping[str, str]] = row_views.ORDERS
     ORDER_FACT = "order of the inbox"
     HELP = (
         "The inbox shows all items that need your attention, most urgent first. Press enter to open an item, c to reply, d to "
@@ -278,10 +275,10 @@ class InboxScreen(ListView[InboxRow]):
             self.row_preview.show(self.rows.item)
             return
         tab_rows = self.rows_of_tab(self.sections.current)
-        visible_rows = tabs.sort_rows(
-            tabs.filter_rows(tab_rows, self.narrowing.filters), self.list_order, self.space_title
+        visible_rows = row_views.sort_rows(
+            row_views.filter_rows(tab_rows, self.narrowing.filters), self.list_order, self.space_title
         )
-        self._row_renderer.headings = tabs.headings(visible_rows, self.list_order, self.space_title)
+        self._row_renderer.headings = row_views.headings(visible_rows, self.list_order, self.space_title)
         self._row_renderer.order = self.list_order
         self._set_empty_message()
         is_at_top = self.snapshot.is_first and self.rows.cursor == 0
@@ -309,7 +306,7 @@ class InboxScreen(ListView[InboxRow]):
         for saved in self.shell.settings.inbox_filters:
             if tab == f"own {saved.name}":
                 return [row for row in self.marked_rows.active if matches(row, saved, self.space_title(row.space_id))]
-        return tabs.rows_of_tab(tab, self.marked_rows)
+        return row_views.rows_of_tab(tab, self.marked_rows)
 
     def _set_empty_message(self) -> None:
         """Set the sentence for an empty list."""

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from octavo.api.comments import Comment
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
+from octavo.data.drafts import UnsentText, unsent_draft
 from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.inbox_marks import InboxMarks, snooze_until
 from octavo.data.state_db import NotSaved
-from octavo.data.unsent_index import UnsentText, unsent_draft
 from octavo.tui.comments import thread_commands
 from octavo.tui.core.routes import ToActivity, ToChangeRequest, ToPage
 from octavo.tui.core.write_queue import LocalChange
@@ -22,7 +22,7 @@ from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
-    from octavo.tui.core.inbox_feed import InboxFeed
+    from octavo.tui.core.session import InboxFeed
     from octavo.tui.core.shell import Shell
 
 SnoozeEnd = Literal["hour", "tomorrow", "next week", "change", "back"]

@@ -5,29 +5,27 @@ reader scrolls the lines of these units. Its position `top` is a unit and a line
 moves the text.
 
     reading_pane.py       Reader: painting, keys, “Loading…” and errors. Base of the three views
-    viewport.py           Viewport: layout, scrolling. BackgroundLayout: layout in the thread, and deferred content
-    contents.py           Contents: base of the three contents below
+    viewport.py           Viewport: layout, scrolling. BackgroundLayout: layout in the thread, and deferred content.
+                          Contents: base of the three contents below
     page_view.py          PageView: a page          page_contents.py, page_loading.py, page_navigation.py
-    diff_view.py          DiffView: a diff          diff_contents.py, diff_navigation.py, change_order.py, diff_scroll.py
+    diff_view.py          DiffView: a diff          diff_contents.py, diff_navigation.py, diff_scroll.py
     three_way_view.py     ThreeWayView: conflicts
 
 A `Reader` owns a `Viewport` and its parts. A part is called when the lines, the layout or the top change. Parts know the
 viewport, but not the `Reader`:
 
-    block_cursor.py       the selected block               block_commands.py: the commands for it
-    find_bar.py           find in page
-    link_hints.py         links and other clickable spans, and the letters that open them
-    text_selection.py     text selected with the mouse
+    block_cursor.py       the selected block, and link hints: the letters that open links and other clickable spans
+    find_bar.py           find in page, and text selected with the mouse
     reading_position.py   positions, and functions that compute one position from another
 
 Opened from a page:
 
-    link_opening.py, link_titles.py, linked_files.py, image_screen.py, page_dialogs.py
+    link_opening.py, linked_files.py, page_dialogs.py
 
 How a page of 1 MB gets on screen:
 
 1. `PageView.show_markdown` calls `PageLoader.load`. `PageLoad.steps` parses the Markdown block by block, in a thread that
-   pauses while a key is handled (`terminal/polite_thread.py`). Pages below 6 KB are parsed without the thread.
+   pauses while a key is handled (`terminal/driver.py`). Pages below 6 KB are parsed without the thread.
 2. After 24 blocks, the first screen is ready: `PageLoader._show` gives its units to `PageContents` and calls
    `Reader.reset_lines`. The event loop waits at most 20 ms for this. After that, the old page stays visible for 60 ms,
    and `PageLoader._show_first_screen` shows the first screen when it is ready. Until then, keys that move wait in

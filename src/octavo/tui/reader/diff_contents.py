@@ -10,26 +10,23 @@ from typing import Literal
 from textual.content import Content
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT, Contents
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import BlockSpan
-from octavo.tui.render.block_slices import whole_block
+from octavo.tui.reader.viewport import SHORT_PAGE, THREAD_WAIT, Contents
+from octavo.tui.render.block_slices import block_source, whole_block
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
-from octavo.tui.render.deferred_loaders import deferred_content
-from octavo.tui.render.diff_lines import estimate_height
+from octavo.tui.render.diff_lines import estimate_height, render_diff_unit_or_threads
 from octavo.tui.render.diff_sequence import build_diff, build_side
 from octavo.tui.render.diff_sides import SIDE_GAP, SideWidths, diff_block_at, diff_block_ranges, diff_cursor_bar
 from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits
-from octavo.tui.render.failed_block import block_source
-from octavo.tui.render.layout import render_block
+from octavo.tui.render.layout import deferred_content, render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.painting import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.render.styled_lines import Line
-from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
-from octavo.tui.terminal import polite_thread
-from octavo.tui.widgets.empty_states import empty_lines
+from octavo.tui.terminal import driver
+from octavo.tui.widgets.text_widgets import empty_lines
 
 WIDEST = 108
 """Maximum width of a side in cells."""
@@ -291,7 +288,7 @@ class DiffBuilder:
         out. The latter are None for a short diff."""
         self.pane, self.contents, self._show_units = pane, contents, show_units
         self._build: _Build | None = None
-        self._work: polite_thread.Work | None = None
+        self._work: driver.Work | None = None
         self._on_shown: Callable[[], object] | None = None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
@@ -305,7 +302,7 @@ class DiffBuilder:
             return
         self.contents.is_building = True
         self._build = build = _Build(changes, self.pane.viewport.background.prepare(self.pane.viewport.folds, size))
-        self._work = polite_thread.thread.begin(self._steps(build), self.pane.viewport.raise_later)
+        self._work = driver.thread.begin(self._steps(build), self.pane.viewport.raise_later)
         if build.is_done.wait(THREAD_WAIT):
             self._show(build)
 

@@ -16,23 +16,20 @@ from typing import TYPE_CHECKING
 from textual.worker import WorkType
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.reader.change_order import following_changes, position_text
-from octavo.tui.reader.contents import SHORT_PAGE
 from octavo.tui.reader.diff_contents import SPLIT_FROM, DiffBuilder, DiffContents, DiffLayout
-from octavo.tui.reader.diff_navigation import DiffNavigation
+from octavo.tui.reader.diff_navigation import DiffNavigation, following_changes, position_text
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import BlockSpan, reading_position_of
-from octavo.tui.reader.viewport import explain
-from octavo.tui.render.block_slices import whole_block
+from octavo.tui.reader.viewport import SHORT_PAGE, explain
+from octavo.tui.render.block_slices import block_source, whole_block
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits, PageHeading
-from octavo.tui.render.failed_block import block_source
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
+    from octavo.tui.render.painting import LaidUnits
     from octavo.tui.render.threads import ThreadSummary
-    from octavo.tui.render.virtual_lines import LaidUnits
 
 PAGE_ROW = "page"
 """Kind of the block of a heading."""

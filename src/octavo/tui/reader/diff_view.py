@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from textual.message import Message
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.block_commands import AT_CURSOR, BlockCommands
-from octavo.tui.reader.block_cursor import PANNING
+from octavo.tui.reader.block_cursor import LINK_HINTS, PANNING
 from octavo.tui.reader.diff_contents import DiffContents, DiffLayout
 from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, ORDER, DiffNavigation
 from octavo.tui.reader.diff_scroll import ScrollContents, ScrollNavigation
 from octavo.tui.reader.find_bar import FIND
-from octavo.tui.reader.link_hints import LINK_HINTS
-from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, LoadingState, Reader
+from octavo.tui.reader.reading_pane import AT_CURSOR, MOTIONS, READ_ON, BlockCommands, LoadingState, Reader
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import ContextSize
-from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.widgets.commands import Commands, StillLoading
 
@@ -27,8 +25,8 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from octavo.tui.reader.reading_position import ReadingPosition
+    from octavo.tui.render.painting import LaidUnits
     from octavo.tui.render.threads import ThreadSummary
-    from octavo.tui.render.virtual_lines import LaidUnits
 
 CLEAR_AFTER = 0.3
 """Seconds until the previous page disappears while another page is loading."""

@@ -15,17 +15,16 @@ from pydantic import BaseModel, NonNegativeInt
 from octavo.api import openapi
 from octavo.api.content import File
 from octavo.api.errors import ApiError, NotFound
-from octavo.api.places import ContentRef, OrganizationRef
+from octavo.api.operation import ContentRef, OrganizationRef
 from octavo.api.text import SafeLine
 from octavo.data.loaders import file_of
 from octavo.documents import links
 from octavo.documents.openapi import Specification
 from octavo.tui.core.session import Session
-from octavo.tui.render.caches import AsyncCache
-from octavo.tui.render.deferred import ThumbnailQuery
+from octavo.tui.render.deferred import AsyncCache, ThumbnailQuery
 from octavo.tui.render.embeds import file_name
-from octavo.tui.terminal import child_programs
-from octavo.tui.terminal.graphics import ScaledPicture
+from octavo.tui.terminal.display import ScaledPicture
+from octavo.tui.terminal.external_editor import run_bounded
 from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ async def scale_image(
         width, height = width * 19 // 20, height * 19 // 20
     request = json.dumps({"width": width, "height": height, "background": background}).encode()
     try:
-        result = await child_programs.run_bounded(
+        result = await run_bounded(
             "decode_picture",
             request + b"\n" + data,
             seconds=DECODE_SECONDS,
@@ -248,9 +247,7 @@ async def _file(session: Session, location: ContentRef, target: links.FileLink) 
 async def parse_file(content: bytes, named: str, *, seconds: float = SECONDS) -> Specification:
     """Parse an OpenAPI file. If it cannot be parsed, `error` of the result says why."""
     try:
-        result = await child_programs.run_bounded(
-            "read_specification", content, seconds=seconds, memory=MEMORY, max_bytes=_MOST_READ
-        )
+        result = await run_bounded("read_specification", content, seconds=seconds, memory=MEMORY, max_bytes=_MOST_READ)
     except OSError as failure:
         return Specification(
             error=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."

@@ -1,10 +1,12 @@
-"""Contents of a page view: a page or its Markdown source, split into units, with thread marks and sticky table
-heads."""
+"""Contents of a page view: a page or its Markdown source, split into units, with thread marks, sticky table heads and the age
+of each block.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.style import Style
@@ -12,26 +14,77 @@ from textual.content import Content
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document, Run, plain_text
-from octavo.tui.reader.age_gutter import AgeGutter
 from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.contents import MARK_WIDTH, Contents
 from octavo.tui.reader.reading_position import BlockSpan, LinePosition, Lines
-from octavo.tui.reader.viewport import Viewport
-from octavo.tui.render.block_slices import SliceBounds, slice_bounds, whole_block
+from octavo.tui.reader.viewport import MARK_WIDTH, Contents, Viewport
+from octavo.tui.render.block_slices import SliceBounds, block_source, slice_bounds, whole_block
 from octavo.tui.render.deferred import DeferredContent
-from octavo.tui.render.deferred_loaders import deferred_content
-from octavo.tui.render.failed_block import block_source
-from octavo.tui.render.layout import PageUnit, block_ranges, estimate_height, render_block, render_unit
+from octavo.tui.render.layout import (
+    PageUnit,
+    ThreadMarks,
+    block_ranges,
+    deferred_content,
+    estimate_height,
+    render_block,
+    render_unit,
+    repeats_title,
+    source_blocks,
+)
 from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
-from octavo.tui.render.page_parts import ThreadMarks, repeats_title, source_blocks
-from octavo.tui.render.painting import overlay_text, paint_line, restyle
+from octavo.tui.render.painting import KEPT_WHOLE, BlockTextFinder, Match, UnitLayout, overlay_text, paint_line, restyle
 from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cells, cursor_bar, line_blocks
-from octavo.tui.render.text_search import BlockTextFinder, Match
-from octavo.tui.render.virtual_lines import KEPT_WHOLE, UnitLayout
-from octavo.tui.widgets.empty_states import empty_lines
+from octavo.tui.widgets.text_widgets import empty_lines
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
+
+_WIDTH = 5
+"""Width of the gutter in cells: an age such as `17w+`, and a space."""
+_BAR_WIDTH = 2
+"""Width in cells of the bar of the selected block, between the gutter and the text."""
+_NO_AGES: Mapping[str, str] = MappingProxyType({})
+
+
+class AgeGutter:
+    """The ages of the blocks of a page, if the user switched the gutter on."""
+
+    def __init__(self, viewport: Viewport, cursor: BlockCursor) -> None:
+        self._viewport, self._cursor = viewport, cursor
+        self._ages: Mapping[str, str] | None = None
+        """The ages by block key. None if the gutter is hidden."""
+
+    @property
+    def width(self) -> int:
+        """Width in cells. 0 if the gutter is hidden."""
+        return 0 if self._ages is None else _WIDTH
+
+    def show(self, ages: Mapping[str, str] = _NO_AGES) -> None:
+        """Show the gutter with ages such as `6d`, by block key. Blocks without an age have an empty gutter."""
+        was_hidden, self._ages = self._ages is None, ages
+        if was_hidden:
+            self._viewport.reset_lines()
+        else:
+            self._viewport.repaint()
+
+    def hide(self) -> None:
+        """Hide the gutter."""
+        if self._ages is not None:
+            self._ages = None
+            self._viewport.reset_lines()
+
+    def with_age(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
+        """Return the strip of a line with the age of the block that begins there. The strip stays the same if a wide
+        block covers the gutter."""
+        if not self._ages or line.block is None:
+            return strip
+        first_lines = {id(span.block): span.first for span in self._cursor.spans_of(unit_index)}
+        keys = [block.key for block in line_blocks(line) if first_lines.get(id(block)) == number]
+        age = next((self._ages[key] for key in keys if key in self._ages), "")
+        start = self._viewport.contents.margin_of(unit_index) - _BAR_WIDTH - _WIDTH
+        if not age or start < 0:
+            return strip
+        styles = self._viewport.text_styles
+        return overlay_text(strip, start, age.rjust(_WIDTH - 1), self._viewport.base_style + styles.muted)
 
 
 class PageThreads:

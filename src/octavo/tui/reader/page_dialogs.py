@@ -1,23 +1,50 @@
-"""Dialogs over a page: a footnote or other text, and a table row field by field."""
+"""Dialogs over a page: a footnote or other text, a table row field by field, and an image as large as the terminal allows."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+from rich.segment import Segment
 from textual import on
 from textual.app import App, ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import Resize
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Static
 
+from octavo.api.errors import ApiError
 from octavo.documents.blocks import Block, Document, plain_text
+from octavo.tui.core.external_links import confirm_link
+from octavo.tui.core.file_dialogs import Export, ask_for_path
+from octavo.tui.core.item_labels import format_name, format_size
+from octavo.tui.core.shell import Shell, shell_of
+from octavo.tui.reader.find_bar import TextCopied
+from octavo.tui.reader.linked_files import (
+    ImageLocation,
+    ImageUnavailable,
+    cached_image,
+    download_image,
+    locate_image,
+    scale_image,
+)
 from octavo.tui.reader.page_view import Excerpt, PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.text_selection import TextCopied
 from octavo.tui.reader.viewport import explain
-from octavo.tui.render.deferred import DeferredContent
-from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.render.deferred import DeferredContent, LinkTargets
+from octavo.tui.render.embeds import ImageReference, file_name, page_images, render_half_blocks
+from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.tables import document_of_row
-from octavo.tui.widgets.commands import Command, Commands, HostApp
+from octavo.tui.terminal import display
+from octavo.tui.terminal.display import ScaledPicture
+from octavo.tui.widgets.commands import Command, Commands, HostApp, StillLoading
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
+from octavo.tui.widgets.short_texts import safe, safe_lines
+from octavo.tui.widgets.text_widgets import ChangingText
 
 NOTE: Commands[TextDialog] = Commands(
     "note",
@@ -204,3 +231,286 @@ class TableRowDialog(Dialog[TableRowResult]):
     def close(self) -> None:
         """Close the dialog and select its row on the page."""
         self.dismiss(TableRowResult(self._row))
+
+
+RESIZE_DELAY = 0.15
+"""Seconds after a resize before the image is drawn in its new size."""
+
+
+_LOADING = Content.styled("Loading the image…", "$octavo-muted")
+"""Message until the location of the image is known."""
+
+
+class Canvas(Widget):
+    """Shows a centered image, or a message instead."""
+
+    def __init__(self) -> None:
+        super().__init__(id="canvas")
+        self._rows: list[Strip] = []
+        self._message: Content = _LOADING
+
+    def show_message(self, message: Content) -> None:
+        """Show a message instead of the image."""
+        self._rows, self._message = [], message
+        self.refresh()
+
+    async def show(self, picture: ScaledPicture) -> None:
+        self._rows, self._message = await asyncio.to_thread(_strips, picture), Content("")
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width, height = self.size
+        lines = self._rows or [
+            Strip(line.render_segments(self.visual_style)) for line in self._message.wrap(min(width, 70))
+        ]
+        row = y - max(0, height - len(lines)) // 2
+        if not 0 <= row < len(lines):
+            return Strip.blank(width, self.rich_style)
+        strip = lines[row]
+        left = max(0, width - strip.cell_length) // 2
+        before = [Segment(" " * left, self.rich_style)] if left else []
+        return Strip([*before, *strip]).adjust_cell_length(width, self.rich_style)
+
+
+def _strips(picture: ScaledPicture) -> list[Strip]:
+    return [Strip([Segment(piece.text, piece.style) for piece in row]) for row in render_half_blocks(picture)]
+
+
+def _why_no_other_image(_: object, screen: ImageScreen) -> str | None:
+    return "This is the only image on the page." if len(screen.pictures) < 2 else None
+
+
+def _why_no_load(_: object, screen: ImageScreen) -> str | None:
+    return (
+        None
+        if screen.needs_permission
+        else "This image loads automatically. Press enter only to load images from external sites."
+    )
+
+
+def _why_not_loaded(_: object, screen: ImageScreen) -> str | None:
+    return StillLoading("The image is not loaded yet.") if screen.location is None else None
+
+
+def _why_no_browser(_: object, screen: ImageScreen) -> str | None:
+    if screen.location is not None and not screen.location.host and screen.shell.session.is_embedded:
+        return "A browser cannot open this image: it is stored in Octavo. Press w to save the image."
+    return _why_not_loaded(_, screen)
+
+
+PICTURE: Commands[ImageScreen] = Commands(
+    "picture",
+    (
+        Command("load", "enter", "Load", "Load the external image", run=lambda _, screen: screen.load(), why_not=_why_no_load, shown=False),
+        Command("next", "l,n,right,space", "Next", "Go to the next image", run=lambda _, screen: screen.step(1), why_not=_why_no_other_image),
+        Command("previous", "h,p,left,b", "Previous", "Go to the previous image", run=lambda _, screen: screen.step(-1), why_not=_why_no_other_image),
+        Command("browser", "o", "Open in browser", "Open the image in the browser", run=lambda _, screen: screen.open_in_browser(), why_not=_why_no_browser),
+        Command("save", "w", "Download", "Save the image to disk", run=lambda _, screen: screen.save(), why_not=_why_not_loaded),
+        Command("again", "r", "Retry", "Reload the image", run=lambda _, screen: screen.reload(), shown=False),
+        Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, screen: screen.dismiss(None)),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class ImageScreen(Dialog[None]):
+    """Shows an image of a page. Keys go to the next and previous image of the page."""
+
+    CSS_PATH = dialog_styles(__file__, "image_screen.tcss")
+    CONTEXT: ClassVar[str] = "image"
+    HELP: ClassVar[str] = (
+        "This view shows an image as large as the terminal allows. Press l or h to go to the next or previous image, "
+        "o to open the image in the browser, or w to save the image. Press esc to go back to the page."
+    )
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PICTURE,)
+
+    def __init__(self, pictures: Sequence[ImageReference], targets: LinkTargets, index: int = 0) -> None:
+        super().__init__()
+        self.pictures, self.targets, self.index = pictures, targets, index
+        self.location: ImageLocation | None = None
+        """Location of the image. None until it is known."""
+        self._data: bytes | None = None
+        self.needs_permission = False
+        """True while the user has not allowed to load an external image."""
+
+    @property
+    def shell(self) -> Shell:
+        return shell_of(self)
+
+    @property
+    def picture(self) -> ImageReference:
+        """The image that is shown."""
+        return self.pictures[self.index]
+
+    @property
+    def src(self) -> str:
+        """URL of the image for the current theme, dark or light."""
+        return self.picture.source_for(dark=self.app.current_theme.dark)
+
+    def body(self) -> ComposeResult:
+        with DialogFrame():
+            with Vertical(id="room"):
+                yield Canvas()
+            with Vertical(id="about"):
+                yield ChangingText("", id="facts")
+                yield ChangingText("", id="alt")
+                yield ChangingText("", id="caption")
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._show)
+
+    def on_resize(self, event: Resize) -> None:
+        if self._data is not None:
+            self.set_timer(RESIZE_DELAY, self._draw_again)
+
+    @property
+    def canvas(self) -> Canvas:
+        return self.query_one(Canvas)
+
+    # Showing
+
+    def _show(self, *, allowed: bool = False) -> None:
+        self.location, self._data, self.needs_permission = None, None, False
+        self.query("#painted").remove()
+        self.canvas.display = True
+        picture, name = self.picture, file_name(self.src)
+        numbering = f"{self.index + 1} of {len(self.pictures)}" if len(self.pictures) > 1 else ""
+        self.query_one(DialogFrame).set_border_texts(name or "Image", numbering)
+        alt = safe_lines(picture.alt) if picture.alt else Content.styled("no alternative text", "$warning")
+        self.query_one("#alt", Static).update(alt)
+        caption = self.query_one("#caption", Static)
+        caption.update(safe_lines(picture.caption))
+        caption.display = bool(picture.caption)
+        self._show_facts(ScaledPicture())
+        self.canvas.show_message(_LOADING)
+        self.refresh_bindings()
+        self.run_worker(self._load(allowed=allowed), group="picture", exclusive=True)
+
+    async def _load(self, *, allowed: bool) -> None:
+        session = self.shell.session
+        try:
+            location = self.location = await locate_image(
+                session, self.targets.context.page_ref, self.targets.resolve(self.src)
+            )
+            self._show_facts(ScaledPicture())
+            data = await cached_image(session, location)
+            if data is None and location.host and not allowed:
+                self._ask_permission(location)
+                return
+            self.canvas.show_message(safe(f"Loading {location.name}…").stylize("$octavo-muted"))
+            if data is None:
+                data = await download_image(session, location)
+        except (ImageUnavailable, ApiError) as error:
+            self._show_error(str(error))
+            return
+        finally:
+            self.refresh_bindings()
+        self._data = data
+        await self._draw()
+
+    def _ask_permission(self, location: ImageLocation) -> None:
+        self.needs_permission = True
+        self.canvas.show_message(
+            Content.assemble(
+                "This image is on ", (location.host, "bold"), ", an external site.\n",
+                "If you load the image, the owner of the site can see that you loaded it.\n\n",
+                ("enter", "$primary"), " load the image",
+            )
+        )  # fmt: skip
+
+    async def _draw(self) -> None:
+        assert self._data is not None, "the image must be loaded before it is drawn"
+        room, paints_graphics = self.query_one("#room", Vertical), display.can_paint()
+        width, height = room.size
+        pixel_scale = display.CELL[0] if paints_graphics else 1
+        scaled = await scale_image(
+            self._data, width, height, self.canvas.styles.background.rgb, pixel_scale=pixel_scale
+        )
+        self._show_facts(scaled)
+        # The old image stays until now, because decoding the image in another size takes long.
+        await self.query("#painted").remove()
+        if scaled.problem:
+            self._show_error(scaled.problem)
+        elif paints_graphics:
+            self.canvas.display = False
+            await room.mount(display.picture_widget(scaled))
+        elif (why := self._why_not_drawable()) is not None:
+            self.canvas.show_message(Content(why))
+        else:
+            await self.canvas.show(scaled)
+
+    def _draw_again(self) -> None:
+        if self._data is not None:
+            self.run_worker(self._draw(), group="picture", exclusive=True)
+
+    def _why_not_drawable(self) -> str | None:
+        """Return why images cannot be shown here. None if they can be shown."""
+        hint = "Press o to open the image in the browser, or w to save it."
+        if self.shell.settings.ascii:
+            return f"Images are not shown in ASCII mode. {hint}"
+        app = self.app
+        if app.no_color or app.theme.startswith("mono") or app.console.color_system not in ("truecolor", "256"):
+            return f"Images need more colors than this terminal or theme has. {hint}"
+        return None
+
+    def _show_error(self, sentence: str) -> None:
+        self.canvas.display = True
+        self.canvas.show_message(safe(sentence))
+
+    def _show_facts(self, scaled: ScaledPicture) -> None:
+        file = self.location.file if self.location is not None else None
+        width, height = scaled.width, scaled.height
+        if not width and file is not None and file.dimensions is not None:
+            width, height = round(file.dimensions.width), round(file.dimensions.height)
+        size = len(self._data) if self._data is not None else file.size if file is not None else 0
+        parts = [
+            scaled.format or (format_name(file) if file is not None else ""),
+            f"{width} × {height} pixels" if width else "",
+            format_size(size) if size else "",
+            f"first of {scaled.frames} frames" if scaled.frames > 1 else "",
+            self.location.host if self.location is not None else "",
+        ]
+        self.query_one("#facts", Static).update(safe(" · ".join(filter(None, parts))))
+
+    # Actions
+
+    def load(self) -> None:
+        """Load an external image."""
+        self._show(allowed=True)
+
+    def step(self, step: int) -> None:
+        """Show the next or the previous image of the page."""
+        self.index = (self.index + step) % len(self.pictures)
+        self._show()
+
+    def reload(self) -> None:
+        """Reload the image."""
+        self._show(allowed=self._data is not None)
+
+    def open_in_browser(self) -> None:
+        """Open the image in the browser."""
+        if self.location is not None:
+            confirm_link(self.shell, self.location.url)
+
+    def save(self) -> None:
+        """Save the image to disk."""
+        if self.location is None:
+            return
+        location, data, session = self.location, self._data, self.shell.session
+
+        async def content() -> AsyncIterator[bytes]:
+            yield data if data is not None else await download_image(session, location)
+
+        ask_for_path(self.shell, Export(location.name, location.name, content))
+
+
+def show_image(app: Shell, view: PageView, src: str) -> None:
+    """Show the image `src` of a page, with the other images of the page."""
+    targets, document = view.contents.deferred.targets, view.document
+    if targets is None or document is None:
+        return
+    pictures = page_images(document.blocks)
+    index = next((index for index, each in enumerate(pictures) if src in (each.src, each.dark)), None)
+    if index is None:
+        pictures, index = (ImageReference(src),), 0
+    app.push_screen(ImageScreen(pictures, targets, index))

@@ -12,15 +12,15 @@ from textual.message import Message
 
 from octavo.documents.blocks import Document
 from octavo.documents.source_reader import IncrementalParse
-from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT
 from octavo.tui.reader.page_contents import PageContents, PageHead, blocks_with_title
 from octavo.tui.reader.page_navigation import PageNavigation
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition, reading_position_of
+from octavo.tui.reader.viewport import SHORT_PAGE, THREAD_WAIT
 from octavo.tui.render.layout import PageUnit, split_into_units
 from octavo.tui.render.layout_context import Folds, path_to_block
-from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
-from octavo.tui.terminal import polite_thread
+from octavo.tui.render.painting import LaidUnits, UnitLayout, lay_out_units
+from octavo.tui.terminal.driver import Work, thread
 
 FIRST_BLOCKS = 24
 """Number of blocks on the first screen."""
@@ -109,7 +109,7 @@ class PageLoader:
     def __init__(self, pane: Reader, contents: PageContents, navigation: PageNavigation) -> None:
         self.pane, self.contents, self.navigation, self.threads = pane, contents, navigation, contents.threads
         self._current: PageLoad | None = None
-        self._work: polite_thread.Work | None = None
+        self._work: Work | None = None
 
     def show(self, document: Document, head: PageHead, key: str) -> None:
         """Show a parsed page."""
@@ -149,7 +149,7 @@ class PageLoader:
         else:
             if not is_shown:
                 load.layout = self.pane.viewport.background.prepare(load.folds, len(markdown))
-            self._work = polite_thread.thread.begin(self.steps(load), self.pane.viewport.raise_later)
+            self._work = thread.begin(self.steps(load), self.pane.viewport.raise_later)
             if not is_shown:
                 load.has_first.wait(THREAD_WAIT)
         if load.whole_page is not None:
@@ -250,7 +250,7 @@ class PageLoader:
         """Free the page that was shown, in the background thread because freeing a long page is slow."""
         if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
             freed: list[object] = [*document.blocks, *self.pane.viewport.virtual_lines.kept, *self.contents.page_units]
-            free = partial(polite_thread.thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)
+            free = partial(thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)
             self.pane.call_later(free)  # Later: the pane still refers to the blocks now.
         self.navigation.forget_page()
 

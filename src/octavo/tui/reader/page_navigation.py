@@ -8,9 +8,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import NamedTuple
 
-from octavo.documents import anchors
-from octavo.documents.blocks import Block, Document
-from octavo.tui.reader.contents import STILL_LOADING
+from octavo.documents.blocks import Block, Document, find_heading
 from octavo.tui.reader.page_contents import PageContents, PageThreads, repeated_title
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import (
@@ -21,9 +19,9 @@ from octavo.tui.reader.reading_position import (
     count_lines,
     reading_position_of,
 )
-from octavo.tui.reader.viewport import explain
+from octavo.tui.reader.viewport import STILL_LOADING, explain
+from octavo.tui.render.layout import anchors_above
 from octavo.tui.render.layout_context import path_to_block
-from octavo.tui.render.page_parts import anchors_above
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 
 _MOST_SLICES = 4
@@ -146,7 +144,7 @@ class PageNavigation:
             self.toggle_source()
         self.position_to_restore = self._unfinished_restore = None
         here = self.position()
-        heading = anchors.find_heading(wanted, document.headings)
+        heading = find_heading(wanted, document.headings)
         if heading is not None and heading.anchor != wanted and not self.contents.is_fully_parsed:
             heading = None  # A heading with exactly this anchor may follow in the rest of the page.
         block = heading.block if heading is not None else None

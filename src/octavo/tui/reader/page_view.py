@@ -17,21 +17,19 @@ from octavo.api.safety import safe_address, safe_line, safe_text
 from octavo.documents.blocks import Block, Document
 from octavo.documents.emoji import to_emoji
 from octavo.lazy_import import lazy
-from octavo.tui.reader.block_commands import AT_CURSOR, BlockCommands
-from octavo.tui.reader.block_cursor import PANNING
+from octavo.tui.reader.block_cursor import LINK_HINTS, PANNING
 from octavo.tui.reader.find_bar import FIND
-from octavo.tui.reader.link_hints import LINK_HINTS
 from octavo.tui.reader.page_contents import PageContents, PageThreads, table_of
 from octavo.tui.reader.page_loading import PageLoader
 from octavo.tui.reader.page_navigation import HEADINGS, PAGE_THREADS, SOURCE, PageNavigation
-from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
+from octavo.tui.reader.reading_pane import AT_CURSOR, MOTIONS, READ_ON, BlockCommands, Reader
 from octavo.tui.reader.viewport import explain
+from octavo.tui.render.deferred import LinkDestination, link_destination
+from octavo.tui.render.layout import CopyUrlRequested, LinkFollowed
 from octavo.tui.render.layout_context import path_to_block, tab_slug
-from octavo.tui.render.link_targets import LinkDestination, link_destination
-from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.threads import keep_quoted_lines
-from octavo.tui.terminal.line_filters import FROM_RIGHT
+from octavo.tui.terminal.display import FROM_RIGHT
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.documents import links
     from octavo.tui.reader.reading_position import ReadingPosition
-    from octavo.tui.render.virtual_lines import LaidUnits
+    from octavo.tui.render.painting import LaidUnits
 
 _curl_command = lazy("octavo.tui.render.openapi:curl_command")
 _read_document = lazy("octavo.documents.json_document:read_document")

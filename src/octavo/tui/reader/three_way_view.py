@@ -12,29 +12,30 @@ from textual.content import Content
 from octavo.documents.blocks import Block
 from octavo.documents.merging.merged_page import MergeChoice
 from octavo.tui.reader.block_cursor import PANNING
-from octavo.tui.reader.contents import Contents
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.reader.reading_position import BlockSpan
-from octavo.tui.reader.viewport import Viewport
+from octavo.tui.reader.viewport import Contents, Viewport
+from octavo.tui.render.block_slices import render_failed_block, run_guarded
 from octavo.tui.render.conflict_lines import (
     ConflictDecision,
+    ConflictView,
+    PageConflict,
+    UnconflictedText,
     labelled_rule,
     render_conflict,
     render_page_conflict,
     render_unconflicted,
 )
-from octavo.tui.render.conflict_page import ConflictView, PageConflict, UnconflictedText
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.diff_lines import estimate_height
 from octavo.tui.render.diff_units import DiffUnit
-from octavo.tui.render.failed_block import render_failed_block, run_guarded
 from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.painting import UnitLayout
 from octavo.tui.render.styled_lines import Line, Piece
-from octavo.tui.render.virtual_lines import UnitLayout
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.empty_states import empty_lines
+from octavo.tui.widgets.text_widgets import empty_lines
 
 WIDEST = 160
 _MOST_CHANGES = 3

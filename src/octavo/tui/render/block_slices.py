@@ -1,15 +1,21 @@
-"""Splitting of long blocks into slices that are rendered one by one, so that no single step takes long."""
+"""Splitting of long blocks into slices that are rendered one by one, so that no single step takes long. A block that cannot be
+rendered is shown as source.
+"""
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from operator import is_not
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from unicodedata import combining
 
+from octavo.documents import suggestions
 from octavo.documents.blocks import NO_ATTRS, Block, Run
+from octavo.tui.render.styled_lines import Line, Piece, box, flatten_emoji, wrap
+from octavo.tui.render.styles import Styles
 
 MOST_COLUMNS = 200
 """Maximum number of columns of a table that are shown."""
@@ -411,3 +417,43 @@ _SPLITTERS: dict[str, Callable[[Block, float], Iterator[Block]]] = {
     "integration": _split_integration,
     "math": _split_formula,
 }
+
+
+T = TypeVar("T")
+_SOURCE_LINES = 60
+"""Maximum number of source lines in a box. Each slice of a long block may have a box of its own."""
+_LONGEST = 20_000
+_log = logging.getLogger(__name__)
+
+
+def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
+    """Return the result of `work`. If it raises an exception, log the exception and return the result of `fallback`.
+
+    Apart from the keyring, only this function catches `Exception`: a bug in the layout of one block must not hide the
+    rest of the page. `MemoryError` is raised again, because the block did not cause it."""
+    try:
+        return work()
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001  # See the docstring.
+        _log.exception("Could not show a block.")
+    return fallback()
+
+
+def block_source(source: str, block: Block) -> str:
+    """Return the source of a block. Empty if the page has no source."""
+    return suggestions.block_source(source, block) if source else ""
+
+
+def render_failed_block(block: Block, source_of: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:
+    """Render a box with the kind of a block and its source, or its text if there is no source."""
+    text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_LONGEST]
+    rows = flatten_emoji(text).expandtabs(4).split("\n")
+    lines = [Line(part) for row in rows[:_SOURCE_LINES] for part in wrap([Piece(row, styles.text)], width - 4)]
+    lines += [Line([Piece(styles.glyphs.more, styles.muted, None, True)])] * (len(rows) > _SOURCE_LINES)
+    title = [Piece(f"{styles.glyphs.no} {block.kind}, shown as source", styles.error)]
+    why = [Piece("a bug in Octavo", styles.muted, None, True)]
+    out = box(lines, width, styles, title=title, right=why)
+    for line in out:
+        line.block = whole_block(block)
+    return out

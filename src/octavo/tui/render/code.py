@@ -10,10 +10,8 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block
 from octavo.tui.render.block_slices import has_end, has_start, slice_bounds, whole_block
-from octavo.tui.render.caches import RecentResults
-from octavo.tui.render.deferred import Tokens, code_query
-from octavo.tui.render.inline import superscript
-from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.deferred import RecentResults, Tokens, code_query
+from octavo.tui.render.layout_context import LayoutContext, superscript
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
@@ -21,14 +19,15 @@ from octavo.tui.render.styled_lines import (
     box,
     cells,
     crop,
+    fit_title,
     flatten_emoji,
     hidden_columns_text,
     indent,
     pan_pieces,
     width_of,
+    wrap,
 )
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.render.wrap import fit_title, wrap
 
 COLLAPSED_LINES = 10
 """Number of lines of an expandable code block that are visible while it is collapsed."""

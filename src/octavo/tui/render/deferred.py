@@ -1,24 +1,160 @@
-"""Deferred content of a page, which is loaded after the first paint: its caches, and the queries that are their keys.
-Also syntax highlighting of code."""
+"""Deferred content of a page, which is loaded after the first paint: its caches, the queries that are their keys, and the
+titles of link targets. Also syntax highlighting of code.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from enum import Enum
+from functools import cached_property, partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from urllib.parse import unquote
 
-from octavo.tui.render.caches import AsyncCache
+from octavo.documents import links
+from octavo.documents.blocks import Run
+from octavo.documents.emoji import to_emoji
+from octavo.tui.render.block_slices import run_guarded
 from octavo.tui.render.styles import Styles
+from octavo.tui.widgets.short_texts import as_clause
 
 if TYPE_CHECKING:
-    from octavo.api.places import ContentRef
-    from octavo.documents import links
+    from octavo.api.content import Page, PageTree
+    from octavo.api.operation import ContentRef
     from octavo.documents.openapi import Operation, Specification
-    from octavo.tui.render.link_targets import LinkTargets, LinkTitle, TitleQuery
     from octavo.tui.render.styled_lines import Line
-    from octavo.tui.terminal.graphics import ScaledPicture
+    from octavo.tui.terminal.display import ScaledPicture
+
+Thing = TypeVar("Thing")
+Result = TypeVar("Result")
+_CAPACITY = 12
+
+
+class RecentResults(Generic[Thing, Result]):
+    """Cache of results for the most recent objects. Objects are compared by identity, because comparing two pages takes
+    as long as reading them."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Thing, Result]] = {}
+        self._lock = Lock()
+
+    def get(self, owner: Thing) -> Result | None:
+        """Return the cached result for an object. None if there is no result."""
+        known = self._known.get(id(owner))
+        return known[1] if known is not None and known[0] is owner else None
+
+    def put(self, owner: Thing, found: Result) -> Result:
+        """Cache a result and return it. The oldest result is dropped when the cache is full."""
+        with self._lock:  # Worker threads add results too.
+            self._known[id(owner)] = (owner, found)
+            while len(self._known) > _CAPACITY:
+                self._known.pop(next(iter(self._known)), None)
+        return found
+
+
+def stream_cached(
+    cache: RecentResults[Thing, list[Result]], owner: Thing, split: Callable[[Thing], Iterable[Result]]
+) -> Iterator[Result]:
+    """Yield the pieces of an object as `split` makes them. They are cached if there are several."""
+    if (known := cache.get(owner)) is not None:
+        yield from known
+        return
+    found: list[Result] = []
+    for piece in split(owner):
+        found.append(piece)
+        yield piece
+    if len(found) > 1:
+        cache.put(owner, found)
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+BATCH_SECONDS = 0.05
+"""Results that are loaded within this time are shown together."""
+
+
+class AsyncCache(Generic[K, V]):
+    """Cache of results that are loaded in the background.
+
+    Rendering a block calls `get`, which records keys without a result in `missing`. Once the block is visible, the pane
+    calls `request` for these keys and `load_requested` to load them one by one.
+    """
+
+    def __init__(self, load: Callable[[K], Awaitable[V | None]], capacity: int = 200) -> None:
+        self._load = load
+        self._capacity = capacity
+        self._known: OrderedDict[K, V | None] = OrderedDict()
+        self._requested: dict[K, None] = {}
+        self._is_loading = False
+        self.missing: list[K] = []
+        """Keys without a result, since the last `DeferredContent.take_missing`."""
+
+    @property
+    def has_requests(self) -> bool:
+        """True if keys are requested and are not loading yet."""
+        return bool(self._requested) and not self._is_loading
+
+    def get(self, key: K) -> V | None:
+        """Return the result for `key`. None if the key is not loaded yet, which records it as missing, or if it has no
+        result."""
+        with suppress(KeyError):
+            value = self._known[key]
+            self._known.move_to_end(key)
+            return value
+        self.missing.append(key)
+        return None
+
+    def for_background_thread(self) -> AsyncCache[K, V]:
+        """Return a copy for use in the background thread. It has the same results, but its own list of missing keys."""
+        other = copy(self)
+        other.missing = []
+        return other
+
+    def knows(self, key: K) -> bool:
+        """Return whether `key` is loaded, with or without a result."""
+        return key in self._known
+
+    def request(self, key: K) -> None:
+        """Queue `key` for loading, if it is not loaded yet."""
+        if key not in self._known:
+            self._requested[key] = None
+
+    def clear_requests(self) -> None:
+        """Clear the queue. Called when another page is shown."""
+        self._requested.clear()
+
+    async def load_requested(self) -> bool:
+        """Load queued keys, and return whether any result is new. Does nothing while another call is loading."""
+        if self._is_loading:
+            return False
+        self._is_loading, found, started = True, False, time.monotonic()
+        try:
+            while self._requested and not (found and time.monotonic() - started > BATCH_SECONDS):
+                key = next(iter(self._requested))
+                (result,) = await asyncio.gather(self._load(key), return_exceptions=True)
+                value = self._known[key] = run_guarded(partial(_result_or_raise, result), lambda: None)
+                self._requested.pop(key, None)
+                found = found or value is not None
+        finally:
+            self._is_loading = False
+        while len(self._known) > self._capacity:
+            self._known.popitem(last=False)
+        return found
+
+
+def _result_or_raise(result: V | BaseException | None) -> V | None:
+    """Return a result, or raise the exception that loading ended with."""
+    if isinstance(result, BaseException):
+        raise result
+    return result
 
 
 Tokens = list[list[tuple[str, str]]]
@@ -208,3 +344,203 @@ class DeferredContent:
         for cache in self:
             cache.missing.clear()
         return taken
+
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+class LinkDestination(Enum):
+    """Kind of destination of a URL or path in a link."""
+
+    PAGE = "page"
+    ANCHOR = "anchor"
+    OUTSIDE = "outside"
+    MAIL = "mail"
+    BROKEN = "broken"
+    REFUSED = "refused"
+    """An address that Octavo never opens: it has another scheme than http, https and mailto, or begins with `//`."""
+
+
+def link_destination(address: str) -> LinkDestination:
+    """Return the kind of destination of a link, as written in the source."""
+    if not address or "broken-reference" in address or address.startswith(("/broken/", "broken/")):
+        return LinkDestination.BROKEN
+    if address.startswith("#"):
+        return LinkDestination.ANCHOR
+    if address.startswith("//"):
+        return LinkDestination.REFUSED
+    scheme = _SCHEME.match(address)
+    if scheme is None:
+        return LinkDestination.PAGE
+    name = scheme.group().lower()
+    if name in ("http:", "https:"):
+        return (
+            LinkDestination.BROKEN
+            if "/broken/" in address and "app.gitbook.com" in address
+            else LinkDestination.OUTSIDE
+        )
+    return LinkDestination.MAIL if name == "mailto:" else LinkDestination.REFUSED
+
+
+NOT_AVAILABLE_OFFLINE = "not in this folder"
+"""Text that is shown as the location of a link target outside the local folder."""
+_MEANINGLESS_TEXTS = frozenset({"", "broken-reference", "mention"})
+
+
+class LinkTitle(NamedTuple):
+    """Title and location of a link target."""
+
+    title: str = ""
+    emoji: str = ""
+    """Emoji of the page."""
+    where: str = ""
+    """Path, space, or type and size, to distinguish equal titles."""
+    problem: str = ""
+    """Sentence that says why the link is broken. Empty if the link works."""
+
+    @property
+    def text(self) -> str:
+        """Emoji and title."""
+        return f"{self.emoji} {self.title}".strip()
+
+
+class TitleQuery(NamedTuple):
+    """Link target to find the title of, as seen from `page_ref`."""
+
+    page_ref: ContentRef
+    target: links.Target
+
+
+@dataclass(frozen=True)
+class LinkContext:
+    """Page tree in which links are resolved. `origins` are the URLs of the platform's app."""
+
+    tree: PageTree
+    page_ref: ContentRef
+    origins: tuple[str, ...] = ()
+    is_folder: bool = False
+    """True if the tree is a local folder. Links to targets outside it are then shown as not available, not as
+    broken."""
+
+    @cached_property
+    def pages(self) -> dict[str, Page]:
+        """Pages of the tree by id."""
+        return {page.id: page for page in self.tree.walk()}
+
+    @cached_property
+    def known_places(self) -> links.SpaceIndex:
+        """Pages of the tree by path and ID, the space, and the URLs of the app, for resolving links."""
+        pages = links.ids_by_path(
+            (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
+        )
+        return links.SpaceIndex(pages, frozenset(self.pages), None, self.page_ref.space_id, self.origins)
+
+    def page_path(self, page_id: str) -> str:
+        """Return the path from which the relative links of a page are resolved. Empty if the page is not in the
+        tree."""
+        page = self.pages.get(page_id)
+        if page is None:
+            return ""
+        if page.git is not None and page.git.path:
+            return page.git.path
+        return f"{page.path or ''}/" if page.pages else page.path or ""
+
+
+class LinkTargets:
+    """Targets of the links of one page."""
+
+    def __init__(
+        self,
+        context: LinkContext,
+        page_id: str,
+        titles: AsyncCache[TitleQuery, LinkTitle] | None = None,
+        space_of: Callable[[str], LinkTitle | None] = lambda space: None,
+    ) -> None:
+        """Resolve the links of the page `page_id` in `context`. `space_of` returns the title of a space, or None."""
+        self.context, self.page_id = context, page_id
+        self._titles, self._space_title = titles, space_of
+        self._resolved: dict[str, links.Target] = {}
+
+    def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
+        """Return the same targets with `titles` as their titles. If these targets load no titles, the returned targets
+        load none either."""
+        return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
+
+    def resolve(self, href: str) -> links.Target:
+        """Return the target of `href`."""
+        if href not in self._resolved:
+            self._resolved[href] = links.resolve(href, self.context.page_path(self.page_id), self.context.known_places)
+        return self._resolved[href]
+
+    def title_of(self, href: str) -> LinkTitle | None:
+        """Return the title of the target of `href`. None if it has none, or if it is not loaded yet."""
+        match self.resolve(href):
+            case links.BrokenLink(is_outside_tree=True) if self.context.is_folder:
+                return LinkTitle(where=NOT_AVAILABLE_OFFLINE)
+            case links.BrokenLink(reason=reason):
+                return LinkTitle(problem=reason)
+            case links.PageLink(page=name, anchor=anchor):
+                page = self.context.pages[name]
+                where = (page.path or "") + (f"#{anchor}" if anchor else "")
+                return LinkTitle(page.title or "Untitled", to_emoji(page.emoji), where)
+            case links.SpaceLink(space=name, page=None) if (known := self._space_title(name)) is not None:
+                return known
+            case links.UrlLink() | links.AnchorLink() | links.BlockedScheme() | links.ReusableContentLink():
+                return None
+            case target:
+                return self._titles.get(TitleQuery(self.context.page_ref, target)) if self._titles is not None else None
+
+    def destination(self, href: str) -> LinkDestination:
+        """Return the kind of destination of `href`."""
+        match self.resolve(href):
+            case links.BlockedScheme():
+                return LinkDestination.REFUSED
+            case links.AnchorLink():
+                return LinkDestination.ANCHOR
+            case links.UrlLink(url=url):
+                return LinkDestination.MAIL if url.startswith("mailto:") else LinkDestination.OUTSIDE
+        named = self.title_of(href)
+        if named is None:
+            return LinkDestination.PAGE
+        if named.where == NOT_AVAILABLE_OFFLINE and "://" in href:
+            return LinkDestination.OUTSIDE
+        return LinkDestination.BROKEN if named.problem else LinkDestination.PAGE
+
+    def text_of(self, runs: tuple[Run, ...]) -> str:
+        """Return the visible text of runs."""
+        return "".join([run.text if run.link is None else self.replacement_text(run) or run.text for run in runs])
+
+    def replacement_text(self, run: Run, *, alone: bool = True) -> str | None:
+        """Return the title to show instead of a link text that only repeats the URL. None to keep the text. `alone`:
+        the link has no other text."""
+        address = run.link or ""
+        if (
+            run.kind not in ("text", "mention", "code")
+            or not alone
+            or not (run.kind == "mention" or repeats_address(run))
+        ):
+            return None
+        named = self.title_of(address)
+        if named is None:
+            return None
+        if named.problem:
+            return as_clause(named.problem) if run.text.strip() in _MEANINGLESS_TEXTS else None
+        return named.text or None
+
+
+def app_origins(page: Page | None) -> tuple[str, ...]:
+    """Return the URL of the platform's app that shows a page."""
+    app = page.urls.app if page is not None else None
+    scheme, found, rest = (app or "").partition("://")
+    return (f"{scheme}://{rest.partition('/')[0]}",) if found else ()
+
+
+def repeats_address(run: Run) -> bool:
+    """Return True if the text of a link only repeats its file name or URL."""
+    text, address = run.text.strip(), run.link or ""
+    if not text or text in _MEANINGLESS_TEXTS:
+        return bool(address)
+    if "://" in address and "://" not in text:
+        return False
+    path = unquote(address.partition("#")[0])
+    return text in (address, path, path.rpartition("/")[2]) and ("/" in text or "." in text)

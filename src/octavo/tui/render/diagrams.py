@@ -13,10 +13,9 @@ from octavo.tui.render import code
 from octavo.tui.render.block_slices import LONGEST_DIAGRAM, slice_bounds, whole_block
 from octavo.tui.render.deferred import DiagramQuery, DrawnDiagram
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.styled_lines import Line, Piece, box, cells, crop, hidden_columns_text
+from octavo.tui.render.styled_lines import Line, Piece, box, cells, crop, fit_title, hidden_columns_text, wrap
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.render.wrap import fit_title, wrap
-from octavo.tui.terminal import child_programs
+from octavo.tui.terminal.external_editor import run_bounded
 from octavo.untrusted_input import parse_json
 
 SECONDS, MEMORY, OUTPUT_BYTES = 3.0, 512 << 20, 1 << 20
@@ -52,9 +51,7 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
     """Return the drawings of a diagram, or the reason why there are none."""
     request = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
-        result = await child_programs.run_bounded(
-            "draw_diagram", request, seconds=SECONDS, memory=MEMORY, max_bytes=OUTPUT_BYTES
-        )
+        result = await run_bounded("draw_diagram", request, seconds=SECONDS, memory=MEMORY, max_bytes=OUTPUT_BYTES)
     except OSError as error:
         return DrawnDiagram(problem=f"the program that draws diagrams could not be started ({error.strerror}).")
     drawings = tuple(parse_drawings(result.output))

@@ -23,13 +23,14 @@ from octavo.documents.diff_model import (
 )
 from octavo.documents.diff_text import SourceHunk
 from octavo.tui.render.block_slices import is_long
-from octavo.tui.render.comparison import PageComparison, source_units
-from octavo.tui.render.diff_context import (
+from octavo.tui.render.comparison import (
     UNMARKED_CONTAINERS,
+    PageComparison,
     PlacedUnit,
     UnchangedRange,
     collapse_unchanged,
     container_name,
+    source_units,
     title_heading,
 )
 from octavo.tui.render.diff_units import (

@@ -11,9 +11,8 @@ from rich.style import Style
 from octavo.documents import diff_model as model
 from octavo.documents.blocks import Block
 from octavo.tui.render.layout import block_ranges
-from octavo.tui.render.styled_lines import Line, Piece, cells, indent, pad, with_background
+from octavo.tui.render.styled_lines import Line, Piece, cells, indent, pad, with_background, wrap
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.render.wrap import wrap
 
 GUTTER, SIDE_GAP = 7, 3
 """Width in cells of the gutter (line number and sign), and of the rule between two sides."""

@@ -11,7 +11,6 @@ from octavo.documents import diff_model as model
 from octavo.documents.blocks import Block, Run, TableColumn
 from octavo.documents.diff_nodes import changed_run_attributes, describe_whitespace, shorten
 from octavo.tui.render.code import code_tokens, token_style, wrap_code
-from octavo.tui.render.column_widths import TableGrid, fit_columns, row_lines
 from octavo.tui.render.comparison import near_changes
 from octavo.tui.render.deferred import Tokens
 from octavo.tui.render.diff_sides import (
@@ -25,12 +24,19 @@ from octavo.tui.render.diff_sides import (
     render_setting_changes,
     sign_background,
 )
-from octavo.tui.render.inline import render_each_run
-from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.styled_lines import Line, Piece, cells, flatten_emoji, hidden_columns_text, pan_pieces, truncate
+from octavo.tui.render.layout_context import LayoutContext, render_each_run
+from octavo.tui.render.styled_lines import (
+    Line,
+    Piece,
+    cells,
+    flatten_emoji,
+    hidden_columns_text,
+    pan_pieces,
+    truncate,
+    wrap,
+)
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.render.tables import cell_pieces, sample_rows
-from octavo.tui.render.wrap import wrap
+from octavo.tui.render.tables import TableGrid, cell_pieces, fit_columns, row_lines, sample_rows
 
 
 def render_word_changes(

@@ -20,8 +20,8 @@ from pylatexenc.latexwalker import (
 )
 from pylatexenc.macrospec import LatexContextDb, std_environment, std_macro, std_specials
 
-from octavo.tui.render.icons import SUBSCRIPTS, SUPERSCRIPTS, to_script
 from octavo.tui.render.styled_lines import cells
+from octavo.tui.render.styles import SUBSCRIPTS, SUPERSCRIPTS, to_script
 
 _TALL_BRACKETS = {
     "(": "⎛⎜⎝",

@@ -27,7 +27,7 @@ from octavo.tui.render.formula_boxes import (
     join_boxes,
     parse_latex,
 )
-from octavo.tui.render.icons import SUBSCRIPTS, SUPERSCRIPTS, to_script
+from octavo.tui.render.styles import SUBSCRIPTS, SUPERSCRIPTS, to_script
 
 _FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
 _BINOMIALS = frozenset({"binom", "dbinom", "tbinom"})

@@ -21,14 +21,15 @@ from octavo.tui.render.styled_lines import (
     Line,
     Piece,
     box,
+    fit_title,
     flatten_emoji,
     indent,
     pad,
     width_of,
     with_background,
+    wrap,
 )
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.render.wrap import fit_title, wrap
 
 _LOCATIONS = {"path": "in the path", "query": "in the query", "header": "in headers", "cookie": "in cookies"}
 _MOST_LISTED = 400

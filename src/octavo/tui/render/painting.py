@@ -1,20 +1,30 @@
-"""Painting of lines as Textual strips, and of marks, labels and bars over them."""
+"""Lines of a long page, which are laid out when they are needed; their painting as Textual strips, with marks, labels and bars
+over them; and search in a page with the cells of its matches.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+import re
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from rich.cells import set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from octavo.tui.render.failed_block import run_guarded
+from octavo.api.folding import FoldedText, fold
+from octavo.documents.blocks import Block, Run, plain_text
+from octavo.tui.render.block_slices import has_start, run_guarded
 from octavo.tui.render.styled_lines import Line, Piece, cells, crop, segments, width_of
 from octavo.tui.render.styles import Styles
 from octavo.tui.terminal.textual_internals import disable_caches
+
+if TYPE_CHECKING:
+    from octavo.tui.render.deferred import AsyncCache, DeferredContent
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
@@ -109,3 +119,348 @@ def bottom_line(
     blank = width - width_of(pieces) - cells(tail) - 1 if needed else 0
     pieces.append(Piece(" " * max(0, blank) + tail, styles.muted))
     return Strip(segments(pieces, style)).extend_cell_length(width, style)
+
+
+_NAMES = ("title", "description", "path", "name", "date", "summary", "url", "alt")
+_MOST_MATCHES = 10_000
+_SECTION_LETTERS, _SECTION_ENTRIES = 10_000, 200
+"""Approximate size of a section of the text, in letters and in blocks."""
+
+
+class Match(NamedTuple):
+    """A match: its unit, its number within the unit, and the block that contains the match."""
+
+    unit_index: int
+    nth: int
+    block: Block
+    path: tuple[Block, ...]
+    """Blocks around the match, from the top-level block down to its own block."""
+
+
+class MatchSpan(NamedTuple):
+    """Range of cells on a line that belongs to a match."""
+
+    line: int
+    start: int
+    end: int
+    nth: int
+
+
+def pattern(needle: str) -> re.Pattern[str]:
+    """Return a pattern that finds `needle` literally in folded text, also across lines."""
+    parts = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(fold(needle).split()))
+    return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"))
+
+
+class _BlockText(NamedTuple):
+    unit_index: int
+    block: Block
+    path: tuple[Block, ...]
+
+
+class _Section(NamedTuple):
+    """Text of some blocks as one folded text, with the offset of each block."""
+
+    text: str
+    starts: list[int]
+    entries: list[_BlockText]
+
+
+class BlockTextFinder:
+    """Searchable text of a page, which is read in sections as the search advances."""
+
+    def __init__(
+        self,
+        blocks: Iterable[tuple[int, Block]],
+        text_of: Callable[[tuple[Run, ...]], str] = plain_text,
+        letters: int = _SECTION_LETTERS,
+    ) -> None:
+        """`blocks`: each top-level block or slice with the index of its unit. `text_of` returns the visible text of
+        runs. The blocks are read in sections of about `letters` letters, and a search may pause after each: pass a
+        small number if iterating over `blocks` is slow."""
+        self._blocks, self._text_of, self._letters = iter(blocks), text_of, letters
+        self._sections: list[_Section] = []
+
+    def find(self, needle: str) -> Iterator[Match | None]:
+        """Yield the matches of `needle` in reading order, and None where the search may pause."""
+        counts: dict[int, int] = {}
+        found = 0
+        for stretch in self._iterate_sections() if fold(needle).strip() else ():
+            for match in pattern(needle).finditer(stretch.text):
+                entry = stretch.entries[bisect_right(stretch.starts, match.start()) - 1]
+                nth = counts.get(entry.unit_index, 0)
+                counts[entry.unit_index] = nth + 1
+                yield Match(entry.unit_index, nth, entry.block, entry.path)
+                found += 1
+                if found >= _MOST_MATCHES:
+                    return
+            yield None
+
+    def _iterate_sections(self) -> Iterator[_Section]:
+        at = 0
+        while True:
+            while at < len(self._sections):
+                yield self._sections[at]
+                at += 1
+            if not self._read_section():
+                return
+
+    def _read_section(self) -> bool:
+        """Read another section. Return False if there is none."""
+        texts: list[str] = []
+        starts: list[int] = []
+        entries: list[_BlockText] = []
+        length = read = 0
+        while max(length, read) < self._letters and len(entries) < _SECTION_ENTRIES:
+            unit, block = next(self._blocks, (-1, None))
+            if block is None:
+                break
+            read += 1  # Blocks without text take time too.
+            for entry, text in self._block_texts(unit, block, ()):
+                text = fold(text)
+                entries.append(entry)
+                starts.append(length)
+                texts.append(text)
+                length += len(text) + 1
+            if not texts:
+                entries, starts, texts = [_BlockText(unit, block, ())], [0], [""]
+        if entries:
+            self._sections.append(_Section("\0".join(texts), starts, entries))
+        return bool(entries)
+
+    def _block_texts(
+        self, unit_index: int, block: Block, ancestors: tuple[Block, ...]
+    ) -> Iterator[tuple[_BlockText, str]]:
+        path = (*ancestors, block)
+        own = [self._text_of(block.runs), block.text]
+        if has_start(block):
+            own += [value for name in _NAMES if isinstance(value := block.attrs.get(name), str)]
+            if block.kind in ("table", "cards"):
+                own += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
+        entry = _BlockText(unit_index, block, path)
+        for text in own:
+            if text:
+                yield entry, text
+        for child in block.children:
+            yield from self._block_texts(unit_index, child, path)
+
+
+def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
+    """Return the cells of `needle` on rendered lines."""
+    if not fold(needle).strip():
+        return []
+    parts: list[str] = []
+    places: list[tuple[int, int, int, str]] = []
+    length = 0
+    for number, line in enumerate(lines):
+        at = 0
+        for text, _, _, is_decoration in line.pieces:
+            if not is_decoration:
+                places.append((length, number, at, text))
+                parts.append(text)
+                length += len(text)
+            at += cells(text)
+        parts.append("\n")
+        length += 1
+    starts = [place[0] for place in places]
+    out: list[MatchSpan] = []
+    folded = FoldedText("".join(parts))
+    for nth, match in enumerate(pattern(needle).finditer(folded.text)):
+        first, last = folded.original_range(match.start(), match.end())
+        index = max(0, bisect_right(starts, first) - 1)
+        while index < len(places) and places[index][0] < last:
+            start, number, at, text = places[index]
+            low, high = max(0, first - start), min(len(text), last - start)
+            if high > low:
+                out.append(MatchSpan(number, at + cells(text[:low]), at + cells(text[:high]), nth))
+            index += 1
+    return out
+
+
+U = TypeVar("U")
+_TOGETHER = 256
+KEPT, KEPT_LINES = 600, 2500
+"""Maximum numbers of units and of lines that are kept. The unit rendered last is always kept, and so are all
+heights."""
+
+
+class VirtualLines(Generic[U]):
+    """Lines of units, one below the other. Rendering a unit corrects its height and moves the units below it, but never
+    those above it."""
+
+    def __init__(
+        self,
+        units: Sequence[U],
+        estimate_height: Callable[[U], int],
+        render: Callable[[U], list[Line]],
+        laid: LaidUnits | None = None,
+        *,
+        keeps_all: bool = False,
+    ) -> None:
+        """`laid`: units that the background thread laid out. `keeps_all`: all lines are kept."""
+        self.units: list[U] = []
+        self._estimate_height, self._render, self._keeps_all = estimate_height, render, keeps_all
+        self._heights: list[int] = []
+        self._sums: list[int] = []
+        """Total height of each group of units, so that a change affects only one sum."""
+        self._exact = bytearray()
+        self._lines: OrderedDict[int, list[Line]] = OrderedDict()
+        self._count = 0
+        """Number of lines that are kept."""
+        self.forgotten: set[int] = set()
+        """Indexes of the units that changed since the background thread began to lay them out."""
+        self.extend(units, laid)
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def extend(self, units: Sequence[U], laid: LaidUnits | None = None) -> None:
+        """Append units, and use the heights and lines that the background thread laid out."""
+        known = laid.heights if laid is not None else {}
+        for index, unit in enumerate(units, len(self.units)):
+            height = known[index] if index in known else self._estimate_height(unit)
+            if index % _TOGETHER == 0:
+                self._sums.append(0)
+            self._sums[-1] += height
+            self._heights.append(height)
+        self.units += units
+        self._exact += bytes(len(units))
+        if laid is not None:
+            self.use_laid_units(laid)
+
+    def use_laid_units(self, laid: LaidUnits) -> None:
+        """Use the heights and lines of units that the background thread laid out, except units that were rendered or
+        changed meanwhile."""
+        for index, height in laid.heights.items():
+            if self._exact[index] or index in self.forgotten:
+                continue
+            self._exact[index] = 1
+            self._sums[index // _TOGETHER] += height - self._heights[index]
+            self._heights[index] = height
+            if (lines := laid.lines.get(index)) is not None:
+                self._lines[index] = lines
+                self._count += height
+
+    def lay_out_some(self, line_count: int) -> None:
+        """Render units with estimated heights from the top down, until they have `line_count` lines."""
+        for index in self.estimated_units():
+            if line_count <= 0:
+                break
+            line_count -= len(self.lines(index))
+
+    @property
+    def total(self) -> int:
+        """Height of all units, partly estimated."""
+        return sum(self._sums)
+
+    @property
+    def estimated_count(self) -> int:
+        """Number of units with an estimated height."""
+        return self._exact.count(0)
+
+    def estimated_units(self) -> list[int]:
+        """Return the indexes of the units with an estimated height."""
+        return [index for index, is_exact in enumerate(self._exact) if not is_exact]
+
+    def top(self, index: int) -> int:
+        """Return the first line of a unit."""
+        part = index // _TOGETHER
+        return sum(self._sums[:part]) + sum(self._heights[part * _TOGETHER : index])
+
+    def at(self, line: int) -> tuple[int, int]:
+        """Return the unit of a line, and the index of the line in the unit."""
+        line, part, top = max(0, line), 0, 0
+        while part + 1 < len(self._sums) and top + self._sums[part] <= line:
+            top += self._sums[part]
+            part += 1
+        index, last = part * _TOGETHER, max(0, len(self.units) - 1)
+        while index < last and top + self._heights[index] <= line:
+            top += self._heights[index]
+            index += 1
+        return index, max(0, line - top)
+
+    def lines(self, index: int) -> list[Line]:
+        """Return the lines of a unit, rendered now if necessary."""
+        found = self._lines.get(index)
+        if found is not None:
+            self._lines.move_to_end(index)
+            return found
+        return self.put(index, self._render(self.units[index]))
+
+    def put(self, index: int, lines: list[Line]) -> list[Line]:
+        """Replace the lines of a unit, and return them."""
+        self._count += len(lines) - len(self._lines.pop(index, ()))
+        self._lines[index] = lines
+        while not self._keeps_all and (len(self._lines) > KEPT or (self._count > KEPT_LINES and len(self._lines) > 1)):
+            self._count -= len(self._lines.popitem(last=False)[1])
+        self._sums[index // _TOGETHER] += len(lines) - self._heights[index]
+        self._heights[index] = len(lines)
+        self._exact[index] = 1
+        return lines
+
+    def forget(self, index: int) -> None:
+        """Drop the lines of a unit, so that it is rendered again when it is visible."""
+        self._count -= len(self._lines.pop(index, ()))
+        self._exact[index] = 0
+        self.forgotten.add(index)
+
+    def laid_out(self) -> Iterator[tuple[U, int, list[Line] | None]]:
+        """Yield each unit that was rendered, with its height and with its lines if they are kept."""
+        for index, unit in enumerate(self.units):
+            if self._exact[index]:
+                yield unit, self._heights[index], self._lines.get(index)
+
+    @property
+    def kept(self) -> list[list[Line]]:
+        """Lines of each unit whose lines are kept."""
+        return list(self._lines.values())
+
+
+KEPT_WHOLE = 256 * 1024
+"""Maximum number of characters of a page whose lines are all kept. Of longer pages only the heights and the most recent
+lines are kept."""
+
+
+class UnitLayout(NamedTuple):
+    """Functions and values that determine the lines of units. Folds are not part of it."""
+
+    key: tuple[Any, ...]
+    """Value that is equal for layouts with the same lines."""
+    estimate_height: Callable[[Any], int]
+    """Function that returns the approximate number of lines of a unit."""
+    renderer_with: Callable[[DeferredContent | None], Callable[[Any], list[Line]]]
+    """Function that returns a render function for units, with the given deferred content. Each thread needs a render
+    function of its own."""
+    margin: int
+    line_width: int
+    deferred: DeferredContent | None = None
+    keeps_lines: bool = True
+    """True if all lines are kept."""
+
+
+class LaidUnits(NamedTuple):
+    """Units that the background thread laid out."""
+
+    layout: UnitLayout
+    heights: dict[int, int]
+    """Number of lines of each unit, by index."""
+    lines: dict[int, list[Line]]
+    """Lines of each unit, by index. Empty if not all lines are kept."""
+    missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]]
+    """Deferred content that each unit lacks, by the identity of the unit."""
+
+
+def lay_out_units(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]) -> Generator[None, None, LaidUnits]:
+    """Lay out the units with the indexes `which` in the background thread. Yields after each unit."""
+    laid = LaidUnits(layout, {}, {}, {})
+    deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
+    render = layout.renderer_with(deferred)
+    for index in which:
+        lines = render(units[index])
+        if deferred is not None and layout.deferred is not None and (missed := deferred.take_missing(layout.deferred)):
+            laid.missing[id(units[index])] = missed
+        laid.heights[index] = len(lines)
+        if layout.keeps_lines:
+            laid.lines[index] = lines
+        yield
+    return laid

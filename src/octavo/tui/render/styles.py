@@ -1,13 +1,19 @@
-"""Styles and glyphs for rendering pages, derived from the theme of the app."""
+"""Styles and glyphs for rendering pages, derived from the theme of the app, and characters for icons, by the names that web pages
+use. Only characters that terminal fonts have are used.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from rich.style import Style
 from textual.color import Color, ColorParseError
+
+from octavo.documents.emoji import from_editor_name
+from octavo.tui.terminal.display import ASCII_SYMBOLS
 
 PLAIN = Style()
 _ADDED, _REMOVED, _NOW, _BUTTON, _FADED = (
@@ -257,3 +263,227 @@ class Styles(_StyleFields):
             "gray": self.muted,
             "grey": self.muted,
         }.get(name, self.accent)
+
+
+_BY_SIGN = {
+    "✓": "check square-check list-check clipboard-check clipboard-list-check ballot-check badge-check thumbs-up check-double tasks vote-yea",
+    "✗": "xmark times close cancel ban thumbs-down trash delete delete-left backspace remove eraser",
+    "!": "exclamation warning bell siren",
+    "i": "info",
+    "?": "question life-ring messages-question comments-question message-question clipboard-question",
+    "+": "plus add file-plus folder-plus user-plus layer-plus cart-plus",
+    "−": "minus subtract",
+    "×": "multiply",
+    "÷": "divide",
+    "=": "equals",
+    "★": "star sparkle sparkles award trophy crown medal ranking-star certificate gitbook-assistant wand-magic magic",
+    "☆": "star-half star-empty",
+    "♥": "heart",
+    "→": "arrow-right right long-arrow-right arrow-progress arrow-turn-right turn-right forward share reply-all right-from-bracket "
+    "right-to-bracket sign-in sign-out location-arrow",
+    "←": "arrow-left left long-arrow-left backward reply rotate-left arrow-rotate-left undo history",
+    "↑": "arrow-up up long-arrow-up arrow-turn-up turn-up level-up upload cloud-arrow-up cloud-upload file-arrow-up file-upload inbox-out "
+    "file-export",
+    "↓": "arrow-down down long-arrow-down arrow-turn-down turn-down level-down download cloud-arrow-down cloud-download file-arrow-down "
+    "file-download inbox file-import save",
+    "↗": "arrow-up-right arrow-up-right-from-square up-right-from-square external-link arrow-trend-up chart-line",
+    "↘": "arrow-trend-down",
+    "↔": "arrows arrows-left-right left-right arrows-h right-left arrow-right-arrow-left exchange shuffle random money-bill-transfer "
+    "merge code-merge",
+    "↕": "arrows-up-down up-down arrows-v sort unsorted",
+    "⤢": "expand maximize up-right-and-down-left-from-center arrows-maximize",
+    "⤡": "compress minimize down-left-and-up-right-to-center arrows-minimize",
+    "↻": "rotate arrow-rotate arrows-rotate arrows-spin arrows-repeat refresh sync repeat redo retweet recycle spinner clock-rotate-left",
+    "⇄": "code-compare code-branch code-fork code-pull-request link chain network-wired diagram sitemap project-diagram route timeline "
+    "share-nodes circle-nodes arrows-to git git-alt webhook mcp ethernet",
+    "›": "angle-right angles-right angle-double-right chevron-right chevrons-right caret-right",
+    "‹": "angle-left angles-left angle-double-left chevron-left chevrons-left caret-left",
+    "▾": "angle-down angles-down angle-double-down chevron-down chevrons-down caret-down filter",
+    "▴": "angle-up angles-up angle-double-up chevron-up chevrons-up caret-up",
+    "▸": "play video film clapperboard youtube tv tv-retro",
+    "‖": "pause",
+    "■": "stop square cube box package archive",
+    "▪": "cubes boxes block blocks shapes object-group icons",
+    "●": "circle circle-dot record-vinyl toggle-on toggle-large-on",
+    "○": "circle-o circle-notch toggle-off toggle-large-off",
+    "▲": "triangle",
+    "◇": "diamond ethereum",
+    "#": "hashtag slack",
+    "@": "at envelope mail",
+    "$": "dollar dollar-sign money-bill money-check credit-card coins wallet usd",
+    "€": "euro euro-sign eur",
+    "£": "sterling-sign gbp",
+    "₿": "bitcoin bitcoin-sign btc",
+    "%": "percent percentage",
+    "‹›": "code brackets-curly laptop-code file-code binary",
+    "ƒ": "function",
+    "≡": "bars bars-progress bars-staggered server database hard-drive layer-group layers list table-list align navicon reorder stream",
+    "⋮": "ellipsis-vertical ellipsis-v grip grip-vertical",
+    "…": "ellipsis comment comments message messages",
+    "❯": "terminal window-restore browser window-maximize",
+    "▤": "file files page book books newspaper memo note note-sticky sticky-note scroll folder clipboard address-book copy clone paste blog "
+    "cabinet-filing id-card passport rss",
+    "▦": "table grid calendar th columns",
+    "▣": "image images camera picture photo-film panorama",
+    "▥": "chart gauge tachometer dashboard analytics poll signal-bars",
+    "◎": "bullseye crosshairs location map-pin map-marker target compass eye",
+    "◐": "moon circle-half-stroke adjust square-half-stroke",
+    "☀": "sun lightbulb brightness",
+    "⌂": "house home building landmark university institution industry warehouse store shop museum city",
+    "⌕": "magnifying-glass search landmark-magnifying-glass building-magnifying-glass binoculars",
+    "⌘": "command",
+    "⊞": "windows microsoft",
+    "⚙": "gear gears cog cogs sliders wrench screwdriver-wrench toolbox hammer microchip memory",
+    "☁": "cloud",
+    "☺": "face-smile user users people people-group robot children screen-users person female male id-badge",
+    "⚑": "flag",
+    "✎": "pen pencil edit paintbrush paint-brush brush palette signature highlighter marker file-pen file-signature user-pen user-edit draw-polygon",
+    "✂": "scissors cut",
+    "✈": "plane paper-plane telegram",
+    "♪": "music headphones microphone waveform midi",
+    "☎": "phone headset mobile tablet",
+    "◷": "clock stopwatch timer hourglass",
+    "↯": "bolt zap flash plug power-off",
+    "∿": "wave-square signal wifi signal-stream tower-broadcast broadcast-tower",
+    "⊕": "globe earth language",
+    "∞": "infinity",
+    "§": "section gavel scale-balanced legal balance-scale",
+    "¶": "paragraph text heading font",
+    "“": "quote-left quotes quote",
+    "”": "quote-right",
+    "𝕏": "x-twitter",
+    "👋": "hand-wave",
+    "🎉": "party-horn",
+    "📣": "megaphone bullhorn",
+    "💻": "laptop display monitor",
+    "🎓": "graduation-cap",
+    "🛒": "cart-shopping",
+    "🎫": "tag tags",
+    "🧪": "flask vial vials",
+    "📏": "ruler",
+    "🐧": "linux",
+    "🐍": "python",
+    "🐳": "docker",
+    "🌿": "leaf",
+    "🌳": "tree",
+    "🎮": "gamepad",
+    "🖨": "print",
+    "🔊": "volume",
+    "👣": "shoe-prints",
+    "🎭": "masks-theater",
+    "🧩": "puzzle",
+    "📌": "thumbtack thumb-tack",
+    "🧮": "calculator",
+    "👐": "hands",
+    "💿": "compact-disc",
+    "🎲": "dice",
+    "💊": "pills capsules",
+    "🩹": "bandage band-aid first-aid kit-medical medkit",
+    "🍽": "utensils kitchen-set",
+    "🧳": "suitcase",
+    "🎙": "podcast",
+    "🏦": "vault",
+    "🤝": "hands-helping",
+    "✊": "fist-raised",
+    "🛍": "shopping",
+    "👕": "tshirt",
+    "🏃": "running",
+    "©": "copyright",
+    "⛵": "boat",
+    "✋": "hand",
+    "🚗": "car",
+    "🖱": "computer-mouse",
+    "🧂": "salt-shaker",
+    "👞": "shoe",
+}
+_SHAPE_WORDS = frozenset(
+    (
+        "face",
+        "head",
+        "side",
+        "circle",
+        "square",
+        "octagon",
+        "hexagon",
+        "triangle",
+        "rectangle",
+        "diamond",
+        "alt",
+        "simple",
+        "fas",
+        "far",
+        "fab",
+    )
+)
+"""Words of icon names that describe a frame or a style."""
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_LONGEST = 50
+
+
+def icon_sign(name: str, *, ascii: bool = False) -> str | None:
+    """Return the character for an icon, of one or two cells. None for brands and other icons without a character."""
+    sign = _find_sign(name.removeprefix("fa-"))
+    sign = sign.translate(ASCII_SYMBOLS) if sign is not None and ascii else sign
+    return sign if sign is None or not ascii or sign.isascii() else None
+
+
+def icon_words(name: str) -> str | None:
+    """Return the words in the name of an icon, without its prefix. None if the name is too long or has other
+    characters."""
+    name = name.removeprefix("fa-")
+    return " ".join(_name_parts(name)) if len(name) <= _LONGEST and _NAME.fullmatch(name) else None
+
+
+@lru_cache(512)
+def _find_sign(name: str) -> str | None:
+    """Return the character for a name or for the longest beginning of the name, such as `file` of
+    `file-medical`. None if there is none."""
+    if known := _signs().get(name):
+        return known
+    parts = _name_parts(name[:_LONGEST])
+    if len(parts) == len(parts[0]) == 1:
+        return parts[0].upper()
+    for count in range(len(parts), 0, -1):
+        start = "-".join(parts[:count])
+        if found := _signs().get(start) or _emoji(start):
+            return found
+    return None
+
+
+@cache
+def _signs() -> dict[str, str]:
+    return {name: sign for sign, names in _BY_SIGN.items() for name in names.split()}
+
+
+def _name_parts(name: str) -> list[str]:
+    parts = name.split("-")
+    return [part for part in parts if part not in _SHAPE_WORDS] or parts
+
+
+def _emoji(name: str) -> str | None:
+    """Return the emoji with a name. None if its width differs between terminals."""
+    found = (from_editor_name(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
+    return found if len(found) == 1 else None
+
+
+_SUPERSCRIPT_SIGNS = dict(
+    zip(
+        "0123456789+-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθφχ*′",
+        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵡ*′",
+        strict=True,
+    )
+)
+_SUBSCRIPT_SIGNS = dict(
+    zip("0123456789+-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True)
+)
+SUPERSCRIPTS = str.maketrans(_SUPERSCRIPT_SIGNS)
+SUBSCRIPTS = str.maketrans(_SUBSCRIPT_SIGNS)
+
+
+def to_script(text: str, table: dict[int, str]) -> str | None:
+    """Return a text in the small characters of `table`. None if the text is empty, has four letters in a row, or has a
+    character that `table` lacks."""
+    text = text.strip().replace(" = ", "=")
+    if not text or re.search("[A-Za-z]{4}", text) or not all(ord(char) in table for char in text):
+        return None
+    return text.translate(table)

@@ -7,8 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from textwrap import dedent
 
-from octavo.documents.suggestions import fence
-from octavo.documents.thread_anchors import WordChange
+from octavo.documents.suggestions import WordChange, fence
 
 DRAFT = "draft "
 """Prefix of the key of a draft."""

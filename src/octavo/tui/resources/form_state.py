@@ -13,11 +13,9 @@ from urllib.parse import quote, unquote
 from pydantic import BaseModel
 
 from octavo.api.errors import ApiError, NotFound, Outcome
-from octavo.api.operation import SPECS, Model, Operation
-from octavo.api.places import OrganizationRef
-from octavo.data.writes import uploads
-from octavo.data.writes.uploads import FileToUpload, NotSendable
-from octavo.data.writes.write_kind import cause_of
+from octavo.api.operation import SPECS, Model, Operation, OrganizationRef
+from octavo.data.writes.change_request_writes import FileToUpload, NotSendable, check_file, read_text, upload
+from octavo.data.writes.machine import cause_of
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
 from octavo.tui.core.dialog_draft import DialogDraft
@@ -34,7 +32,7 @@ from octavo.tui.resources.form_values import (
     unreported_fields,
     yaml_to_texts,
 )
-from octavo.tui.resources.reference_lists import ReferenceList
+from octavo.tui.resources.resource import ReferenceList
 from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:
@@ -124,13 +122,13 @@ class FormUploads:
         replacements: dict[tuple[str, str], str] = {}
         paths = list(dict.fromkeys(_files_in(operation)))
         checked_files = {
-            (kind, text): await asyncio.to_thread(uploads.check_file, _file_path(text), kind)
+            (kind, text): await asyncio.to_thread(check_file, _file_path(text), kind)
             for kind, text in paths
             if kind != "text"
         }
         for kind, text in paths:
             if kind == "text":
-                replacements[kind, text] = await asyncio.to_thread(uploads.read_text, text)
+                replacements[kind, text] = await asyncio.to_thread(read_text, text)
             else:
                 address, key = await self._upload(checked_files[kind, text], report_progress)
                 replacements[kind, text] = key if kind == "customization_font" else address
@@ -150,7 +148,7 @@ class FormUploads:
 
             organization_ref = OrganizationRef(organization_id=organization.id)
             session = self._shell.session
-            uploaded = await uploads.upload(session.live, session.upload, organization_ref, file, report_bytes)
+            uploaded = await upload(session.live, session.upload, organization_ref, file, report_bytes)
             self._uploaded[file] = (uploaded.url, uploaded.key)
         return self._uploaded[file]
 

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 from octavo.api import collections, fonts, invites, openapi, organizations, spaces, sso, subdomains, teams, translations
 from octavo.api.errors import ApiError
 from octavo.api.labels import label
-from octavo.api.operation import Operation
+from octavo.api.operation import CollectionRef, Operation
 from octavo.api.organizations import Organization
-from octavo.api.places import CollectionRef
 from octavo.data.live import Live
 from octavo.documents.blocks import Block
 from octavo.documents.source_reader import parse
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.reader.page_dialogs import TextDialog
-from octavo.tui.render.deferred_loaders import deferred_content
+from octavo.tui.render.layout import deferred_content
 from octavo.tui.resources import resource_commands
-from octavo.tui.resources.reference_lists import member_list
 from octavo.tui.resources.resource import (
     Action,
     Arguments,
@@ -29,6 +27,7 @@ from octavo.tui.resources.resource import (
     ResourceColumn,
     build_operation,
     id_argument,
+    member_list,
 )
 from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.resources.space_resources import ACCESS_TABLES, EDIT_IN_TREE, MEMBER_SPACES, SPACES, space_arguments

@@ -11,8 +11,7 @@ from typing import Any
 from octavo.api import redirects, share_links, site_structure, sites
 from octavo.api.errors import ApiError
 from octavo.api.labels import label
-from octavo.api.operation import Listing
-from octavo.api.places import SiteRef
+from octavo.api.operation import Listing, SiteRef
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, SiteStructure
 from octavo.api.sites import Checkout, Site
 from octavo.data.live import Live

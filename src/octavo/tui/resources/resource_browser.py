@@ -14,9 +14,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api.errors import NotFound
-from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation
+from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation, OrganizationRef
 from octavo.api.organizations import Organization
-from octavo.api.places import OrganizationRef
 from octavo.api.wire import url_path
 from octavo.data.live import Snapshot
 from octavo.tui.core.item_info import show_info

@@ -10,15 +10,14 @@ from typing import Any
 
 from octavo.api.operation import Model, Operation
 from octavo.api.sites import Site
-from octavo.data.availability import frozen_feature_reason
+from octavo.data.access import frozen_feature_reason
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.file_dialogs import Export, ask_for_path, slug
 from octavo.tui.core.permissions import has_permission, why_no_permission
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources import resource_forms
-from octavo.tui.resources.reference_lists import loaded_items
-from octavo.tui.resources.resource import Action, Arguments, NameOf, Resource, ResourceColumn
+from octavo.tui.resources.resource import Action, Arguments, NameOf, Resource, ResourceColumn, loaded_items
 from octavo.tui.resources.table import FORMATS, TableState
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands

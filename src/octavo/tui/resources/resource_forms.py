@@ -10,20 +10,26 @@ from typing import Any
 from pydantic import ValidationError
 
 from octavo.api.errors import ApiError, NotFound
-from octavo.api.operation import SPECS, Listing, Model, Operation
-from octavo.api.paging import read_pages
+from octavo.api.operation import SPECS, Listing, Model, Operation, read_pages
 from octavo.api.wire import url_path
-from octavo.data.availability import Send
+from octavo.data.access import Send
 from octavo.data.live import Live
 from octavo.data.writes.direct import SendResult, send_direct, send_unchecked
-from octavo.data.writes.write_kind import AlreadyDone, Attempt, WriteKind
+from octavo.data.writes.machine import AlreadyDone, Attempt, WriteKind
 from octavo.tui.core.permissions import why_no_permission
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources.form import open_form
 from octavo.tui.resources.form_state import FormRequest
-from octavo.tui.resources.reference_lists import ReferenceList, reference_lists
-from octavo.tui.resources.resource import Action, Arguments, Resource, UndoFactory, build_operation
+from octavo.tui.resources.resource import (
+    Action,
+    Arguments,
+    ReferenceList,
+    Resource,
+    UndoFactory,
+    build_operation,
+    reference_lists,
+)
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.short_texts import plural
 

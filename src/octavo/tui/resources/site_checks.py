@@ -20,13 +20,20 @@ from textual.widgets import Input, Static, TextArea
 
 from octavo.api import content, redirects, search, site_structure, sites
 from octavo.api.errors import ApiError, NotFound
-from octavo.api.operation import Operation
-from octavo.api.places import SiteRef
+from octavo.api.operation import Operation, SiteRef
 from octavo.api.text import SafeLine
 from octavo.data.live import Live
 from octavo.data.loaders import all_items
-from octavo.documents import conditions, yaml_values
-from octavo.documents.redirect_chains import End, RedirectChain, chain_ends, follow_redirects, path_on_site
+from octavo.documents import yaml_values
+from octavo.documents.site_rules import (
+    ConditionError,
+    End,
+    RedirectChain,
+    chain_ends,
+    evaluate,
+    follow_redirects,
+    path_on_site,
+)
 from octavo.documents.yaml_values import YamlError
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import ToPage
@@ -394,8 +401,8 @@ class ConditionTest(Dialog[None]):
         if not isinstance(claims, dict):
             return 'Could not read the claims. Enter an object, for example {"plan": "pro"}.'
         try:
-            is_met = conditions.evaluate(self.query_one("#condition", LineInput).value, claims)
-        except conditions.ConditionError as fault:
+            is_met = evaluate(self.query_one("#condition", LineInput).value, claims)
+        except ConditionError as fault:
             return f"Could not evaluate the condition. {fault}"
         return (
             "True: visitors with these claims see the content."

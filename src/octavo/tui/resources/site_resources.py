@@ -11,11 +11,9 @@ from textual.content import Content
 
 from octavo.api import adaptive_schema, mcp_servers, redirects, search, share_links, site_structure, sites
 from octavo.api.labels import label
-from octavo.api.operation import Operation
-from octavo.api.places import SiteRef
+from octavo.api.operation import Operation, SiteRef
 from octavo.tui.core.routes import ToPage
 from octavo.tui.resources import publish_dialogs, site_checks, site_tree
-from octavo.tui.resources.reference_lists import group_list
 from octavo.tui.resources.resource import (
     Action,
     Arguments,
@@ -24,6 +22,7 @@ from octavo.tui.resources.resource import (
     ResourceColumn,
     TableCommand,
     build_operation,
+    group_list,
     id_argument,
 )
 from octavo.tui.resources.resource_browser import BrowserScreen

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any, Literal
 
 from octavo.api import site_structure, sites
-from octavo.api.operation import Model, Operation
-from octavo.api.places import SiteRef
+from octavo.api.operation import Model, Operation, SiteRef
 from octavo.api.site_structure import (
     OtherPart,
     Part,

@@ -10,9 +10,8 @@ from typing import Any, get_args
 from octavo.api import collections, organizations, permissions, spaces, teams
 from octavo.api.errors import ApiError
 from octavo.api.labels import label
-from octavo.api.operation import Operation
-from octavo.api.places import CollectionRef, OrganizationRef, Shared, SpaceRef
-from octavo.api.roles import Role
+from octavo.api.operation import CollectionRef, Operation, OrganizationRef, Shared, SpaceRef
+from octavo.api.organizations import Role
 from octavo.data import access
 from octavo.data.access import MERGE_ROLES, actions
 from octavo.data.live import Live

@@ -12,14 +12,15 @@ from textual.content import Content
 from textual.timer import Timer
 
 from octavo.api.errors import ApiError
+from octavo.data.drafts import UnsentText
 from octavo.data.state_db import StateDb
-from octavo.data.unsent_index import UnsentText
 from octavo.documents.change_kinds import WITHOUT_MEANING, count_text
-from octavo.documents.revision_changes import WHOLE, ChangedPage
+from octavo.documents.page_trees import WHOLE, ChangedPage
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_position import position_from_json
 from octavo.tui.review.changed_pages import (
+    MAX_AHEAD,
     EntryMarks,
     commented_pages,
     thread_counts,
@@ -27,7 +28,6 @@ from octavo.tui.review.changed_pages import (
     unchanged_entry,
     walk_nodes,
 )
-from octavo.tui.review.diff_cache import MAX_AHEAD
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.request_findings import RequestFindings
 from octavo.tui.widgets.commands import Command, Commands, StillLoading

@@ -15,12 +15,12 @@ from textual.widgets import Static
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.safety import safe_line, safe_text
 from octavo.data.writes.content_writes import EditOutcome, edit, page_source
-from octavo.documents.conflict_markers import find_markers
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice
+from octavo.documents.source_blocks import find_markers
 from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View

@@ -13,18 +13,18 @@ from octavo.api import content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DocumentBody, Page, Revision, UpdatePage
 from octavo.api.errors import Forbidden, NotFound
-from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import page_source
-from octavo.documents.conflict_markers import ConflictMarkers, find_markers
 from octavo.documents.diff_model import AttributeChange
-from octavo.documents.merging import conflict_prediction
 from octavo.documents.merging.merged_page import Conflict, MergeChoice, MergedPage, read_marked_page
 from octavo.documents.merging.page_merge import merge
+from octavo.documents.merging.revision_merge import pages_to_read
 from octavo.documents.page_trees import leading_heading
+from octavo.documents.source_blocks import ConflictMarkers, find_markers
 from octavo.documents.source_reader import read_page
-from octavo.tui.render.conflict_page import FIELDS
+from octavo.tui.render.conflict_lines import FIELDS
 from octavo.tui.review.tree_conflicts import (
     Fields,
     TreeConflict,
@@ -258,7 +258,7 @@ async def find_conflicts(
     merged_ids: Collection[str] = [page.id for page in pages] if server_revisions is not None else ()
     if source is not None and triple is not None:
         tree_conflicts, fields = await asyncio.to_thread(find_tree_conflicts, triple, tree)
-        candidates = conflict_prediction.pages_to_read(triple, changed_ids)
+        candidates = pages_to_read(triple, changed_ids)
         merged_ids = [page_id for page_id in candidates if all(side.find(page_id) for side in triple)]
     reader = _PageReader(live, at, source, triple)
     found = await gather_bounded(

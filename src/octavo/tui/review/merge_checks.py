@@ -13,9 +13,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.folding import fold
-from octavo.api.operation import ListPage
+from octavo.api.operation import ChangeRequestRef, ContentRef, ListPage, OrganizationRef, RevisionRef
 from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, RevisionRef
 from octavo.api.reviews import Review
 from octavo.api.safety import safe_line
 from octavo.api.sites import Site
@@ -25,8 +24,7 @@ from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses, inherits, requires_up_to_date, rules_for
 from octavo.data.queries import open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
-from octavo.documents.page_trees import DuplicatePage, find_duplicates
-from octavo.documents.revision_changes import title_of
+from octavo.documents.page_trees import DuplicatePage, find_duplicates, title_of
 from octavo.lazy_import import lazy
 from octavo.settings.programs import Linter
 from octavo.tui.review import merge_effects
@@ -34,13 +32,13 @@ from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.short_texts import Fact, Mark
 
 if TYPE_CHECKING:
-    from octavo.documents.merging.conflict_prediction import PredictedConflict
+    from octavo.documents.merging.revision_merge import PredictedConflict
 
 _check_findings = lazy("octavo.tui.review.request_findings:check_findings")
-_check_linters = lazy("octavo.tui.review.linter_findings:check_linters")
-_pages_to_read = lazy("octavo.documents.merging.conflict_prediction:pages_to_read")
-_predict_merge = lazy("octavo.documents.merging.conflict_prediction:predict_merge")
-_shows_all_changes = lazy("octavo.documents.merging.conflict_prediction:shows_all_changes")
+_check_linters = lazy("octavo.tui.review.request_findings:check_linters")
+_pages_to_read = lazy("octavo.documents.merging.revision_merge:pages_to_read")
+_predict_merge = lazy("octavo.documents.merging.revision_merge:predict_merge")
+_shows_all_changes = lazy("octavo.documents.merging.revision_merge:shows_all_changes")
 
 MAX_PREDICTED_PAGES = 60
 """Maximum number of pages that are loaded for a prediction. The dialog shows the number of the other pages."""

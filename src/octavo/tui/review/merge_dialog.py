@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.content import Change, Changes
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.data.live import Live
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import merge

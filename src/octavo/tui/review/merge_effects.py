@@ -14,18 +14,18 @@ from octavo.api import content, links, redirects, sites
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Page, PageTree
 from octavo.api.errors import ApiError, Forbidden, NotFound
-from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, RevisionRef, SiteRef
+from octavo.api.operation import ChangeRequestRef, ContentRef, OrganizationRef, RevisionRef, SiteRef
 from octavo.api.safety import safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
-from octavo.documents import anchors
 from octavo.documents import links as link_model
-from octavo.documents.conflict_markers import find_markers
+from octavo.documents.blocks import find_heading
 from octavo.documents.links import images_without_text, references_in
+from octavo.documents.source_blocks import find_markers
 from octavo.documents.source_reader import parse
-from octavo.tui.render.link_targets import LinkContext, LinkTargets
+from octavo.tui.render.deferred import LinkContext, LinkTargets
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.short_texts import Fact
 
@@ -142,7 +142,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
         return (
             bool(anchor)
             and linked_page in complete
-            and anchors.find_heading(anchor or "", documents[linked_page].headings) is None
+            and find_heading(anchor or "", documents[linked_page].headings) is None
         )
 
     broken = []

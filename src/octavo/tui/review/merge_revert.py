@@ -11,17 +11,17 @@ from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change, ContentEdit, DeletePage, DocumentBody, Page, RevertPage, Revision, UpdatePage
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, FIELDS, NEVER_NONE, page_source, restore_pages
-from octavo.documents.revision_changes import changes_between, has_document_ids, title_of
+from octavo.documents.page_trees import changes_between, has_document_ids, title_of
 from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import why_no_editing
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.merge_effects import list_first_names
-from octavo.tui.review.request_target import RequestTarget, why_not_allowed
+from octavo.tui.review.status_changes import RequestTarget, why_not_allowed
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.short_texts import Fact
 

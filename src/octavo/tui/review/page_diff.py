@@ -1,42 +1,49 @@
-"""The diff of a page of a change request, with the threads between its lines."""
+"""The diff of a page of a change request, with the threads between its lines. Says which texts changed since the thread about
+them was written.
+
+Only for threads of change requests. Their pages are compared for the diff anyway, so no request is sent for this.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from textual.content import Content
 from textual.widgets import Static
 
+from octavo.api import comments
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
+from octavo.data.drafts import UnsentText, by_block, unsent_draft
 from octavo.data.loaders import get_page_to_read
-from octavo.data.unsent_index import UnsentText, by_block, unsent_draft
+from octavo.data.state_db import NotSaved
+from octavo.data.writes.machine import OutboxEntry
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
-from octavo.documents.revision_changes import WHOLE, ChangedPage
-from octavo.documents.suggestions import block_source
-from octavo.documents.thread_anchors import TwoVersionAnchors
+from octavo.documents.page_trees import WHOLE, ChangedPage
+from octavo.documents.suggestions import TwoVersionAnchors, WordChange, block_source, find_suggestions, quoted_text
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import PageDiscussion, SelectedBlocks
+from octavo.tui.core.item_labels import threads_in_block
 from octavo.tui.core.routes import ToPage
-from octavo.tui.core.tree_rows import threads_in_block
 from octavo.tui.core.view import View
 from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_scroll import PAGE_ROW
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.image_screen import ImageScreen
+from octavo.tui.reader.page_dialogs import ImageScreen
 from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.render.deferred import DeferredContent
-from octavo.tui.render.images import ImageReference
-from octavo.tui.render.link_targets import LinkContext, LinkTargets, app_origins
-from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.render.threads import DRAFT, SELECTED, ThreadSummary
+from octavo.tui.render.deferred import DeferredContent, LinkContext, LinkTargets, app_origins
+from octavo.tui.render.embeds import ImageReference
+from octavo.tui.render.layout import LinkFollowed
+from octavo.tui.render.threads import DRAFT, SELECTED, WORD_CHANGES, WORD_MARKS, ThreadSummary
 from octavo.tui.review.changed_pages import (
     SIGN_STYLES,
+    ComparedSides,
     describe_change,
     entry_key_of,
     next_with_threads,
@@ -44,13 +51,87 @@ from octavo.tui.review.changed_pages import (
     open_threads_on,
 )
 from octavo.tui.review.changed_tree import ChangedTree
-from octavo.tui.review.diff_cache import ComparedSides
 from octavo.tui.review.page_findings import PageFindings
 from octavo.tui.review.page_scroll import NO_BASE, NO_COMPARISON, RequestScroll
 from octavo.tui.review.request_comparison import Comparison
-from octavo.tui.review.word_changes import WordChanges
 from octavo.tui.widgets.commands import StillLoading
 from octavo.tui.widgets.short_texts import plural
+
+_UNKNOWN = "Words changed or are gone since this comment."
+
+
+class WordChanges:
+    """The word changes of the threads on the pages that were compared. Pending comments move along with their block."""
+
+    def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
+        self._view, self._threads, self._pages = view, threads, pages
+        self._by_thread: dict[str, WordChange] = {}
+        self._added_texts: dict[str, tuple[str, frozenset[str]]] = {}
+        """The title and the added texts of each compared page, by page id."""
+        self._moves: set[tuple[str, str]] = set()
+        """The id and the new block of the pending comments that were moved."""
+
+    def note_page(self, page_id: str, title: str, anchors: TwoVersionAnchors) -> bool:
+        """Note the added texts of a page. Return whether it has the words of a thread on another page."""
+        self._added_texts[page_id] = title, anchors.added_texts()
+        return any(self.moved_to(thread) == title for thread in self._threads.comments)
+
+    def moved_to(self, thread: Comment) -> str:
+        """Return the title of the other changed page that now has the words of a thread. Empty if the words are not
+        gone, or if no other page has them."""
+        if self._by_thread.get(thread.id) != "gone":
+            return ""
+        quote = quoted_text(thread)
+        texts = ((title, added) for page, (title, added) in self._added_texts.items() if page in self._pages.changing)
+        return next((title for title, added in texts if quote in added), "")
+
+    def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
+        """Find the word changes of the threads on a page. If the words of a pending comment have changed, attach the
+        comment to the block that has the changed words."""
+        for thread in self._threads.on_page(page_id):
+            self._by_thread[thread.id] = anchors.word_change(thread)
+            entry = self._view.shell.workspace.pending_entry(thread.id)
+            if entry is not None and self._by_thread[thread.id] == "changed":
+                self._move(entry, anchors.new_key(thread))
+
+    def _move(self, entry: OutboxEntry, key: str) -> None:
+        """Move a pending comment to another block. A suggestion stays: it was made for the old words."""
+        op = entry.op
+        if not isinstance(op, comments.Create) or op.node == key or find_suggestions(op.body.markdown):
+            return
+        if (entry.id, key) not in self._moves:
+            self._moves.add((entry.id, key))
+            self._view.shell.background(self._store_move(entry.id, op.model_copy(update={"node": key})))
+
+    async def _store_move(self, entry_id: str, op: comments.Create) -> None:
+        with suppress(NotSaved):  # The comment keeps its old block, and its thread says that the words changed.
+            await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
+
+    def note(self, thread: Comment, head: str | None) -> str:
+        """Return a sentence that says whether the words that a thread is about have changed. The sentence ends with a
+        colon if the old words follow. `head` is the current revision of the change request. Empty if the thread is not
+        on a block, or if the words cannot have changed."""
+        node, page = thread.target.node, thread.target.page
+        if node is None or page is None:
+            return ""
+        change = self._by_thread.get(thread.id)
+        if change is None:
+            return _UNKNOWN if page.outdated else ""
+        if change:
+            title = self.moved_to(thread)
+            sentence = f"Words moved to {title}" if title else WORD_CHANGES[change].capitalize()
+            return f"{sentence}. They were:" if node.preview else f"{sentence}."
+        is_earlier = thread.target.revision not in (None, head)
+        return "Words have not changed since this comment." if is_earlier else ""
+
+    def pending_note(self, entry: OutboxEntry) -> str:
+        """Return a note if the words that a pending comment is about have changed, such as “words are gone”. Empty if
+        the words have not changed."""
+        change = self._by_thread.get(entry.created_id)
+        thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
+        if thread is not None and (title := self.moved_to(thread)):
+            return f"words moved to {title}"
+        return WORD_MARKS[change] if change else ""
 
 
 class PageDiff:

@@ -12,18 +12,17 @@ from textual.worker import WorkType
 from octavo.api.errors import ApiError
 from octavo.documents.blocks import Document
 from octavo.documents.diff_model import Diff
-from octavo.documents.revision_changes import WHOLE, ChangedPage
-from octavo.documents.thread_anchors import TwoVersionAnchors
+from octavo.documents.page_trees import WHOLE, ChangedPage
+from octavo.documents.suggestions import TwoVersionAnchors
 from octavo.tui.core.view import View
-from octavo.tui.reader.contents import SHORT_PAGE
 from octavo.tui.reader.diff_scroll import PageSection, ScrollNavigation
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import PageHeading
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.review.changed_pages import describe_change, thread_counts
+from octavo.tui.review.changed_pages import ComparedSides, describe_change, thread_counts
 from octavo.tui.review.changed_tree import ChangedTree
-from octavo.tui.review.diff_cache import ComparedSides
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.short_texts import plural
 

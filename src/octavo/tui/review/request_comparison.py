@@ -13,15 +13,14 @@ from octavo.api import content, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Changes, Page, PageTree
 from octavo.api.errors import ApiError
-from octavo.api.operation import ListPage
-from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, ContentRef, ListPage, RevisionRef, SpaceRef
 from octavo.api.reviews import Review
 from octavo.data.live import Snapshot
 from octavo.data.queries import reviews_of
-from octavo.documents.revision_changes import ChangedPage, changed_pages, changes_between, has_document_ids
+from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between, has_document_ids
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.review.diff_cache import ComparedSides, DiffCache
+from octavo.tui.review.changed_pages import ComparedSides, DiffCache
 from octavo.tui.review.merge_checks import load_revision, predict_conflicts
 from octavo.tui.review.request_status import is_predicted
 from octavo.tui.widgets.chooser import Choice, Picker

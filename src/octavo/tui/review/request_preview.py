@@ -12,12 +12,11 @@ from textual.timer import Timer
 
 from octavo.api import content
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.operation import ListPage
-from octavo.api.places import SpaceRef
+from octavo.api.operation import ListPage, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of, reviews_of
-from octavo.documents.revision_changes import title_of
+from octavo.documents.page_trees import title_of
 from octavo.documents.suggestions import plain_text
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, sign_of
 from octavo.tui.review.request_status import RequestStatus, StatusFact, merged_by

@@ -1,4 +1,6 @@
-"""Commands and dialogs that submit or withdraw a review, and the list of your pending comments."""
+"""Commands and dialogs that submit or withdraw a review, the list of your pending comments, and commands on notes that programs
+propose: accept, edit and accept, discard.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,21 @@ from textual.content import Content
 from textual.widgets import Static
 
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef
-from octavo.data.proposed_notes import ProposedNote
+from octavo.api.operation import ChangeRequestRef
+from octavo.data.proposed_notes import Accepted, ProposedNote
 from octavo.data.queries import reviews_of
 from octavo.data.writes import change_request_writes
 from octavo.data.writes.change_request_writes import Verdict, withdraw_review_by_request
 from octavo.data.writes.machine import OutboxEntry, has_review_in_flight
+from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_actions import describe_pending
 from octavo.tui.core import dialog_draft
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.shell import Shell, shell_of
-from octavo.tui.review import proposed_notes
-from octavo.tui.review.request_target import RequestTarget, has_status, why_not_allowed
+from octavo.tui.core.write_queue import LocalChange
+from octavo.tui.review.status_changes import RequestTarget, has_status, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
@@ -35,6 +38,63 @@ from octavo.tui.widgets.short_texts import plural, safe, short_age
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
+
+_open_composer = lazy("octavo.tui.comments.composer:open_composer")  # lazy: the text area
+
+
+def accept(app: Shell, notes: Sequence[ProposedNote]) -> None:
+    """Make notes pending comments. `u` proposes them again."""
+    accepted: tuple[Accepted, ...] = ()
+
+    async def apply() -> None:
+        nonlocal accepted
+        accepted = await app.session.proposed.accept(notes)
+
+    async def undo() -> None:
+        await app.session.proposed.undo_accept(accepted)
+
+    name = "the note" if len(notes) == 1 else plural(len(notes), "note")
+    change = LocalChange(f"accept {name}", apply, undo, f"Proposed {name} again.")
+    app.writes.change(change, message=f"Accepted {name}. Submit your review to send {_pronoun(notes)}.")
+
+
+def discard(app: Shell, notes: Sequence[ProposedNote]) -> None:
+    """Discard notes. `u` proposes them again."""
+
+    async def apply() -> None:
+        await app.session.proposed.discard(notes)
+
+    async def undo() -> None:
+        await app.session.proposed.undo_discard(notes)
+
+    app.writes.change(
+        LocalChange("discard the note", apply, undo, "Proposed the note again."), message="Discarded the note."
+    )
+
+
+def edit_and_accept(app: Shell, note: ProposedNote) -> None:
+    """Edit the text of a note, and accept the note when the text is saved."""
+    draft_key = f"held {note.id}"
+
+    def save(text: str) -> None:
+        async def apply() -> None:
+            await app.session.proposed.accept([note], body=text, draft_key=draft_key)
+
+        change = LocalChange("accept the note", apply)
+        app.writes.change(change, message="Accepted the note. Submit your review to send it.")
+
+    title = f"Edit and accept a note of {note.source}"
+    _open_composer(app, note.at, draft_key, title, save, start=note.body, verb="accept", is_recoverable=False)
+
+
+def source_label(note: ProposedNote) -> str:
+    """Return a label that names the program which proposed a note, such as `proposed by claude`. The label also says if
+    the block of the note is not certain."""
+    return f"proposed by {note.source}" + (" · similar block" if note.placed == "likely" else "")
+
+
+def _pronoun(notes: Sequence[ProposedNote]) -> str:
+    return "it" if len(notes) == 1 else "them"
 
 
 def why_no_review(app: Shell, target: RequestTarget) -> str | None:
@@ -208,28 +268,28 @@ def _why_no_note(_: Shell, chosen: ListedComment) -> str | None:
 
 def _edit(app: Shell, chosen: ListedComment) -> None:
     if isinstance(chosen, ProposedNote):
-        proposed_notes.edit_and_accept(app, chosen)
+        edit_and_accept(app, chosen)
     else:
         thread_actions.edit_pending(app, chosen)
 
 
 def _remove(app: Shell, chosen: ListedComment) -> None:
     if isinstance(chosen, ProposedNote):
-        proposed_notes.discard(app, [chosen])
+        discard(app, [chosen])
     else:
         thread_actions.remove_pending(app, chosen)
 
 
 def _accept(app: Shell, chosen: ListedComment) -> None:
     if isinstance(chosen, ProposedNote):
-        proposed_notes.accept(app, [chosen])
+        accept(app, [chosen])
 
 
 def _accept_all(app: Shell, chosen: ListedComment) -> None:
     """Accept all proposed notes on the change request from the program that proposed `chosen`."""
     if isinstance(chosen, ProposedNote):
         notes = app.session.proposed.at(chosen.at)
-        proposed_notes.accept(app, [each for each in notes if each.source == chosen.source])
+        accept(app, [each for each in notes if each.source == chosen.source])
 
 
 COMMENT_COMMANDS: Commands[ListedComment] = Commands(
@@ -333,7 +393,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
 
     def _draw(self, entry: ListedComment) -> Row:
         if isinstance(entry, ProposedNote):
-            text = f"{proposed_notes.source_label(entry)}: {' '.join(entry.body.split())}"
+            text = f"{source_label(entry)}: {' '.join(entry.body.split())}"
             page = self._titles.get(entry.page) or "Untitled page"
             return Row(cells=(page, text, short_age(entry.created_at)))
         words = Content(" ".join(entry.facts.text.split()))

@@ -1,10 +1,12 @@
-"""The preview of a page with several suggestions applied. Exactly the shown text is saved."""
+"""Commands for the suggestions in the diff of a page, and the preview of a page with several suggestions applied. Exactly the
+shown text is saved.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.content import Content
@@ -12,9 +14,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api import change_requests
-from octavo.api.comments import Comment
+from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.api.safety import safe_text
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.text_edits import (
@@ -24,19 +26,23 @@ from octavo.data.writes.text_edits import (
     resolve_write,
     suggested_texts,
 )
-from octavo.documents.suggestions import find_suggestions
-from octavo.documents.thread_anchors import TwoVersionAnchors
+from octavo.documents.suggestions import TwoVersionAnchors, find_suggestions
+from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.thread_actions import thread_label
-from octavo.tui.core.permissions import why_not_in_discussion
+from octavo.tui.comments.thread_commands import ThreadTarget
+from octavo.tui.core.permissions import why_not_in_change_request, why_not_in_discussion
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View
-from octavo.tui.editing.suggestion_commands import send_suggestions
+from octavo.tui.editing.page_edit import apply_to_page, send_suggestions, why_not_apply
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.short_texts import plural
+
+if TYPE_CHECKING:
+    from octavo.tui.review.page_diff import PageDiff
 
 PREVIEW_COMMANDS: Commands[SuggestionPreviewScreen] = Commands(
     "suggestions",
@@ -232,3 +238,67 @@ class SuggestionPreviewScreen(View):
         threads = plural(len(chosen), "thread")
         app.pop_screen()
         send_suggestions(app, at, send, f"apply {count}", f"Applied {count} to {self._title}. Resolving {threads}…")
+
+
+_CHOOSE = "This thread has several suggestions. Press enter to open the thread, then select one."
+
+
+class SuggestionReview:
+    """The suggestions for the page that a diff shows."""
+
+    def __init__(self, diff: PageDiff, threads: DiffThreads) -> None:
+        self._diff, self._threads = diff, threads
+
+    def _messages(self) -> list[tuple[ThreadTarget, Comment | Reply]]:
+        """Return the messages of the selected thread that suggest a change."""
+        target = self._diff.page_discussion.selected_thread
+        if target is None:
+            return []
+        messages: list[Comment | Reply] = [target.thread, *self._threads.replies_of(target.thread)]
+        return [(target, each) for each in messages if find_suggestions(each.body.text)]
+
+    def why_not_apply(self, app: Shell) -> str | None:
+        """Return the reason why the suggestion of the selected thread cannot be applied. None if it can be applied."""
+        if self._diff.page_discussion.selected_thread is None:
+            return self._diff.page_discussion.why_no_thread
+        messages = self._messages()
+        if len(messages) != 1:
+            return _CHOOSE if messages else "The selected thread has no suggestion."
+        target, message = messages[0]
+        return why_not_apply(app, target.at, target.thread, message, resolve=True)
+
+    def apply(self, app: Shell) -> None:
+        """Apply the suggestion of the selected thread, and resolve the thread."""
+        for target, message in self._messages():
+            apply_to_page(app, target.at, target.thread, message, resolve=True)
+
+    def _open_threads(self) -> list[Comment]:
+        """Return the open threads of the page that suggest a change."""
+        return [each for each in self._diff.page_threads if each.is_open and find_suggestions(each.body.text)]
+
+    def why_not_apply_all(self, app: Shell) -> str | None:
+        """Return the reason why no suggestions can be applied to the page. None if some can be applied."""
+        if not self._open_threads():
+            return "No open thread on this page has a suggested change."
+        return why_not_in_change_request(app, self._diff.change_request, self._diff.space_ref, "edit", "draft", "open")
+
+    def preview_all(self, app: Shell) -> None:
+        """Open a preview of the page with all suggestions. The user can apply the suggestions there."""
+        if (page := self._diff.visible_page) is not None:
+            change_request, title = self._diff.change_request, page[1]
+            location = f"Changes › #{change_request.number} {change_request.title} › Suggestions for {title}"
+            app.push_screen(SuggestionPreviewScreen(self._diff.discussion, title, location, self._open_threads()))
+
+
+SUGGESTION_COMMANDS: Commands[SuggestionReview] = Commands(
+    "suggestion",
+    (
+        Command("apply_here", "ampersand", "Apply and resolve", "Apply this thread’s suggestion and resolve the thread", key_display="&", shown=False,
+                writes=True, run=lambda app, review: review.apply(app), why_not=lambda app, review: review.why_not_apply(app)),
+        Command("apply_all", "percent_sign", "Apply suggestions", "Preview all suggestions on this page, then apply", key_display="%", shown=False,
+                writes=True, run=lambda app, review: review.preview_all(app), why_not=lambda app, review: review.why_not_apply_all(app)),
+    ),
+    context="pages and diffs",
+    find=lambda view: view.suggestion_review,
+)  # fmt: skip
+"""Commands on the suggestions for the shown page."""

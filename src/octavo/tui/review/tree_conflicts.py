@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 from octavo.api.content import ContentEdit, DeletePage, Page, PageTree, UpdatePage
 from octavo.documents.diff_model import AttributeChange
-from octavo.documents.merging.conflict_prediction import RevisionTriple, pages_to_read, predict_merge
 from octavo.documents.merging.merged_page import MergeChoice
+from octavo.documents.merging.revision_merge import RevisionTriple, pages_to_read, predict_merge
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
-from octavo.tui.render.conflict_page import PageConflict
+from octavo.tui.render.conflict_lines import PageConflict
 from octavo.tui.widgets.short_texts import plural
 
 Fields: TypeAlias = Mapping[str, tuple[Any, Any]]

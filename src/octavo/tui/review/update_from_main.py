@@ -18,10 +18,10 @@ from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change
 from octavo.api.errors import ApiError, Forbidden, NotFound
-from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import create, update
-from octavo.documents.revision_changes import ChangedPage, changed_pages, changes_between
+from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.view import View
@@ -29,15 +29,13 @@ from octavo.tui.core.write_queue import show_progress
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.review import merge_checks
-from octavo.tui.review.changed_pages import SIGN_STYLES, describe_change, entry_keys
+from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedSides, DiffCache, describe_change, entry_keys
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.conflict_choices import ConflictSource
 from octavo.tui.review.conflict_finder import find_conflicts
 from octavo.tui.review.conflicts import ConflictsScreen
-from octavo.tui.review.diff_cache import ComparedSides, DiffCache
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT
-from octavo.tui.review.request_target import RequestTarget
-from octavo.tui.review.status_changes import offer_to_archive
+from octavo.tui.review.status_changes import RequestTarget, offer_to_archive
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.line_list import LineList

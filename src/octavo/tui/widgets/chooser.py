@@ -19,10 +19,9 @@ from textual.widgets import Input, Static
 
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
-from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.filtering import FuzzyMatch, match
-from octavo.tui.widgets.row_list import Row, RowHeading, RowList
+from octavo.tui.widgets.row_list import FuzzyMatch, Row, RowHeading, RowList, match
 from octavo.tui.widgets.short_texts import AnyText, fit, safe
+from octavo.tui.widgets.text_inputs import FilterInput
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.themes import THEME_DETAILS, palettes
 

@@ -19,8 +19,8 @@ from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widget import Widget
 
 from octavo.tui.terminal.textual_internals import mark_for_repaint
+from octavo.tui.widgets.bars import KeyBar
 from octavo.tui.widgets.commands import Command, Commands, HasCommands, HostApp
-from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.short_texts import AnyText, safe
 

@@ -22,8 +22,10 @@ from octavo.api.folding import fold
 from octavo.lazy_import import lazy
 from octavo.tui.terminal.textual_internals import disable_caches
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
-from octavo.tui.widgets.empty_states import (
+from octavo.tui.widgets.short_texts import fit, plural, spread
+from octavo.tui.widgets.text_widgets import (
     LoadingMessage,
+    ScrollWidget,
     age_line,
     empty_lines,
     failure_lines,
@@ -32,13 +34,11 @@ from octavo.tui.widgets.empty_states import (
     partial_line,
     wrap_lines,
 )
-from octavo.tui.widgets.scrolling import ScrollWidget
-from octavo.tui.widgets.short_texts import fit, plural, spread
 
 if TYPE_CHECKING:
-    from octavo.tui.widgets.filter_input import FilterLine
+    from octavo.tui.widgets.text_inputs import FilterLine
 
-_create_filter_line = lazy("octavo.tui.widgets.filter_input:FilterLine")
+_create_filter_line = lazy("octavo.tui.widgets.text_inputs:FilterLine")
 
 _MAX_MESSAGE_LINES = 3
 """Maximum number of lines of the error message below a list after a failed refresh, so that the items keep enough

@@ -1,17 +1,30 @@
-"""Text widgets that request a layout only if the size of their content changes."""
+"""Widgets that do less than those of Textual: texts that request a layout only if the size of their content changes, and
+scrolling that does not keep the strips of old frames. Also the messages that a list shows instead of items or below them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
 
-from textual.app import RenderResult
+from rich.color import Color
+from rich.segment import Segment
+from textual.app import App, RenderResult
 from textual.content import Content
-from textual.geometry import Size
+from textual.filter import LineFilter
+from textual.geometry import Region, Size
+from textual.reactive import Reactive
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.strip import Strip
+from textual.timer import Timer
 from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.tui.widgets.short_texts import Fact, Mark, safe, safe_lines
+from octavo.tui.terminal.textual_internals import disable_caches, update_scroll_bars, vertical_scroll_bar
+from octavo.tui.widgets.commands import HasCommands, offered_commands
+from octavo.tui.widgets.short_texts import Fact, Mark, plural, safe, safe_lines
 
 _MARKS: dict[Mark, tuple[str, str]] = {
     "ok": ("✓", "$success"),
@@ -112,3 +125,189 @@ class ChangingText(Static):
         rules, is_auto_width = self.styles.get_rules(), self.styles.width is not None and self.styles.width.is_auto
         text_width = self.visual.get_optimal_width(rules, width) if is_auto_width else width
         return Size(text_width, self.visual.get_height(rules, width))
+
+
+class ScrollWidget(HasCommands, ScrollView):
+    """A scroll view whose scroll bar follows the size of the content. Such a change needs a layout only if the size
+    of the widget is automatic."""
+
+    MOVES: ClassVar[frozenset[str]] = frozenset()
+    """Names of the commands that wait for the first lines. The other commands say that the lines are loading."""
+    waiting_commands: tuple[str, ...] = ()
+    """Ids of the commands that were pressed before there were lines."""
+    virtual_size = Reactive(Size(0, 0))
+
+    def watch_virtual_size(self, size: Size) -> None:
+        update_scroll_bars(self, size)
+        if self.styles.auto_dimensions:
+            self.refresh(layout=True)
+
+    @property
+    def is_waiting_for_lines(self) -> bool:
+        """True if there are no lines yet, because the first lines are still being loaded, parsed or compared."""
+        return False
+
+    def action_command(self, id: str) -> object:
+        if self.is_waiting_for_lines and id.partition(".")[2] in self.MOVES:
+            self.waiting_commands += (id,)
+            return None
+        self.run_waiting_commands()
+        return super().action_command(id)
+
+    def run_waiting_commands(self) -> None:
+        """Run the commands that waited for the first lines, in order, unless they still must wait."""
+        if self.waiting_commands and not self.is_waiting_for_lines:
+            ids, self.waiting_commands = self.waiting_commands, ()
+            for id in ids:
+                self.action_command(id)
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        return vertical_scroll_bar(
+            self, lambda: _FastScrollBar(name="vertical", thickness=self.scrollbar_size_vertical)
+        )
+
+
+class _FastScrollBar(ScrollBar):
+    """A scroll bar that draws its own cells. Textual would draw the bar as slowly as a page of text."""
+
+    _cache: tuple[tuple[object, ...], list[Strip]] = ((), [])
+    """The values that determine the look of the bar, and the strips drawn for them."""
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        bar = self.render()
+        if not isinstance(bar, ScrollBarRender):
+            return disable_caches(super().render_lines(crop))
+        filters = self.get_line_filters()
+        state = (bar.style, bar.virtual_size, bar.window_size, bar.position, self.size, *filters)
+        if self._cache[0] != state:
+            self._cache = (state, self._draw_rows(bar, filters))
+        strips = self._cache[1][crop.y : crop.bottom]
+        if crop.column_span != (0, bar.thickness):
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        return strips
+
+    def _draw_rows(self, bar: ScrollBarRender, filters: Sequence[LineFilter]) -> list[Strip]:
+        style = self.app.console.get_style(bar.style)
+        cells = bar.render_bar(
+            self.size.height,
+            bar.virtual_size,
+            bar.window_size,
+            bar.position,
+            bar.thickness,
+            back_color=style.bgcolor or Color.default(),
+            bar_color=style.color or Color.default(),
+        ).segments
+        ground, background, strips = self.visual_style.rich_style, self.background_colors[1], {}
+        for each in {id(cell): cell for cell in cells}.values():  # most cells are the same segment object
+            strip = Strip(Segment.apply_style([each], ground), bar.thickness)
+            for line_filter in filters:
+                strip = strip.apply_filter(line_filter, background)
+            strips[id(each)] = strip
+        disable_caches(strips.values())
+        return [strips[id(cell)] for cell in cells]
+
+
+SKELETON_AFTER = 0.15
+MESSAGE_AFTER = 1.0
+HINT_AFTER = 5.0
+_SKELETON = (19, 11, 15)
+
+
+class LoadingMessage:
+    """A first load: blank for 150 ms, then three gray bars, after 1 s a message, after 5 s the key that cancels."""
+
+    def __init__(self, widget: Widget, subject: str, cancel: str = "") -> None:
+        self.subject, self._cancel = subject, cancel
+        self._step = 0
+        self._widget = widget
+        self._timers: list[Timer] = []
+        if widget.is_running:
+            self._timers = [
+                widget.set_timer(after, self._advance) for after in (SKELETON_AFTER, MESSAGE_AFTER, HINT_AFTER)
+            ]
+
+    def _advance(self) -> None:
+        self._step += 1
+        self._widget.refresh()
+
+    def stop(self) -> None:
+        """Stop the timers."""
+        for timer in self._timers:
+            timer.stop()
+
+    def lines(self) -> list[Content]:
+        """Return the lines to draw now."""
+        lines = [Content("")]
+        if self._step >= 1:
+            lines += [Content.assemble("  ", ("░" * cells, "$panel")) for cells in _SKELETON]
+        if self._step >= 2:
+            words = Content.assemble("  Loading ", safe(self.subject), "…")
+            if self._step >= 3 and self._cancel:
+                words = Content.assemble(words, "  ", safe(self._cancel))
+            lines += [Content(""), words.stylize("$octavo-muted")]
+        return lines
+
+
+def empty_lines(sentence: str, hint: str) -> list[Content]:
+    """Return the lines of an empty list: why the list is empty, and the key to press next."""
+    lines = [Content(""), Content("  ") + safe(sentence)]
+    if hint:
+        lines.append((Content("  ") + safe(hint)).stylize("$octavo-muted"))
+    return lines
+
+
+def no_match_lines(total: int, query: str) -> list[Content]:
+    """Return the lines of a list whose filter hides all items."""
+    short_query = safe(query).truncate(60, ellipsis=True)
+    return [
+        Content(""),
+        Content.assemble(f"  0 of {total} match “", (short_query.plain, "bold"), "”."),
+        Content.assemble("  ", ("esc", "$primary"), (" clear the filter", "$octavo-muted")),
+    ]
+
+
+def failure_lines(message: str, cause: str, app: App[Any], *, item_count: int = 0) -> list[Content]:
+    """Return the lines of a failed load: the message, its cause and the keys. `item_count` is the number of older items still
+    shown."""
+    keys_and_labels = (("r", "retry"), *offered_commands(app), ("!", "activity"))
+    pieces = [Content.assemble((key, "$primary"), (f" {name}", "$octavo-muted")) for key, name in keys_and_labels]
+    keys = Content("   ").join(pieces)
+    first = Content.assemble(("  ✗ ", "$error"), safe(message))
+    why = Content.assemble("    ", safe(cause)).stylize("$octavo-muted")
+    if item_count:
+        older = Content.styled(f"    Showing {plural(item_count, 'item')} loaded earlier   ", "$octavo-muted")
+        return [Content.assemble(first, (" · ", "$octavo-muted"), safe(cause).stylize("$octavo-muted")), older + keys]
+    return [Content(""), first, why, Content("    ") + keys]
+
+
+def age_line(text: str) -> Content:
+    """Return the line below a list that was loaded before the connection was lost: `text`, which says how old the
+    list is, and the key that retries."""
+    keys = Content.assemble(("r", "$primary"), (" retry", "$octavo-muted"))
+    return Content.assemble((f"  {text}   ", "$octavo-muted"), keys)
+
+
+def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
+    """Wrap long lines and keep their indentation. The lines stay as they are if `width` is 0, which means unknown."""
+    out: list[Content] = []
+    for line in lines:
+        if not width or line.cell_length <= width:
+            out.append(line)
+            continue
+        indent = len(line.plain) - len(line.plain.lstrip())
+        out += [Content(" " * indent) + piece for piece in line[indent:].wrap(max(8, width - indent))]
+    return out
+
+
+def limit_lines(lines: list[Content], most: int) -> list[Content]:
+    """Return the first `most` lines. The last one ends with “…” if lines were cut."""
+    if len(lines) <= most:
+        return lines
+    last = lines[most - 1]
+    return [*lines[: most - 1], last[: max(0, len(last.plain) - 1)] + Content("…")]
+
+
+def partial_line(loaded: str) -> Content:
+    """Return the last line of a list that is loaded in part: how much is loaded, and the key that loads more."""
+    return Content.assemble((f"  {loaded}   ", "$octavo-muted"), ("G", "$primary"), (" load more", "$octavo-muted"))

@@ -13,8 +13,8 @@ from textual.style import Style
 
 from octavo.api.folding import fold
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.filtering import is_narrower
 from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import is_narrower
 from octavo.tui.widgets.short_texts import AnyText, highlight, safe, spread
 
 

@@ -1,0 +1,493 @@
+"""`octavo pull`, `octavo status`, `octavo restore`, `octavo propose` and `octavo export`: write a space as files and merge its
+later changes with yours, list or discard your changes, make a change request of them, and write changes that were merged
+in Octavo back to a folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from octavo.api.content import GetFile
+from octavo.api.operation import RevisionRef, SpaceRef
+from octavo.cli import platforms
+from octavo.cli.access import read_settings
+from octavo.cli.commands import Command
+from octavo.cli.connection import run_connected
+from octavo.cli.output import Column, Field, Output, Row, add_output_options, print_object
+from octavo.cli.platform_folders import folder_of_pages
+from octavo.cli.pulled_folders import (
+    check_origin,
+    file_failures,
+    origin_of,
+    path_in,
+    report_progress,
+    tell_first,
+    this_folder,
+)
+from octavo.cli.refs import Ref, References, parse_ref, short_name
+from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_FOUND, UNKNOWN, USAGE, Failure, tell, write_out
+from octavo.documents.folders.folder import fingerprint
+from octavo.files.folder_merge import PullResult, export_changes, folder_to_export, pull, write_export
+from octavo.files.local_changes import STATUS_WORDS, LocalFiles
+from octavo.files.proposal import Proposal, ProposalFailed
+from octavo.files.proposal_plan import MERGE_FIRST, ProposalPlan
+from octavo.files.pulled_folder import CONFLICTS, STATE_FOLDER, PulledFolder, SpaceReader, TrackedFile
+from octavo.settings import did_you_mean
+
+if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
+    from octavo.tui.core.session import Session
+
+PULL_FIELDS = (
+    Field("folder", "string"),
+    Field("space", "string"),
+    Field("revision", "string"),
+    Field("isCurrent", "boolean"),
+    Field("added", "string[]"),
+    Field("edited", "string[]"),
+    Field("merged", "string[]"),
+    Field("deleted", "string[]"),
+    Field("renamed", "object[]"),
+    Field("kept", "string[]"),
+    Field("conflicts", "object[]"),
+    Field("skipped", "object[]"),
+)
+_START_FILES = ("SUMMARY.md", ".gitbook.yaml")
+"""Files that show that a folder belongs to Git Sync. A new pull into a folder that is not empty needs one of them."""
+
+
+def _declare_pull(command: argparse.ArgumentParser) -> None:
+    command.add_argument("ref", nargs="?", metavar="SPACE", help="the space; without SPACE, the folder is updated")
+    command.add_argument("directory", nargs="?", metavar="DIR", help="the folder (default: named after the space)")
+    command.add_argument("--revision", metavar="ID", help="the revision to write (default: the current one)")
+    add_output_options(command, streams=False)
+
+
+def _run_pull(options: argparse.Namespace) -> int:
+    known = this_folder() if options.ref is None else None
+
+    async def work(session: Session) -> int:
+        folder, name = (known, "") if known is not None else await _folder_of_space(session, options)
+        assert folder is not None, "the folder is known or was named"
+        check_origin(session, folder)
+        at = RevisionRef(space_id=folder.space, revision_id=options.revision) if options.revision else None
+        reader = SpaceReader(session.live.send, session.download, at or SpaceRef(space_id=folder.space))
+        with file_failures(f"write to {folder.top}"):
+            unlock = folder.lock()
+            try:
+                result = await pull(folder, reader, report=report_progress)
+            finally:
+                report_progress("")
+                unlock()
+        return _print(options, folder, name, result)
+
+    return run_connected(options, work, action="pull")
+
+
+async def _folder_of_space(session: Session, options: argparse.Namespace) -> tuple[PulledFolder, str]:
+    """Return the folder to pull into, and the title of the space that the options name. The folder may not exist yet.
+    Raises Failure."""
+    references = References(session, options)
+    ref = parse_ref(options.ref)
+    if ref.number is not None or ref.page:
+        raise Failure(
+            f"Could not pull {options.ref}: only a whole space can be pulled. Write: octavo pull SPACE", USAGE
+        )
+    space = await references.space(ref.space)
+    top = options.directory or short_name(space, await references.spaces())
+    return _open(top, origin_of(session), space.id), space.title
+
+
+def _open(directory: str, origin: str, space: str) -> PulledFolder:
+    """Return the pulled folder at a path, or a new one. Raises Failure."""
+    top = Path(directory).absolute()
+    with file_failures(f"read {top}"):
+        if (top / STATE_FOLDER / "state.json").exists():
+            folder = PulledFolder.read(top)
+            if folder.space != space:
+                raise Failure(f"Could not pull into {top}: it has another space. Choose another folder.", USAGE)
+            return folder
+        if top.exists() and not top.is_dir():
+            raise Failure(f"Could not pull into {top}: it is not a folder.", USAGE)
+        if top.is_dir() and any(top.iterdir()) and not any((top / each).exists() for each in _START_FILES):
+            message = f"Could not pull into {top}: it has other files. Choose a new folder, or one with a SUMMARY.md."
+            raise Failure(message, USAGE)
+        top.mkdir(parents=True, exist_ok=True)
+        return PulledFolder.new(top, origin, space)
+
+
+def _print(options: argparse.Namespace, folder: PulledFolder, name: str, result: PullResult) -> int:
+    row = {
+        "folder": str(folder.top),
+        "space": folder.space,
+        "isCurrent": result.is_current,
+        **{key: value for key, value in asdict(result).items() if key not in ("is_current", "renamed")},
+        "renamed": [{"before": before, "path": path} for before, path in result.renamed],
+    }
+    print_object(options, PULL_FIELDS, row, lambda: _text(folder, name, result))
+    tell_first([f"{each.path}: {each.message}" for each in result.skipped])
+    tell_first([f"{each.path}: {each.message}." for each in result.conflicts])
+    if result.kept:
+        tell(f"Kept {_files(len(result.kept))} that differ from the space. To see the differences, run: octavo diff")
+    if result.conflicts:
+        tell(f"Copies of your files are in {CONFLICTS}. Edit the files, then run: octavo propose")
+    return BLOCKED if result.conflicts else 0
+
+
+def _text(folder: PulledFolder, name: str, result: PullResult) -> str:
+    if result.is_current:
+        return "Already up to date.\n"
+    lists = (("A", result.added), ("M", result.edited), ("M", result.merged), ("D", result.deleted))
+    lines = [f"{letter} {path}" for letter, paths in lists for path in paths]
+    lines += [f"R {before} -> {path}" for before, path in result.renamed]
+    is_new = len(result.added) == len(lines)
+    if is_new and name:
+        return f"Pulled {_files(len(result.added))} of {name} into {folder.top}.\n"
+    return "".join(f"{line}\n" for line in lines) or "No files changed.\n"
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"
+
+
+PULL = Command(
+    declare=_declare_pull,
+    run=_run_pull,
+    details="Writes the files that Git Sync writes: pages, SUMMARY.md and .gitbook/assets. In a pulled folder, octavo pull "
+    "merges what changed in the space with your changes. Your text is never replaced without a copy.",
+    examples=("octavo pull handbook docs", "octavo pull", "octavo pull handbook old --revision 8f2c1a"),
+    fields=PULL_FIELDS,
+    exit_codes={3: "the space does not exist", 6: "some files are in conflict"},
+)
+
+
+STATUS_FIELDS = (
+    Field("status", "string"),
+    Field("path", "string"),
+    Field("before", "string?"),
+    Field("kind", "string"),
+    Field("meaning", "string"),
+)
+_COLORS = {"M": "yellow", "A": "green", "D": "red", "R": "cyan", "!": "red", "?": "dim"}
+STATUS_COLUMNS = (
+    Column("status", " ", colors=_COLORS),
+    Column("path", "file", text=lambda row: f"{row['before']} -> {row['path']}" if row["before"] else row["path"]),
+    Column("meaning", ""),
+)
+
+
+def _declare_status(command: argparse.ArgumentParser) -> None:
+    add_output_options(command)
+
+
+def _run_status(options: argparse.Namespace) -> int:
+    folder = this_folder()
+    with file_failures("read the folder"):
+        changes = LocalFiles.read(folder).changes()
+    rows: list[Row] = [
+        {
+            "status": each.status,
+            "path": each.path,
+            "before": each.before or None,
+            "kind": each.kind,
+            "meaning": STATUS_WORDS[each.status],
+        }
+        for each in changes
+    ]
+    with Output(options, STATUS_FIELDS, STATUS_COLUMNS, empty="No changes since the last pull.") as output:
+        for row in rows:
+            output.add(row)
+    return 0
+
+
+STATUS = Command(
+    declare=_declare_status,
+    run=_run_status,
+    details="M is edited, A new, D deleted, R renamed, ! in conflict. ? is a page that SUMMARY.md does not list, so it "
+    "is not proposed.",
+    examples=("octavo status", "octavo status --json path,status", "octavo status | grep '^!'"),
+    fields=STATUS_FIELDS,
+)
+
+
+def _declare_restore(command: argparse.ArgumentParser) -> None:
+    command.add_argument("files", nargs="+", metavar="FILE", help="a file of the folder, also one that you deleted")
+
+
+def _run_restore(options: argparse.Namespace) -> int:
+    folder = this_folder()
+    with file_failures("restore"):
+        local = LocalFiles.read(folder)
+        chosen = [_find_tracked_file(folder, local, path_in(folder, each)) for each in options.files]
+        unlock = folder.lock()
+        try:
+            for file in chosen:
+                if file.is_text:
+                    _restore(folder, local, file, folder.base_text(file.base_sha256).encode("utf-8", "surrogatepass"))
+        finally:
+            unlock()
+    downloaded = [file for file in chosen if not file.is_text and local.is_changed(file)]
+    return _download(options, folder, local, downloaded) if downloaded else 0
+
+
+def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> TrackedFile:
+    """Return the pulled file whose path is `path` now, or was at the last pull. Raises Failure if there is none."""
+    for file in folder.files.values():
+        if path in (file.path, local.current_path(file)):
+            return file
+    hint = did_you_mean(path, folder.files)
+    raise Failure(f"Could not restore {path}: it was not in the last pull.{hint}", NOT_FOUND)
+
+
+def _restore(folder: PulledFolder, local: LocalFiles, file: TrackedFile, data: bytes) -> None:
+    """Write a file as it was at the last pull. First store a copy of the file that is replaced. Raises Failure or
+    OSError."""
+    mine = local.data.get(file.path)
+    if mine is not None and not local.is_changed(file):
+        write_out(f"{file.path} has no changes.\n")
+        return
+    copy = folder.keep_copy(file.path, mine) if mine is not None else ""
+    if reason := folder.write(file.path, data):
+        raise Failure(f"Could not restore {file.path}: {reason}.")
+    write_out(f"Restored {file.path}.{f' Your version is in {copy}.' if copy else ''}\n")
+
+
+def _download(options: argparse.Namespace, folder: PulledFolder, local: LocalFiles, files: list[TrackedFile]) -> int:
+    """Restore files that are not text. Their bytes are not stored, so download them."""
+
+    async def work(session: Session) -> int:
+        check_origin(session, folder)
+        at = RevisionRef(space_id=folder.space, revision_id=folder.revision)
+        reader = SpaceReader(session.live.send, session.download, at)
+        for file in files:
+            data = await reader.file(await session.live.send(GetFile(at=at, file_id=file.id)))
+            if data is None:
+                raise Failure(f"Could not restore {file.path}: the server sent no link to it.")
+            with file_failures("restore"):
+                _restore(folder, local, file, data)
+        return 0
+
+    return run_connected(options, work, action="restore")
+
+
+RESTORE = Command(
+    declare=_declare_restore,
+    run=_run_restore,
+    details="Each file gets the text of the last pull. A copy of your version stays in .octavo/conflicts.",
+    examples=("octavo restore people/first-week.md", "octavo restore SUMMARY.md README.md"),
+    exit_codes={3: "the file was not in the last pull"},
+)
+
+
+EXPORT_FIELDS = (Field("status", "string"), Field("path", "string"), Field("meaning", "string"))
+EXPORT_COLUMNS = (
+    Column("status", " ", colors={"M": "yellow", "A": "green", "D": "red"}),
+    Column("path", "file"),
+    Column("meaning", ""),
+)
+
+
+def _declare_export(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "exported_folder", type=Path, metavar="FOLDER", help="a folder that you opened with octavo open"
+    )
+    command.add_argument("--write", action="store_true", help="write the changes to the folder")
+    add_output_options(command)
+
+
+def _run_export(options: argparse.Namespace) -> int:
+    path: Path = options.exported_folder.expanduser()
+    options.pages_folder = path
+    before = fingerprint(path)
+
+    async def work(session: Session) -> int:
+        assert session.folder_warnings is not None, "the session shows a folder"
+        await session.folder_warnings()
+        space = platforms.space_of_folder(folder_of_pages(read_settings(), path), path)
+        if space is None:
+            raise Failure(f"Could not export to {path}: Octavo has no copy of it. Run: octavo open {path}")
+        with file_failures(f"export to {path}"):
+            folder = folder_to_export(path, space)
+            reader = SpaceReader(session.live.send, session.download, SpaceRef(space_id=space))
+            changes, skipped = await export_changes(folder, reader)
+            if options.write:
+                if fingerprint(path) != before:
+                    raise Failure(f"Could not export to {path}: its files changed meanwhile. Run the command again.")
+                skipped = (*skipped, *write_export(folder, changes))
+        with Output(options, EXPORT_FIELDS, EXPORT_COLUMNS, empty="The folder has all merged changes.") as output:
+            for each in changes:
+                output.add({"status": each.status, "path": each.path, "meaning": STATUS_WORDS[each.status]})
+        tell_first([f"{each.path}: {each.message}" for each in skipped])
+        if changes and not options.write:
+            tell(f"Nothing was written. To write these files, run: octavo export {path} --write")
+        return 0
+
+    return run_connected(options, work, action="export")
+
+
+EXPORT = Command(
+    declare=_declare_export,
+    run=_run_export,
+    details="A merge in an opened folder changes Octavo's copy only. This command lists the files that differ, and writes "
+    "them with --write. Front matter that Octavo does not know stays.",
+    examples=("octavo export ./docs", "octavo export ./docs --write"),
+    fields=EXPORT_FIELDS,
+)
+
+
+PROPOSE_FIELDS = (
+    Field("ref", "string?"),
+    Field("number", "integer?"),
+    Field("url", "string?"),
+    Field("status", "string?"),
+    Field("summary", "string"),
+    Field("edited", "string[]"),
+    Field("added", "string[]"),
+    Field("moved", "string[]"),
+    Field("deleted", "string[]"),
+    Field("files", "string[]"),
+    Field("unsupported", "string[]"),
+    Field("notes", "string[]"),
+)
+MAX_SUBJECT = 100
+_PROPOSE_CODES = {"failed": FAILED, "blocked": BLOCKED, "unknown": UNKNOWN}
+
+
+def _declare_propose(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-m", dest="subject", metavar="SUBJECT", default="", help="the subject of a new change request"
+    )
+    command.add_argument("--into", metavar="REF", help="the change request to fill, instead of a new one")
+    command.add_argument("--draft", action="store_true", help="leave the new change request a draft")
+    command.add_argument("--dry-run", action="store_true", help="print what would be proposed, and send nothing")
+    command.add_argument("--partial", action="store_true", help="propose the rest if the API does not take everything")
+    add_output_options(command, streams=False)
+
+
+def _run_propose(options: argparse.Namespace) -> int:
+    folder = this_folder()
+    if len(options.subject) > MAX_SUBJECT:
+        raise Failure(f"Could not propose: the subject is longer than {MAX_SUBJECT} characters.", USAGE)
+
+    async def work(session: Session) -> int:
+        check_origin(session, folder)
+        references = References(session, options)
+        with file_failures("propose"):
+            unlock = folder.lock()
+            try:
+                return await _propose(session, references, folder, options)
+            except ProposalFailed as failed:
+                raise Failure(str(failed), _PROPOSE_CODES[failed.kind]) from failed
+            finally:
+                report_progress("")
+                unlock()
+
+    return run_connected(options, work, action="propose")
+
+
+async def _propose(session: Session, references: References, folder: PulledFolder, options: argparse.Namespace) -> int:
+    into = None
+    if options.into:
+        target = await references.target(options.into)
+        into = target.change_request
+        if into is None or target.space.id != folder.space:
+            raise Failure(f"Could not propose: {options.into} is not a change request of this space.", USAGE)
+    proposal = Proposal(folder, session.live, session.download, options.subject.strip(), into)
+    report_progress("Comparing…")
+    plan = await proposal.plan()
+    report_progress("")
+    name = await references.name_of(folder.space)
+    if options.dry_run:
+        _print_proposal(options, plan, proposal.change_request, name)
+        return BLOCKED if plan.blocked or plan.unsupported else 0
+    _check(options, plan, proposal.change_request)
+    if plan.is_empty:
+        _print_proposal(options, plan, await proposal.finish_interrupted(is_draft=options.draft), name)
+        return BLOCKED if plan.unsupported else 0
+    had_request = proposal.change_request is not None
+    sent = await proposal.send(plan, is_draft=options.draft)
+    _print_proposal(options, plan, sent, name, verb="Updated" if had_request else "Proposed")
+    if sent.outdated:
+        tell("Main has changed since your last pull. To get the changes, run: octavo pull")
+    return BLOCKED if plan.unsupported else 0
+
+
+def _check(options: argparse.Namespace, plan: ProposalPlan, change_request: ChangeRequest | None) -> None:
+    """Raise Failure if a plan cannot be sent."""
+    if plan.blocked:
+        tell_first([f"{each}." for each in plan.blocked])
+        count = "1 conflict" if len(plan.blocked) == 1 else f"{len(plan.blocked)} conflicts"
+        raise Failure(f"Could not propose: {count} with main. {MERGE_FIRST}.", BLOCKED)
+    if plan.unsupported and not options.partial:
+        tell_first([f"Cannot be proposed: {each}" for each in plan.unsupported])
+        raise Failure("Nothing was proposed. To propose the rest, run: octavo propose --partial", BLOCKED)
+    if change_request is None and not options.subject.strip() and not plan.is_empty:
+        raise Failure("Could not propose: it needs a subject. Write: octavo propose -m SUBJECT", USAGE)
+
+
+def _print_proposal(
+    options: argparse.Namespace, plan: ProposalPlan, change_request: ChangeRequest | None, space: str, verb: str = ""
+) -> None:
+    row = _row(plan, change_request, space)
+
+    def text() -> str:
+        if plan.is_empty:
+            where = f" that {row['ref']} does not have" if row["ref"] else ""
+            return f"No changes to propose{where}.\n"
+        if not verb:
+            paths = (
+                ("M", row["edited"]),
+                ("A", row["added"]),
+                ("R", row["moved"]),
+                ("D", row["deleted"]),
+                ("A", row["files"]),
+            )
+            return "".join(f"{letter} {path}\n" for letter, each in paths for path in each)
+        return f"{verb} {row['ref']}: {plan.summary}. {row['url'] or ''}".rstrip() + "\n"
+
+    print_object(options, PROPOSE_FIELDS, row, text)
+    if not verb:
+        tell_first([f"{each}." for each in plan.blocked])
+    tell_first([f"Cannot be proposed: {each}" for each in plan.unsupported])
+    tell_first(plan.notes)
+
+
+def _row(plan: ProposalPlan, change_request: ChangeRequest | None, space: str) -> dict[str, Any]:
+    paths = plan.targets.layout.paths
+    request = change_request
+    return {
+        "ref": str(Ref(space, request.number)) if request is not None else None,
+        "number": request.number if request is not None else None,
+        "url": request.urls.app if request is not None else None,
+        "status": request.status if request is not None else None,
+        "summary": plan.summary,
+        "edited": [paths.get(name, name) for name in plan.edits],
+        "added": [version.path for version in plan.new_pages.values()],
+        "moved": [paths.get(step.id, step.id) for step in plan.steps if not step.is_new],
+        "deleted": [paths.get(name, name) for name in plan.deletions],
+        "files": list(plan.new_files),
+        "unsupported": plan.unsupported,
+        "notes": plan.notes,
+    }
+
+
+PROPOSE = Command(
+    declare=_declare_propose,
+    run=_run_propose,
+    details="The change request has only what changed: text, titles, places, new and deleted pages, and new files. Octavo "
+    "never merges it. Run again, the command adds your later changes to the same change request.",
+    examples=(
+        'octavo propose -m "Say endpoint everywhere"',
+        "octavo propose --dry-run",
+        "octavo propose --into handbook/9 --partial",
+    ),
+    fields=PROPOSE_FIELDS,
+    exit_codes={
+        5: "your role does not allow it",
+        6: "conflicts with main, or changes that the API does not take",
+        7: "the outcome of an edit is unknown",
+    },
+)

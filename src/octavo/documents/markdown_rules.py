@@ -1,0 +1,587 @@
+"""Rules for markdown-it. Block rules: platform tags, tables, fences, formulas, and HTML that spans blank lines. Inline rules:
+platform tags, formulas, HTML, and bold and italic text as editors write it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import Any
+
+from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
+from markdown_it.rules_block import StateBlock, fence
+from markdown_it.rules_block.table import escapedSplit, getLine, table
+from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline.state_inline import Delimiter, Scanned
+from markdown_it.token import Token
+
+from octavo.documents.blocks import MAX_ROW_LENGTH, Diagnostic, max_table_rows
+from octavo.documents.html import NAN_ENTITY, TextFinder, decode, find_element_end, find_loose_element_end
+from octavo.documents.tag_blocks import Tag, TagScanner, is_known_tag
+
+MAX_BLOCK_DEPTH = 32
+"""Maximum nesting of lists, items and quotes. Deeper levels are shown as source."""
+_MAX_FORMULA_LINES = 200
+_FENCE_BEFORE_TAG = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(?=\{%-?\s*end)", re.MULTILINE)
+_ONE_LINE_CODE = re.compile(r"(`{3,})([^`]+)\1[ \t]*(?:\{%.*)?")
+
+
+def depth_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    if state.level < MAX_BLOCK_DEPTH or silent:
+        return False
+    last = start
+    while last < end and (state.isEmpty(last) or state.sCount[last] >= state.blkIndent):
+        last += 1
+    _push_source(state, start, last, "This block has too many nested levels, so it is shown as source.")
+    return True
+
+
+def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
+    token = state.push("code_block", "code", 0)
+    token.content = state.getLines(start, end, state.blkIndent, True)
+    token.map = [start, end]
+    token.meta = {"source": True}
+    state.env["diagnostics"].append(Diagnostic(start, message))
+    state.line = end
+
+
+def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a table. If a row has too many cells, the last cell gets their text. Standard Markdown would drop it."""
+    if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
+        return False
+    if silent:
+        return True
+    first, pipes = len(state.tokens), state.src.count("|", state.bMarks[start], state.eMarks[start])
+    limit = min(end, start + 2 + max_table_rows(max(1, pipes - 1)))
+    if len(state.src) > MAX_ROW_LENGTH:
+        too_long = (line for line in range(start, limit) if state.eMarks[line] - state.bMarks[line] > MAX_ROW_LENGTH)
+        limit = next(too_long, limit)
+    if not table(state, start, limit, False):
+        return False
+    if state.line == limit < end and not state.isEmpty(limit):
+        _push_rest_of_table(state, limit, end)
+    columns = 0
+    for token in state.tokens[first:]:
+        if token.type == "th_open":
+            columns += 1
+        elif token.type == "tr_open" and token.map:
+            row = getLine(state, token.map[0])
+        elif token.type == "inline":
+            last = token
+        elif token.type == "tr_close" and row.count("|") > columns:
+            cells = escapedSplit(row.strip())
+            cells = cells[1:] if not cells[0] else cells
+            cells = cells[:-1] if cells and not cells[-1] else cells
+            if len(cells) > columns:
+                last.content = "|".join(cells[columns - 1 :]).strip()
+    return True
+
+
+def _push_rest_of_table(state: StateBlock, start: int, end: int) -> None:
+    last = start
+    while last < end and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
+        last += 1
+    _push_source(state, start, last, "This table has too many cells, so the rest is shown as source.")
+
+
+def block_tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    state.env["window"].count_visit()
+    position = state.bMarks[start] + state.tShift[start]
+    if not state.src.startswith("{%", position) or state.is_code_block(start):
+        return False
+    scanner: TagScanner = state.env["tags"]
+    tag = scanner.tag_at(position)
+    if tag is None:
+        if not silent:
+            message = "This tag is not closed, so it is shown as text."
+            state.env["diagnostics"].append(Diagnostic(start, message, "{%"))
+        return False
+    line = start
+    while line < end and state.eMarks[line] < tag.end:
+        line += 1
+    if line >= end:
+        return False
+    if silent:
+        return True
+    if _code_in_tag(state, tag, start, line):
+        return True
+    _push_tag(state, tag, start, line)
+    position = tag.end
+    if _fence_after_tag(state, position, line, end):
+        return True
+    _push_rest(state, position, line)
+    state.line = line + 1
+    return True
+
+
+def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
+    """Parse an unknown tag with a `lang` argument as code. Plugins write such tags. Returns False for other tags."""
+    if is_known_tag(tag.closes or tag.name) or not tag.arguments.get("lang"):
+        return False
+    found = state.env["finder"].find_after(f"end{tag.name}", tag.end)
+    opening = state.src.rfind("{%", tag.end, found)
+    closing = state.env["tags"].tag_at(opening) if opening >= 0 else None
+    last = bisect_right(state.eMarks, opening, line)
+    if closing is None or closing.closes != tag.name or last == line or closing.end > state.eMarks[last]:
+        return False
+    reopened = _reopened_line(state, tag, opening)
+    last = reopened if reopened >= 0 else last
+    token = state.push("fence", "code", 0)
+    token.info, token.map = tag.arguments["lang"], [start, last if reopened >= 0 else last + 1]
+    end_of_code = last
+    while state.isEmpty(end_of_code - 1):
+        end_of_code -= 1
+    token.content = state.getLines(line + 1, end_of_code, state.sCount[start], True)
+    if reopened < 0:
+        _push_rest(state, closing.end, last)
+        last += 1
+    state.line = last
+    return True
+
+
+def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
+    """Return the first line between `tag` and the position `end` on which another tag with the same name opens. Then
+    `tag` was not closed. -1 if there is no such line."""
+    position = tag.end
+    while (position := state.src.find("{%", position, end)) >= 0:
+        other = state.env["tags"].tag_at(position)
+        line = bisect_right(state.eMarks, position)
+        if other is not None and other.name == tag.name and state.bMarks[line] + state.tShift[line] == position:
+            return line
+        position += 2
+    return -1
+
+
+def _push_rest(state: StateBlock, position: int, line: int) -> None:
+    """Parse the rest of a line after a tag: further tags, then a paragraph."""
+    scanner: TagScanner = state.env["tags"]
+    while True:
+        line_end = state.eMarks[line]
+        while position < line_end and state.src[position] in " \t":
+            position += 1
+        another = scanner.tag_at(position) if state.src.startswith("{%", position) else None
+        if another is None or another.end > line_end:
+            break
+        _push_tag(state, another, line, line)
+        position = another.end
+    if rest := state.src[position:line_end].strip():
+        _push_paragraph(state, rest, line)
+
+
+def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> bool:
+    """Parse a code fence that begins after a tag on the same line. Returns False if there is no such fence."""
+    while state.src.startswith((" ", "\t"), position):
+        position += 1
+    if not state.src.startswith(("```", "~~~"), position):
+        return False
+    if code := _ONE_LINE_CODE.fullmatch(state.src, position, state.eMarks[line]):
+        token = state.push("fence", "code", 0)
+        token.content, token.map = code[2].strip() + "\n", [line, line + 1]
+        _push_rest(state, code.end(2) + len(code[1]), line)
+        state.line = line + 1
+        return True
+    line_start = state.bMarks[line], state.tShift[line], state.sCount[line]
+    state.bMarks[line], state.tShift[line], state.sCount[line] = position, 0, state.blkIndent
+    is_taken = fence_rule(state, line, end, False)
+    state.bMarks[line], state.tShift[line], state.sCount[line] = line_start
+    return is_taken
+
+
+def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse fenced code. An end tag may follow the closing fence on the same line. Return False if there is no fenced
+    code at `start`."""
+    if not state.src.startswith(("`", "~"), state.bMarks[start] + state.tShift[start]):
+        return False
+    is_code = fence(state, start, end, silent)
+    if silent or not is_code:
+        return is_code
+    token = state.tokens[-1]
+    closing = _FENCE_BEFORE_TAG.search(token.content) if "{%" in token.content else None
+    if closing is None or not closing[1].startswith(token.markup):
+        return True
+    line = start + 1 + token.content.count("\n", 0, closing.start())
+    token.content, token.map = token.content[: closing.start()], [start, line + 1]
+    _push_rest(state, state.src.index("{%", state.bMarks[line]), line)
+    state.line = line + 1
+    return True
+
+
+def _push_tag(state: StateBlock, tag: Tag, first: int, last: int) -> None:
+    token = state.push("platform_tag", "", 0)
+    token.meta = {"tag": tag}
+    token.map = [first, last + 1]
+
+
+def _push_paragraph(state: StateBlock, content: str, line: int) -> None:
+    opening = state.push("paragraph_open", "p", 1)
+    opening.map = [line, line + 1]
+    inline = state.push("inline", "", 0)
+    inline.content, inline.map, inline.children = content, [line, line + 1], []
+    state.push("paragraph_close", "p", -1)
+
+
+def block_math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    position = state.bMarks[start] + state.tShift[start]
+    if not state.src.startswith("$$", position) or state.is_code_block(start):
+        return False
+    first = state.src[position + 2 : state.eMarks[start]].rstrip()
+    if "$$" in first:
+        if not first.endswith("$$") or "$$" in first[:-2]:
+            return False
+        body, after = first[:-2], start + 1
+    else:
+        ends: list[int] = state.env["formula_ends"]
+        following = bisect_right(ends, state.eMarks[start])
+        if following == len(ends):
+            return False
+        if ends[following] > len(state.src):
+            state.env["window"].is_incomplete = True
+            return False
+        last = bisect_right(state.eMarks, ends[following], start, end)
+        if not start < last < min(end, start + _MAX_FORMULA_LINES):
+            return False
+        after = last + 1
+        body = first + "\n" + state.getLines(start + 1, after, state.blkIndent, False).rstrip()[:-2]
+    if silent:
+        return True
+    token = state.push("platform_math", "", 0)
+    token.content, token.map = body.strip(), [start, after]
+    token.meta = {"opening": body[: len(body) - len(body.lstrip())].count("\n")}
+    state.line = after
+    return True
+
+
+_TAG_START = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*+)(?=[\s/>]|$)")
+_ATTRIBUTE = r"""\s++[a-zA-Z_:@*\[(#.][^\s=/>]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?"""
+# Not compiled here, because compiling takes a millisecond and many pages do not need the pattern.
+_ONE_TAG = rf"</?[a-zA-Z][a-zA-Z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?>\s*+$"
+_MAX_LINE_LENGTH = 4000
+
+_BLOCK_ELEMENTS = (
+    "address|article|aside|base|blockquote|body|caption|center|col|colgroup|dd|details|dialog|div|dl|dt|fieldset|"
+    "figcaption|figure|footer|form|frame|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|nav|noframes|ol|"
+    "optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul|"
+    "picture|source|video|audio|svg|pre|script|style"
+)
+_WHOLE_ELEMENTS = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "svg": 400, "figure": 60, "picture": 60}
+"""HTML elements that are read as a whole, with the maximum number of lines up to their closing tag."""
+
+_TRAILING_TAG = re.compile(r"</(?:table|figure|picture|pre)>[ \t]{0,99}(\{%[^\n]{1,4000}%\}[ \t]*)\n?\Z", re.IGNORECASE)
+"""A platform tag after the closing tag of an element, on the same line."""
+_STANDALONE = re.compile("details|summary|div|center|picture|hr|p|h[1-6]|section|article|blockquote")
+_MAX_COMMENT_LINES = 4000
+
+
+def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a block of HTML. Return False if there is no such block at `start`."""
+    position, line_end = state.bMarks[start] + state.tShift[start], state.eMarks[start]
+    if not state.src.startswith("<", position) or state.is_code_block(start):
+        return False
+    if silent and state.src.startswith(("<!--", "<?", "<!"), position):
+        return True
+    if state.src.startswith("<!--", position):
+        after = _line_after(state, "-->", position, start, end, _MAX_COMMENT_LINES) or end
+    elif state.src.startswith(("<?", "<!"), position):
+        after = start + 1
+    else:
+        match = _TAG_START.match(state.src, position, line_end)
+        if not match:
+            return False
+        if state.env["placeholders"].end_at(state.src, position) is not None:
+            return False
+        name = match[1].lower()
+        if not re.fullmatch(_BLOCK_ELEMENTS, name) and (silent or not _is_one_tag(state.src[position:line_end])):
+            return False
+        if silent:
+            return True
+        after = _end_of_element(state, name, position, start, end)
+    token = state.push("platform_html", "", 0)
+    token.map = [start, after]
+    token.content = state.getLines(start, after, state.blkIndent, True)
+    if tail := _TRAILING_TAG.search(token.content):
+        token.content = token.content[: tail.start(1)]
+        _push_text(state, tail[1].strip(), after - 1)
+    state.line = after
+    return True
+
+
+def _push_text(state: StateBlock, words: str, line: int) -> None:
+    """Add a paragraph for the platform tag after HTML on the same line. Otherwise the tag would become HTML text."""
+    state.push("paragraph_open", "p", 1).map = [line, line + 1]
+    inline = state.push("inline", "", 0)
+    inline.content, inline.map, inline.children = words, [line, line + 1], []
+    state.push("paragraph_close", "p", -1)
+
+
+def _is_one_tag(line: str) -> bool:
+    return len(line) <= _MAX_LINE_LENGTH and re.match(_ONE_TAG, line) is not None
+
+
+def _end_of_element(state: StateBlock, name: str, position: int, start: int, end: int) -> int:
+    """Return the first line after the HTML that begins with a tag called `name`."""
+    is_opening = state.src[position + 1] != "/"
+    if is_opening and name in _WHOLE_ELEMENTS:
+        after = _line_after(state, f"</{name}", position, start, end, _WHOLE_ELEMENTS[name])
+        if after is not None:
+            return after
+    if _STANDALONE.fullmatch(name) and state.src[position : state.eMarks[start]].rstrip().endswith(">"):
+        return start + 1
+    line = start + 1
+    while line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
+        if state.src.startswith(("{%", "```", "~~~"), state.bMarks[line] + state.tShift[line]):
+            break
+        line += 1
+    return line
+
+
+def _line_after(
+    state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
+) -> int | None:
+    """Find the first `text` after `position`, and return the line after its line. For `</table`, skip nested tables.
+    None if `text` is not found in the first `max_lines` lines from `first_line` on, or not before `end_line`."""
+    finder: TextFinder = state.env["finder"]
+    is_table = text == "</table"
+    found = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)
+    if found >= len(state.src):
+        return None
+    line = bisect_left(state.eMarks, found, first_line, end_line)
+    return line + 1 if line < min(end_line, first_line + max_lines) else None
+
+
+_MAX_INLINE_FORMULA = 4000
+_MAX_LOOSE_BRACKETS = 500
+_LINKED_MENTION = re.compile(
+    r'\[([^\[\]\n]{0,200}\[[^\[\]\n]{1,400}\]\([^()\n]{1,900}[ ]"mention"\)[^\[\]\n]{0,200})\]\([^()\n]{0,900}\)'
+)
+_MATH_ELEMENT = re.compile(r'<span\s+class="math(?:\s[^"<>]*)?"\s*>')
+
+
+def inline_tag_rule(state: StateInline, silent: bool) -> bool:
+    if not state.src.startswith("{%", state.pos):
+        return False
+    known: tuple[str, TagScanner] | None = state.env.get("inline_tags")
+    if known is None or known[0] is not state.src:
+        known = (state.src, TagScanner(state.src))
+        state.env["inline_tags"] = known
+    tag = known[1].tag_at(state.pos)
+    if tag is None or tag.end > state.posMax:
+        return False
+    if not silent:
+        words = state.src[state.pos + 2 : tag.end - 2].strip(" -\n")
+        if is_known_tag(tag.closes or tag.name) and state.linkLevel == 0:
+            token = state.push("platform_tag", "", 0)
+            token.meta = {"tag": tag}
+            token.content = words
+        else:
+            state.push("platform_tag_in_text", "", 0).content = words
+    state.pos = tag.end
+    return True
+
+
+def nan_entity_rule(state: StateInline, silent: bool) -> bool:
+    """Skip the invalid entity `&#xNAN;`, which the platform sometimes writes next to a mark."""
+    found = NAN_ENTITY.match(state.src, state.pos)
+    if found:
+        state.pos = found.end()
+    return found is not None
+
+
+def trailing_break_rule(state: StateInline, silent: bool) -> bool:
+    """Skip a backslash at the end of a text, which the platform's editor leaves there as a line break."""
+    if state.src[state.pos] != "\\" or state.pos + 1 < len(state.src):
+        return False
+    state.pos += 1
+    return True
+
+
+def placeholder_rule(state: StateInline, silent: bool) -> bool:
+    """Read a placeholder such as `<token>` as text, if HTML has no such element and the source does not close it."""
+    if not state.src.startswith("<", state.pos):
+        return False
+    placeholder_end = state.env["placeholders"].end_in_paragraph(state.src, state.pos)
+    if placeholder_end is None:
+        return _long_element(state, silent)
+    if placeholder_end > state.posMax:
+        return False
+    if not silent:
+        state.pending += state.src[state.pos : placeholder_end]
+    state.pos = placeholder_end
+    return True
+
+
+def _long_element(state: StateInline, silent: bool) -> bool:
+    """Read a very long element. The rule of markdown-it would need too much memory for it."""
+    if state.src.find(">", state.pos, state.pos + MAX_ROW_LENGTH) >= 0:
+        return False
+    return _take_element(state, find_element_end(state.src, state.pos), silent)
+
+
+def loose_element_rule(state: StateInline, silent: bool) -> bool:
+    """Read an HTML element with attributes that markdown-it rejects, such as `style={{ width: '50%' }}`."""
+    return _take_element(state, find_loose_element_end(state.src, state.pos), silent)
+
+
+def _take_element(state: StateInline, end: int | None, silent: bool) -> bool:
+    if end is None or end > state.posMax:
+        return False
+    if not silent:
+        state.push("html_inline", "", 0).content = state.src[state.pos : end]
+    state.pos = end
+    return True
+
+
+def many_brackets_rule(state: StateInline, silent: bool) -> bool:
+    """Read brackets as text if the text has hundreds of brackets outside links. Searching for links would take too
+    long."""
+    if not state.src.startswith(("[", "!["), state.pos):
+        return False
+    known: tuple[str, bool] | None = state.env.get("brackets")
+    if known is None or known[0] is not state.src:
+        link_count = state.src.count("](") + state.src.count("][") + state.src.count("[^")
+        known = (state.src, state.src.count("[") > _MAX_LOOSE_BRACKETS + 3 * link_count)
+        state.env["brackets"] = known
+    if known[1]:
+        if not silent:
+            state.pending += state.src[state.pos]
+        state.pos += 1
+    return known[1]
+
+
+def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
+    """Read a link around a mention as plain text and the mention. The platform writes such links, but CommonMark has no
+    nested links and would show the brackets of the outer link."""
+    if not state.src.startswith("[", state.pos) or (outer := _LINKED_MENTION.match(state.src, state.pos)) is None:
+        return False
+    if outer.end() > state.posMax:
+        return False
+    if not silent:
+        last = state.posMax
+        state.pos, state.posMax = outer.span(1)
+        state.md.inline.tokenize(state)
+        state.posMax = last
+    state.pos = outer.end()
+    return True
+
+
+def inline_math_rule(state: StateInline, silent: bool) -> bool:
+    """Read a formula between `$$`, or in `<span class="math">`, which the platform writes in captions and cells."""
+    if not state.src.startswith(("$$", "<s"), state.pos):
+        return False
+    start, closing = state.pos + 2, "$$"
+    if state.src[state.pos] == "<":
+        if (element := _MATH_ELEMENT.match(state.src, state.pos)) is None:
+            return False
+        start, closing = element.end(), "</span>"
+    end = state.src.find(closing, start, min(state.posMax, state.pos + _MAX_INLINE_FORMULA))
+    if end <= start:
+        return False
+    if not silent:
+        formula = state.src[start:end].strip()
+        state.push("platform_math", "", 0).content = formula if closing == "$$" else decode(formula)
+    state.pos = end + len(closing)
+    return True
+
+
+_STAR, _TILDE, _DOUBLE = ord("*"), ord("~"), 2
+_FIRST_CJK = "\u1100"
+_CJK_RANGES = (
+    *("\u1100\u11ff", "\u2e80\u303e", "\u3041\ua4cf", "\uac00\ud7ff", "\uf900\ufaff", "\ufe30\ufe4f", "\uff00\uffef"),
+    *("\U0001f200\U0001f2ff", "\U00020000\U0003fffd"),
+)
+"""First and last letter of each range. A regular expression is not used, because compiling it takes milliseconds."""
+_SENTENCE_ENDS = ".:!?。：！？"
+
+
+def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
+    """Return `scanned`, which says whether the marks at `start` can open or close a format, corrected for CJK text. A
+    Chinese, Japanese or Korean letter next to the marks separates words like a space, so `**「是」**的` is bold."""
+    end = start + scanned.length
+    before = state.src[start - 1] if start else " "
+    after = state.src[end] if end < state.posMax else " "
+    if before < _FIRST_CJK and after < _FIRST_CJK:
+        return scanned
+    return Scanned(
+        scanned.can_open or (not isWhiteSpace(ord(after)) and _is_cjk_boundary(before, after)),
+        scanned.can_close or (not isWhiteSpace(ord(before)) and _is_cjk_boundary(after, before)),
+        scanned.length,
+    )
+
+
+def _is_cjk_boundary(outside: str, inside: str) -> bool:
+    is_letter = outside >= _FIRST_CJK and any(ends[0] <= outside <= ends[1] for ends in _CJK_RANGES)
+    return is_letter and (isMdAsciiPunct(ord(inside)) or isPunctChar(inside))
+
+
+def pair_delimiters(state: StateInline) -> None:
+    """Make `**` and `~~` open and close alternately where CommonMark would not. Editors write these marks next to
+    punctuation and letters (`option**.**`, `**±**25%`), and after a space (`**Note: **`). This applies only if each
+    opening mark is before a word and each closing mark is after a word. Nested and single marks are not changed."""
+    if "**" not in state.src and "~~" not in state.src:
+        return
+    metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]
+    for delimiters in (state.delimiters, *(meta["delimiters"] for meta in metas)):
+        for marker in (_STAR, _TILDE):
+            _alternate_marks(state, [run for run in _delimiter_runs(delimiters) if run[0].marker == marker])
+
+
+def drop_empty_bold(state: StateInline) -> None:
+    """Remove `****`, which editors leave after bold text was deleted."""
+    if "****" not in state.src:
+        return
+    stars: list[Token] = []
+    for token in [*state.tokens, None]:
+        if token is not None and token.type == "text" and token.content == "*":
+            stars.append(token)
+            continue
+        if len(stars) == 4:
+            for star in stars:
+                star.content = ""
+        stars = []
+
+
+def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
+    """Group the delimiters of each mark: two delimiters for each `**`, and one for each `~~`."""
+    found: list[list[Delimiter]] = []
+    last = -_DOUBLE
+    for at, each in enumerate(delimiters):
+        if each.marker == _TILDE:
+            found.append([each])
+        elif each.marker == _STAR and each.length == _DOUBLE and at >= last + _DOUBLE:
+            found.append(delimiters[at : at + _DOUBLE])
+            last = at
+    return found
+
+
+def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
+    """Make marks of one kind open and close alternately. Does nothing if that is not possible."""
+    pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
+    opener: list[Delimiter] | None = None
+    for run in runs:
+        if opener is not None:
+            if not _can_close(state, run[0].token - 1):
+                return
+            pairs.append((opener, run))
+            opener = None
+        elif _can_open(state, run[-1].token + 1):
+            opener = run
+    if all(first[0].open and last[0].close for first, last in pairs):
+        return
+    for pair in pairs:
+        for is_opener, run in zip((True, False), pair, strict=True):
+            for each in run:
+                each.open, each.close = is_opener, not is_opener
+
+
+def _can_open(state: StateInline, after: int) -> bool:
+    return after < len(state.tokens) and not _text_of(state.tokens[after])[:1].isspace()
+
+
+def _can_close(state: StateInline, before: int) -> bool:
+    text = _text_of(state.tokens[before])
+    stripped = text.rstrip()
+    return stripped == text or (stripped != "" and stripped[-1] in _SENTENCE_ENDS)
+
+
+def _text_of(token: Token) -> str:
+    """Return the text of a token next to a mark. Empty for other tokens, such as an entity, which count as a word."""
+    return " " if token.type in ("softbreak", "hardbreak") else token.content if token.type == "text" else ""

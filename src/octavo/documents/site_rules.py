@@ -1,0 +1,291 @@
+"""Evaluates rules of a site: its redirects, and conditions on visitor claims, such as
+`visitor.claims.plan == "pro" && visitor.claims.seats > 5`. Pure.
+
+Invalid conditions raise `ConditionError`. As in JavaScript, a missing claim is undefined, and reading a member of an
+undefined value is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+MAX_LENGTH, MAX_DEPTH = 1024, 60
+_TOKEN = re.compile(
+    r"""(?P<number>\d+(?:\.\d+)?)|(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<name>[A-Za-z_$][\w$]*)"""
+    r"""|(?P<operator>===|!==|==|!=|<=|>=|&&|\|\||[!<>().,\[\]])""",
+    re.ASCII,
+)
+_SPACE = re.compile(r"\s*")
+_CONSTANTS = {"true": True, "false": False, "null": None}
+_ESCAPED = re.compile(r"\\(.)")
+
+
+class _Undefined:
+    def __bool__(self) -> bool:
+        return False
+
+
+UNDEFINED: Final = _Undefined()
+
+
+class ConditionError(ValueError):
+    """An invalid condition. `position` is the number of the wrong character, counted from 1."""
+
+    def __init__(self, position: int, sentence: str) -> None:
+        super().__init__(f"Character {position}: {sentence}")
+        self.position, self.sentence = position, sentence
+
+
+def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
+    """Return whether a condition is true for a visitor with these claims. Raises ConditionError."""
+    if len(condition) > MAX_LENGTH:
+        raise ConditionError(MAX_LENGTH + 1, f"A condition can have at most {MAX_LENGTH} characters.")
+    return _is_true(_Evaluator(condition, {"visitor": {"claims": claims}}).evaluate_all())
+
+
+def _is_true(value: Any) -> bool:
+    return value if isinstance(value, bool) else isinstance(value, list | dict) or bool(value)
+
+
+class _Evaluator:
+    """A recursive descent parser that evaluates the condition while it parses."""
+
+    def __init__(self, condition: str, names: Mapping[str, Any]) -> None:
+        self._names, self._depth, self._end = names, 0, len(condition.rstrip()) + 1
+        self._tokens: list[tuple[str, str, int]] = []
+        position = 0
+        while (position := _SPACE.match(condition, position).end()) < len(condition):  # type: ignore[union-attr]  # never None, because the pattern also matches an empty text
+            found = _TOKEN.match(condition, position)
+            if found is None:
+                is_text = condition[position] in "\"'"
+                raise ConditionError(
+                    position + 1,
+                    "A closing quotation mark is missing."
+                    if is_text
+                    else f"{condition[position]!r} is not allowed here.",
+                )
+            self._tokens.append((str(found.lastgroup), found[0], position + 1))
+            position = found.end()
+        self._next = 0
+
+    def evaluate_all(self) -> Any:
+        if not self._tokens:
+            raise ConditionError(1, "The condition is empty.")
+        value = self._evaluate_or()
+        if self._next < len(self._tokens):
+            _, token, position = self._tokens[self._next]
+            raise ConditionError(position, f"An operator such as && or == is missing before “{token}”.")
+        return value
+
+    def _accept_operator(self, *operators: str) -> tuple[str, int] | None:
+        if self._next < len(self._tokens):
+            kind, token, position = self._tokens[self._next]
+            if kind == "operator" and token in operators:
+                self._next += 1
+                return token, position
+        return None
+
+    def _require_operator(self, operator: str) -> None:
+        if self._accept_operator(operator) is None:
+            raise ConditionError(self._position, f"“{operator}” is missing here.")
+
+    @property
+    def _position(self) -> int:
+        return self._tokens[self._next][2] if self._next < len(self._tokens) else self._end
+
+    def _evaluate_or(self) -> Any:
+        value = self._evaluate_and()
+        while self._accept_operator("||"):
+            right = self._evaluate_and()
+            value = value if _is_true(value) else right
+        return value
+
+    def _evaluate_and(self) -> Any:
+        value = self._evaluate_comparison()
+        while self._accept_operator("&&"):
+            right = self._evaluate_comparison()
+            value = right if _is_true(value) else value
+        return value
+
+    def _evaluate_comparison(self) -> Any:
+        value = self._evaluate_unary()
+        while found := self._accept_operator("===", "!==", "==", "!=", "<=", ">=", "<", ">"):
+            operator, position = found
+            value = _OPERATORS[operator](value, self._evaluate_unary(), position)
+        return value
+
+    def _evaluate_unary(self) -> Any:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise ConditionError(self._position, f"The condition has more than {MAX_DEPTH} nested levels.")
+        try:
+            if self._accept_operator("!"):
+                return not _is_true(self._evaluate_unary())
+            return self._evaluate_members(self._evaluate_primary())
+        finally:
+            self._depth -= 1
+
+    def _evaluate_primary(self) -> Any:
+        if self._accept_operator("("):
+            value = self._evaluate_or()
+            self._require_operator(")")
+            return value
+        if self._next == len(self._tokens):
+            raise ConditionError(self._end, "A value is missing at the end of the condition.")
+        kind, token, position = self._tokens[self._next]
+        self._next += 1
+        match kind:
+            case "number":
+                return float(token) if "." in token else int(token)
+            case "text":
+                return _ESCAPED.sub(r"\1", token[1:-1])
+            case "name" if token in _CONSTANTS:
+                return _CONSTANTS[token]
+            case "name" if token == "undefined":
+                return UNDEFINED
+            case "name" if token in self._names:
+                return self._names[token]
+            case "name":
+                raise ConditionError(position, f"“{token}” is unknown. Write claims as visitor.claims.{token}.")
+        raise ConditionError(position, f"A value is missing before “{token}”.")
+
+    def _evaluate_members(self, value: Any) -> Any:
+        while found := self._accept_operator(".", "["):
+            operator, position = found
+            if operator == "[":
+                name = self._evaluate_or()
+                self._require_operator("]")
+            else:
+                kind, name, position = (
+                    self._tokens[self._next] if self._next < len(self._tokens) else ("", "", self._end)
+                )
+                if kind != "name":
+                    raise ConditionError(position, "The name of a claim is missing after the “.”.")
+                self._next += 1
+            value = self._member(value, name, position)
+        return value
+
+    def _member(self, value: Any, name: Any, position: int) -> Any:
+        if value is None or value is UNDEFINED:
+            raise ConditionError(position, f"Could not read “{name}”: the value before it is not set.")
+        if name == "includes" and isinstance(value, list | str):
+            self._require_operator("(")
+            searched = self._evaluate_or()
+            self._require_operator(")")
+            return (
+                any(_is_equal(item, searched) for item in value) if isinstance(value, list) else str(searched) in value
+            )
+        if name == "length" and isinstance(value, list | str):
+            return len(value)
+        if isinstance(value, Mapping):
+            return value.get(name, UNDEFINED) if isinstance(name, str) else UNDEFINED
+        if isinstance(value, list) and isinstance(name, int) and not isinstance(name, bool):
+            return value[name] if 0 <= name < len(value) else UNDEFINED
+        return UNDEFINED
+
+
+def _is_equal(left: Any, right: Any) -> bool:
+    if isinstance(left, bool) != isinstance(right, bool):
+        return False
+    return left is right if UNDEFINED in (left, right) else bool(left == right)
+
+
+def _ordered_comparison(is_in_order: Callable[[Any, Any], bool]) -> Callable[[Any, Any, int], bool]:
+    def compare(left: Any, right: Any, position: int) -> bool:
+        are_numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (left, right))
+        if are_numbers or (isinstance(left, str) and isinstance(right, str)):
+            return is_in_order(left, right)
+        return False  # as in JavaScript, where comparing other values is false
+
+    return compare
+
+
+_OPERATORS: Mapping[str, Callable[[Any, Any, int], bool]] = {
+    "==": lambda left, right, position: _is_equal(left, right),
+    "===": lambda left, right, position: _is_equal(left, right),
+    "!=": lambda left, right, position: not _is_equal(left, right),
+    "!==": lambda left, right, position: not _is_equal(left, right),
+    "<": _ordered_comparison(lambda left, right: left < right),
+    ">": _ordered_comparison(lambda left, right: left > right),
+    "<=": _ordered_comparison(lambda left, right: left <= right),
+    ">=": _ordered_comparison(lambda left, right: left >= right),
+}
+
+
+End = Literal["leads", "loop", "dead end"]
+
+
+@dataclass(frozen=True)
+class RedirectChain:
+    """Redirects that a browser follows one after the other."""
+
+    steps: tuple[str, ...]
+    """The first URL, and the target of each redirect."""
+    end: End
+    """`leads` if the chain ends at a URL that exists. `dead end` if the last target is no longer on the site."""
+
+    @property
+    def description(self) -> str:
+        """Return the chain as text for the user."""
+        steps = " → ".join(self.steps)
+        if self.end == "loop":
+            return f"{steps}: a loop, so browsers show an error"
+        return f"{steps} → a page, section, or space that is no longer on the site" if self.end == "dead end" else steps
+
+
+def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) -> RedirectChain:
+    """Return the chain of redirects from a URL.
+
+    `targets` maps each source to its target, or to None if the target no longer exists. URLs that do not begin with
+    `site` are outside the site.
+    """
+    steps, seen = [source], {path_on_site(source, site)}
+    while steps[-1] in targets or path_on_site(steps[-1], site) in targets:
+        source_in_targets = steps[-1] if steps[-1] in targets else path_on_site(steps[-1], site)
+        target = targets[source_in_targets]
+        if target is None:
+            return RedirectChain(tuple(steps), "dead end")
+        steps.append(target)
+        if (path := path_on_site(target, site)) in seen:
+            return RedirectChain(tuple(steps), "loop")
+        seen.add(path)
+    return RedirectChain(tuple(steps), "leads")
+
+
+def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, End]:
+    """Return how the chain of each redirect ends, by the source of the redirect. Each redirect is followed only once,
+    because thousands may form one chain."""
+    ends: dict[str, End] = {}
+    for source in targets:
+        visited: dict[str, None] = {}
+        current, end = source, ends.get(source)
+        while end is None:
+            visited[current] = None
+            target = targets[current]
+            if target is None:
+                end = "dead end"
+                break
+            current = target if target in targets else path_on_site(target, site)
+            end = ends.get(current, None if current in targets else "leads")
+            if end is None and current in visited:
+                end = "loop"
+        ends |= dict.fromkeys(visited, end)
+    return ends
+
+
+def path_on_site(url: str, site: str) -> str:
+    """Return the path of a URL on the site. Return the URL itself if it is outside the site."""
+    if url.startswith("/"):
+        return url.rstrip("/") or "/"
+    try:
+        site_parts, url_parts = urlsplit(site), urlsplit(url)
+    except ValueError:
+        return url  # an invalid URL cannot be on the site
+    base = site_parts.path.rstrip("/")
+    if site and url_parts.netloc == site_parts.netloc and f"{url_parts.path}/".startswith(f"{base}/"):
+        return url_parts.path[len(base) :].rstrip("/") or "/"
+    return url

@@ -1,0 +1,620 @@
+"""Finds the terms that a change replaces, such as words or a number with its unit, and the places where a page still has the
+old term, in its text as readers see it. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import unescape
+from itertools import pairwise
+from typing import NamedTuple
+
+from octavo.documents import front_matter
+from octavo.documents.blocks import Block
+from octavo.documents.change_kinds import code_texts, link_targets, short_unit, word_set
+from octavo.documents.diff_model import (
+    CellChange,
+    ChangedBlock,
+    CodeChange,
+    ContainerChange,
+    Entry,
+    MovedBlock,
+    Parts,
+    RowChange,
+    TableChange,
+    TextChange,
+    TextPart,
+)
+from octavo.documents.linters.placement import mask
+from octavo.documents.page_trees import escape
+from octavo.documents.source_reader import parse
+
+MAX_TERM = 80
+"""Maximum number of characters of a term. Longer replacements are new sentences and not new names."""
+MAX_WORDS = 6
+_WORD = re.compile(r"\d+(?:[.,:]\d+)*\w*|\w+(?:['’]\w+)*")
+_CODE_WORD = re.compile(r"\w+(?:[.-]\w+)*")
+_CODE_TERM = re.compile(r"[\w./:@$-]+")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_QUANTITY = re.compile(r"[$€£¥]?\d+(?:[.,:]\d+)*\s?([^\W\d]+|[%‰°$€£¥])")
+_GAP = re.compile(r"[ \t\u00a0\u202f]{0,2}")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:]\s|\n)\W*$")
+_SIGNS = "%‰°$€£¥"
+_COMMON_WORDS = word_set(
+    "a an the and or but nor so if then than that this these those it its is are was were be been being do does did has"
+    " have had will would can could may might must shall should not no of in on at to from by for with without about into"
+    " over under after before between as per up down out off only each every all any some more most less least you your"
+    " we our they their he she his her i me my us them which who what when where how why also just there here"
+)
+"""Words that do not belong to a term beside them."""
+
+
+@dataclass(frozen=True)
+class TermChange:
+    """A term that was replaced by another term."""
+
+    old: str
+    new: str
+    is_code: bool = False
+    """True if the term was code, in which upper case and lower case differ."""
+    is_at_start: bool = False
+    """True if the term is the beginning of a sentence, or part of a heading. So its capitals may have no meaning."""
+
+    @property
+    def is_number(self) -> bool:
+        """True if the term begins with a number."""
+        return _NUMBER.match(self.old.lstrip(_SIGNS)) is not None
+
+
+class _Replacement(NamedTuple):
+    """A replaced range of the old text."""
+
+    start: int
+    end: int
+    new: str
+    is_code: bool
+
+
+def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
+    """Return the replaced terms in the order of the page, each once. Each term is followed by longer terms, which
+    include the word before or after it. `keys` limits the result to changes of these blocks."""
+    found: dict[tuple[str, str, bool], TermChange] = {}
+    for parts, block in _texts(entries, keys, is_wanted=keys is None):
+        lines = [parts.words] if isinstance(parts, TextChange) else [line.words for line in parts.lines]
+        for words in lines:
+            for term in _terms(words, is_code=block.kind == "code", is_heading=block.kind == "heading"):
+                identity = term.old, term.new, term.is_code
+                same = found.setdefault(identity, term)
+                found[identity] = replace(same, is_at_start=same.is_at_start and term.is_at_start)
+    return tuple(found.values())
+
+
+def _texts(
+    entries: Iterable[Entry], keys: Collection[str] | None, *, is_wanted: bool
+) -> Iterator[tuple[TextChange | CodeChange, Block]]:
+    """Yield the changed texts of entries with their old blocks."""
+    for entry in entries:
+        if isinstance(entry, (ChangedBlock, MovedBlock)):
+            is_inside = is_wanted or (keys is not None and (entry.old.key in keys or entry.new.key in keys))
+            yield from _texts_in(entry.parts, entry.old, keys, is_wanted=is_inside)
+        elif nested := getattr(entry, "entries", ()):
+            yield from _texts(nested, keys, is_wanted=is_wanted)
+
+
+def _texts_in(
+    parts: Parts, block: Block, keys: Collection[str] | None, *, is_wanted: bool
+) -> Iterator[tuple[TextChange | CodeChange, Block]]:
+    match parts:
+        case TextChange() | CodeChange():
+            if is_wanted:
+                yield parts, block
+        case TableChange(rows=rows):
+            yield from _texts(rows, keys, is_wanted=is_wanted)
+        case RowChange(cells=cells):
+            yield from _cell_texts(cells, block, keys, is_wanted=is_wanted)
+        case ContainerChange(entries=entries, title=title):
+            if title is not None and is_wanted:
+                yield title, block
+            yield from _texts(entries, keys, is_wanted=is_wanted)
+        case None:
+            pass
+
+
+def _cell_texts(
+    cells: Iterable[CellChange], row: Block, keys: Collection[str] | None, *, is_wanted: bool
+) -> Iterator[tuple[TextChange, Block]]:
+    for cell in cells:
+        block = cell.old or cell.new or row
+        if cell.words is not None and (is_wanted or (keys is not None and block.key in keys)):
+            yield cell.words, block
+
+
+def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool = False) -> Iterator[TermChange]:
+    text, replacements = _replacements(words, is_code=is_code)
+    for index, each in enumerate(replacements):
+        first = replacements[index - 1].end if index else 0
+        last = replacements[index + 1].start if index + 1 < len(replacements) else len(text)
+        whole = _with_unit(text, _whole_words(text, each, first, last), first, last)
+        wider = () if each.is_code else _extended_terms(text, whole, first, last)
+        if not all(_is_term(term, is_code=each.is_code) for term in (text[whole.start : whole.end], whole.new)):
+            continue
+        order = [*wider, whole] if wider and _has_digits(text, whole) else [whole, *wider]
+        for one in order:
+            old, new = " ".join(text[one.start : one.end].split()), " ".join(one.new.split())
+            if old != new and len(old) <= MAX_TERM:
+                change = TermChange(old, new, each.is_code)
+                is_at_start = is_heading or _SENTENCE_START.search(text[max(0, one.start - 20) : one.start]) is not None
+                is_capital = old[0].isupper() and not (each.is_code or change.is_number)
+                yield replace(change, is_at_start=is_at_start and is_capital)
+
+
+def _is_term(text: str, *, is_code: bool) -> bool:
+    """Return whether a text can be a term: it is short, and at least one of its words is not a common word. Code must
+    be a single name."""
+    if not 0 < len(text) <= MAX_TERM or len(text.split()) > MAX_WORDS or not any(map(str.isalnum, text)):
+        return False
+    if is_code:
+        return _CODE_TERM.fullmatch(text) is not None
+    return any(word.lower() not in _COMMON_WORDS for word in _WORD.findall(text))
+
+
+def _replacements(words: Iterable[TextPart], *, is_code: bool) -> tuple[str, list[_Replacement]]:
+    """Return the old text, and the ranges that were replaced by other words."""
+    text, found = "", list[_Replacement]()
+    old = new = ""
+    all_code = True
+
+    def close() -> None:
+        start = len(text) - len(old) + len(old) - len(old.lstrip())
+        if old.strip() and new.strip():
+            found.append(_Replacement(start, start + len(old.strip()), new.strip(), is_code or all_code))
+
+    for part in words:
+        if part.op in ("insert", "delete"):
+            all_code = all_code and "code" in part.run.marks
+            if part.op == "delete":
+                old, text = old + part.run.text, text + part.run.text
+            else:
+                new += part.run.text
+        else:
+            close()
+            old, new, all_code = "", "", True
+            text += part.run.text
+    close()
+    return text, found
+
+
+def _whole_words(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
+    """Return a replacement extended to whole words, within the unchanged text from `first` to `last`."""
+    start, end = replacement.start, replacement.end
+    for word in (_CODE_WORD if replacement.is_code else _WORD).finditer(text, first, last):
+        if word.start() < replacement.start < word.end():
+            start = word.start()
+        if word.start() < replacement.end < word.end():
+            end = word.end()
+    return _extended(text, replacement, start, end)
+
+
+def _extended(text: str, replacement: _Replacement, start: int, end: int) -> _Replacement:
+    """Return a replacement with unchanged text before and after it."""
+    return replacement._replace(
+        start=start, end=end, new=text[start : replacement.start] + replacement.new + text[replacement.end : end]
+    )
+
+
+def _with_unit(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
+    """Return a replaced number extended by the unit or sign beside it, or a replaced unit extended by its number. Other
+    terms are unchanged."""
+    if replacement.start > first and text[replacement.start - 1] in _SIGNS:
+        return _extended(text, replacement, replacement.start - 1, replacement.end)
+    gap = _GAP.match(text, replacement.end, last)
+    after = gap.end() if gap is not None else replacement.end
+    if text[replacement.end - 1].isdigit() and after < last:
+        token = _WORD.match(text, after, last)
+        if text[after] in _SIGNS:
+            return _extended(text, replacement, replacement.start, after + 1)
+        if token is not None and short_unit(token[0], after_number=True) is not None:
+            return _extended(text, replacement, replacement.start, token.end())
+    if short_unit(text[replacement.start : replacement.end], after_number=True) is not None:
+        numbers = list(_NUMBER.finditer(text, first, replacement.start))
+        if (
+            numbers
+            and not text[numbers[-1].end() : replacement.start].strip()
+            and replacement.start - numbers[-1].end() < 3
+        ):
+            return _extended(text, replacement, numbers[-1].start(), replacement.end)
+    return replacement
+
+
+def _has_digits(text: str, each: _Replacement) -> bool:
+    return any(map(str.isdigit, text[each.start : each.end]))
+
+
+def _extended_terms(text: str, each: _Replacement, first: int, last: int) -> list[_Replacement]:
+    """Return the term extended by the word before it, and the term extended by the word after it. Common words are not
+    added. A number is extended by the word after it, such as `50 guests`, or by a name before it, such as `Limpet 3`. A
+    number with a unit is not extended."""
+    found = []
+    is_number = _NUMBER.fullmatch(text, each.start, each.end) is not None
+    is_name = _has_digits(text, each) and not is_number
+    quantity = _QUANTITY.fullmatch(text, each.start, each.end)
+    if quantity is not None and short_unit(quantity[1], after_number=True) is not None:
+        return []
+    before = re.search(r"([^\W\d_][\w'’-]*)[ \t\u00a0]$", text[first : each.start])
+    if before is not None and before[1].lower() not in _COMMON_WORDS:
+        is_title = before[1][0].isupper() or not any(map(str.isdigit, each.new))
+        if not (is_number or is_name) or is_title:
+            found.append(_extended(text, each, first + before.start(), each.end))
+    after = re.compile(r"[ \t\u00a0]([^\W\d_][\w'’-]*)").match(text, each.end, last)
+    if not is_name and after is not None and after[1].lower() not in _COMMON_WORDS:
+        found.append(_extended(text, each, each.start, after.end()))
+    return found
+
+
+def with_plural(change: TermChange) -> tuple[TermChange, ...]:
+    """Return the change. If its terms are regular English singulars, also return the change of their plurals, and the
+    other way round. Code and numbers have no plural."""
+    if change.is_code or change.is_number:
+        return (change,)
+    for convert in (_plural, _singular):
+        old, new = convert(change.old), convert(change.new)
+        if old is not None and new is not None:
+            return change, replace(change, old=old, new=new)
+    return (change,)
+
+
+def _plural(term: str) -> str | None:
+    last = re.search(r"[^\W\d_]{3,}$", term)
+    if last is None or (last[0].lower().endswith("s") and not last[0].lower().endswith("ss")):
+        return None
+    if re.search(r"(?:ss|x|z|ch|sh)$", term, re.IGNORECASE):
+        return f"{term}es"
+    if re.search(r"[^aeiou]y$", term, re.IGNORECASE):
+        return f"{term[:-1]}ies"
+    return f"{term}s"
+
+
+def _singular(term: str) -> str | None:
+    if not re.search(r"[^\W\d_]{3,}s$", term) or re.search(r"(?:ss|us|is)$", term):
+        return None
+    if term.endswith("ies"):
+        return f"{term[:-3]}y"
+    return term[:-2] if re.search(r"(?:sses|xes|zes|ches|shes)$", term) else term[:-1]
+
+
+BARRIER = "\0"
+"""Character in place of code, front matter, a URL, a tag or the end of a block. No term contains the character, so no
+match spans one of these."""
+
+_FORMATS = "b|strong|i|em|u|mark|s|del|ins|sub|sup|span|font|small|big"
+_TOKEN = re.compile(
+    r"(?P<escape>\\[!-/:-@\[-`{-~])"
+    r"|(?P<entity>&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});)"
+    r"|(?P<tag>\{%[^{}]{0,2000}?%\})"
+    r"|(?P<autolink><[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\s]{0,2000}>|<[^<>\s@]{1,100}@[^<>\s@]{1,200}>)"
+    rf"|(?P<format></?(?:{_FORMATS})(?:\s[^<>]{{0,1000}})?>)"
+    r"|(?P<code><(?P<name>code|pre|kbd|style|script)\b[^<>]{0,1000}>[^<]{0,1000}(?:<(?!/?(?P=name)\b)[^<]{0,1000}){0,100}</(?P=name)>)"
+    r"|(?P<element></?[A-Za-z][^<>]{0,2000}>)"
+    r"|(?P<target>\]\((?:<[^<>\n]{0,1000}>|[^\s()]{0,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9})"
+    r"(?:\s{1,9}(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'))?\s{0,9}\)|\]\[[^\[\]\n]{0,200}\]|\[\^[^\[\]\s]{1,100}\])"
+    r"|(?P<definition>(?<![^\n])[ \t>]{0,20}\[[^\[\]\n]{1,200}\]:[ \t][^\n]*)"
+    r"|(?P<url>(?<![A-Za-z0-9])(?:[A-Za-z][A-Za-z0-9+.-]{1,20}://|mailto:|www\.)[^\s<>\"'`)\]|*]+)"
+    r"|(?P<mail>(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,100}(?:\.[\w-]{1,100}){1,9})"
+    r"|(?P<path>(?<![\w/.~-])(?:~|\.{1,2})?/[\w.@%-]{1,200}(?:/[\w.@%-]{1,200}){0,50}/?"
+    r"|(?<![\w/.@%-])[\w.@%-]{1,200}(?:/[\w.@%-]{1,200}){2,50}/?)"
+    r"|(?P<line>\r?\n(?:[ \t]*>)*[ \t]*(?P<next>\r?\n|#{1,6}[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t]|\||={2,}[ \t]*\n|-{2,}[ \t]*\n)?)"
+    r"|(?P<emphasis>\*{1,3}(?=\S)|(?<=\S)\*{1,3}|~~|(?<![^\W_])_{1,3}(?=\S)|(?<=\S)_{1,3}(?![^\W_]))",
+    re.DOTALL,
+)
+_TEXT_ATTRIBUTE = re.compile(r"""\b(?:title|alt|summary|caption|description)=(["'“])(.{1,300}?)["'”]""")
+_HEADING = re.compile(r"[ \t>]{0,20}#{1,6}[ \t]")
+
+
+class VisibleText(NamedTuple):
+    """Text that readers see. `starts` and `ends` are the range in the source of each character."""
+
+    text: str
+    starts: list[int]
+    ends: list[int]
+
+
+def visible_text(source: str) -> VisibleText:
+    """Return the visible text of the Markdown of a page: without link targets and formatting marks, and with
+    `BARRIER` in place of code, front matter, URLs and tags. A line break inside a paragraph becomes a space."""
+    masked = _without_comments(mask(source, ("code", "front-matter")))
+    text: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+
+    def put(character: str, start: int, end: int) -> None:
+        text.append(character)
+        starts.append(start)
+        ends.append(end)
+
+    def copy(start: int, end: int) -> None:
+        for index in range(start, end):
+            is_masked = masked[index] != source[index]
+            if not is_masked:
+                put(source[index], index, index + 1)
+            elif not text or text[-1] != BARRIER:
+                put(BARRIER, index, index + 1)
+
+    position = 0
+    for found in _TOKEN.finditer(masked):
+        copy(position, found.start())
+        position = found.end()
+        match found.lastgroup:
+            case "escape":
+                put(found[0][1], found.start(), found.end())
+            case "entity":
+                for character in unescape(found[0]):
+                    put(character, found.start(), found.end())
+            case "emphasis" | "format" | "target":
+                pass
+            case "line" if found["next"] is None and not _ends_block(masked, found.start()):
+                put(" ", found.start(), found.end())
+            case "tag" | "element":
+                put(BARRIER, found.start(), found.start())
+                for start, end in _attributes(found[0]):
+                    copy(found.start() + start, found.start() + end)
+                    put(BARRIER, found.start() + end, found.start() + end)
+            case _:
+                put(BARRIER, found.start(), found.end())
+    copy(position, len(source))
+    return VisibleText("".join(text), starts, ends)
+
+
+def _without_comments(text: str) -> str:
+    """Return a text with a tab in place of each character of a comment, except line breaks."""
+    pieces, position = [], 0
+    while (start := text.find("<!--", position)) >= 0 and (end := text.find("-->", start)) >= 0:
+        pieces += [text[position:start], re.sub(r"[^\n]", "\t", text[start : end + 3])]
+        position = end + 3
+    return "".join([*pieces, text[position:]])
+
+
+def url_ranges(source: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the URLs in Markdown, including the targets of links."""
+    for found in _TOKEN.finditer(source):
+        if found.lastgroup in ("autolink", "target", "definition", "url", "mail"):
+            yield found.span()
+
+
+def _ends_block(masked: str, line_end: int) -> bool:
+    """Return True if the line before a line break is a heading or a row of a table."""
+    line = masked[masked.rfind("\n", 0, line_end) + 1 : line_end]
+    return _HEADING.match(line) is not None or line.rstrip().endswith("|") or line.lstrip().startswith("|")
+
+
+def _attributes(tag: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the attributes of a tag that readers see."""
+    return (found.span(2) for found in _TEXT_ATTRIBUTE.finditer(tag))
+
+
+MAX_MATCHES = 500
+"""Maximum number of matches that are returned for one page."""
+_CONTEXT = 100
+_SPACE = r"[ \t\u00a0\u202f]"
+_BEFORE_WORD = r"(?<![\w@#])(?<!\w[-‑.'’])"
+_AFTER_WORD = r"(?![\w@])(?![-‑.]\w)(?!['’](?!s(?!\w))\w)"
+_BEFORE_NUMBER = r"(?<![\w@#$€£¥])(?<![-−+])(?<!\w[.,:/])"
+_AFTER_NUMBER = r"(?!\w)(?![.,:/−-]\d)"
+_BEFORE_CODE, _AFTER_CODE = r"(?<![\w-])", r"(?![\w-])"
+_NEXT_WORD = re.compile(r"[ \u00a0\u202f]{0,2}(\w+|[%‰°$€£¥])")
+_PART = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’]\w+)*|\S")
+_MARKUP = re.compile(r"[*_~<>\[\]]")
+_QUOTE_BREAK = re.compile(r"\s*(?:\n[ \t>]*)?")
+
+
+@dataclass(frozen=True)
+class TermMatch:
+    """A place on a page that has the old term."""
+
+    start: int
+    end: int
+    """The range in the source of the page: `start` is its first position, and `end` the position after it."""
+    line: int
+    """Line in the source, counted from 0."""
+    text: str
+    """The source in the range."""
+    replacement: str | None
+    """The source with the new term. None if formats inside the term make the replacement ambiguous, or if the
+    replacement would change more than words."""
+    before: str
+    after: str
+    """The source on the same line before and after the range, shortened."""
+
+
+def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
+    """Return the places in the Markdown of a page that have the old term, in order, at most `MAX_MATCHES`.
+
+    Only whole words outside of URLs match. Text in code matches only if the term is code. A line break counts as a
+    space. If the old term has capitals, a match must have the same capitals, or be in upper case. A regular plural
+    matches too.
+    """
+    found: dict[tuple[int, int], TermMatch] = {}
+    lines = [match.start() for match in re.finditer("\n", source)]
+    visible = _raw_text(source) if change.is_code else visible_text(source)
+    for form in with_plural(change):
+        for start, end in _spans(form, visible.text):
+            each = _match(form, source, visible, start, end, lines)
+            if each is not None:
+                found.setdefault((each.start, each.end), each)
+            if len(found) == MAX_MATCHES:
+                break
+    matches = sorted(found.values(), key=lambda each: each.start)
+    unsafe = set(_unsafe(source, matches, _structure(source, change), change)) if matches else set()
+    return tuple(replace(each, replacement=None) if each in unsafe else each for each in matches)
+
+
+def _unsafe(source: str, matches: Sequence[TermMatch], structure: object, change: TermChange) -> Iterator[TermMatch]:
+    """Yield the matches whose replacement would change more than words, for example a link, or code, or the kind of a
+    block."""
+    if _structure(replace_matches(source, matches), change) == structure:
+        return
+    if len(matches) == 1:
+        yield matches[0]
+        return
+    middle = len(matches) // 2
+    yield from _unsafe(source, matches[:middle], structure, change)
+    yield from _unsafe(source, matches[middle:], structure, change)
+
+
+def _structure(source: str, change: TermChange) -> object:
+    """Return what a replacement must not change: the kinds of the blocks, the targets of links, and code."""
+    page = Block("page", children=parse(source).blocks)
+    return [block.kind for block in page.walk()], link_targets(page), [] if change.is_code else code_texts(page)
+
+
+def replace_matches(source: str, matches: Iterable[TermMatch]) -> str:
+    """Return the source of a page with the new term in these places. Places without a replacement stay as they are."""
+    pieces, position = [], 0
+    for each in sorted(matches, key=lambda match: match.start):
+        if each.replacement is not None and each.start >= position:
+            pieces += [source[position : each.start], each.replacement]
+            position = each.end
+    return "".join([*pieces, source[position:]])
+
+
+def index_queries(change: TermChange) -> tuple[tuple[str, ...], ...]:
+    """Return the words to look up in a search index. A page can have a match only if it has all words of one query."""
+    queries: dict[tuple[str, ...], None] = {}
+    for form in with_plural(change):
+        queries[tuple(re.findall(r"[^\W_]+", form.old))] = None
+        if change.is_number:
+            queries[tuple(re.findall(r"[^\W_]+", "".join(form.old.split())))] = None
+    return tuple(filter(None, queries))
+
+
+def _raw_text(source: str) -> VisibleText:
+    """Return the source with barriers in place of its URLs and front matter."""
+    characters = list(source)
+    for start, end in ((0, front_matter.split_page(source)[1]), *url_ranges(source)):
+        characters[start:end] = "\0" * (end - start)
+    return VisibleText("".join(characters), list(range(len(source))), list(range(1, len(source) + 1)))
+
+
+def _spans(change: TermChange, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the old term in a visible text."""
+    pattern = _pattern(change)
+    for found in pattern.finditer(text):
+        if change.is_number and _is_other_quantity(change, text, found.end()):
+            continue
+        if _has_accepted_case(change, found[0]):
+            yield found.span()
+
+
+def _pattern(change: TermChange) -> re.Pattern[str]:
+    if change.is_code:
+        words = rf"{_SPACE}+".join(map(re.escape, change.old.split()))
+        return re.compile(f"{_BEFORE_CODE}{words}{_AFTER_CODE}")
+    gap = rf"{_SPACE}{{0,3}}" if change.is_number else rf"{_SPACE}{{1,20}}"
+    parts = _number_parts(change.old) if change.is_number else change.old.split()
+    words = gap.join(map(_word_pattern, parts))
+    before = _BEFORE_NUMBER if change.old[0].isdigit() else _BEFORE_WORD if change.old[0].isalnum() else r"(?<!\w)"
+    after = _AFTER_NUMBER if change.old[-1].isdigit() else _AFTER_WORD if change.old[-1].isalnum() else ""
+    return re.compile(f"{before}{words}{after}", re.IGNORECASE)
+
+
+def _number_parts(term: str) -> list[str]:
+    """Return the words of a term that begins with a number, such as `30` and `s` for `30s`."""
+    return [part for word in term.split() for part in _PART.findall(word)]
+
+
+def _word_pattern(word: str) -> str:
+    return re.sub(r"['’]", "['’]", re.escape(word))
+
+
+def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
+    """Return True if a unit follows a number that has no unit in the term."""
+    if not change.old[-1].isdigit():
+        return False
+    following = _NEXT_WORD.match(text, end, end + 30)
+    return following is not None and short_unit(following[1], after_number=True) is not None
+
+
+def _has_accepted_case(change: TermChange, found: str) -> bool:
+    """Return whether `found` is an accepted spelling of the old term: the same letters in the same case, all letters in
+    upper case, or with capitals at the start of words if the old term has no capitals."""
+    letters, old = "".join(filter(str.isalpha, found)), "".join(filter(str.isalpha, change.old))
+    if change.is_number or letters == old:
+        return not change.is_number or letters == old
+    if letters.isupper() and len(letters) > 1 and not old.isupper():
+        return True
+    if not old.islower() and not (change.is_at_start and _lower_start(change.old).islower()):
+        return False
+    return all(word[:1] + word[1:].lower() == word for word in found.split())
+
+
+def _lower_start(term: str) -> str:
+    """Return a term with a small letter at the start of each word."""
+    return " ".join(word[:1].lower() + word[1:] for word in term.split())
+
+
+def _match(
+    change: TermChange, source: str, visible: VisibleText, start: int, end: int, lines: Sequence[int]
+) -> TermMatch | None:
+    first, last = visible.starts[start], visible.ends[end - 1]
+    if source[first:last].count("\n") > 3:
+        return None
+    new = _new_words(change, visible.text[start:end])
+    line_start, line_end = source.rfind("\n", 0, first) + 1, source.find("\n", last)
+    before = source[max(line_start, first - _CONTEXT) : first]
+    after = source[last : min(line_end if line_end >= 0 else len(source), last + _CONTEXT)]
+    return TermMatch(
+        first,
+        last,
+        bisect_right(lines, first - 1) if first else 0,
+        source[first:last],
+        _replacement(change, source, visible, (start, end), new),
+        before.lstrip(),
+        after.rstrip(),
+    )
+
+
+def _new_words(change: TermChange, found: str) -> str:
+    """Return the new term with the same capitals as `found`, the text on the page."""
+    if change.is_code or change.is_number:
+        return change.new
+    letters, old = "".join(filter(str.isalpha, found)), "".join(filter(str.isalpha, change.old))
+    if letters == old:
+        return change.new
+    if letters.isupper() and len(letters) > 1:
+        return change.new.upper()
+    is_lowered = change.is_at_start and not change.old.islower() and _lower_start(change.new).islower()
+    new = _lower_start(change.new) if is_lowered else change.new
+    found_words = found.split()
+    if all(word[:1].isupper() for word in found_words) and len(found_words) > 1:
+        return " ".join(word[:1].upper() + word[1:] for word in new.split())
+    return new[:1].upper() + new[1:] if found[:1].isupper() else new
+
+
+def _replacement(change: TermChange, source: str, visible: VisibleText, span: tuple[int, int], new: str) -> str | None:
+    """Return the source of a place with the new words. The formats and line breaks between the words stay."""
+    start, end = span
+    first, last = visible.starts[start], visible.ends[end - 1]
+    if change.is_code:
+        return new
+    pattern = _PART if change.is_number else re.compile(r"\S+")
+    ranges = [
+        (visible.starts[word.start()], visible.ends[word.end() - 1])
+        for word in pattern.finditer(visible.text, start, end)
+    ]
+    if any(_MARKUP.search(source[a:b]) for a, b in ranges):
+        return None
+    gaps = [source[a:b] for (_, a), (b, _) in pairwise(ranges)]
+    words = _number_parts(new) if change.is_number else new.split()
+    if len(words) == len(ranges):
+        pieces = [escape(words[0])]
+        for gap, word in zip(gaps, words[1:], strict=True):
+            pieces += [gap, escape(word)]
+        replaced = "".join(pieces)
+    elif all(_QUOTE_BREAK.fullmatch(gap) for gap in gaps):
+        replaced = escape(new)
+    else:
+        return None
+    line = source[source.rfind("\n", 0, first) + 1 : last]
+    return replaced.replace("|", "\\|") if line.lstrip(" \t>").startswith("|") else replaced

@@ -1,0 +1,462 @@
+"""The texts of pages as readers get them, with reusable content, expressions and conditions, and the index of their sections for
+full-text search.
+
+Start at `expand_includes` and `evaluate_text`. API callers have no visitor claims, so conditions on a claim are false.
+If only constant parts are evaluated, these conditions stay in the text.
+"""
+
+from __future__ import annotations
+
+import html
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+from urllib.parse import unquote
+
+from octavo.api.folding import diagram_labels, encode_mention, fold, to_index_text
+from octavo.documents import page_trees
+from octavo.documents.blocks import Block
+from octavo.documents.folders.folder import FENCED, change_outside_code, rewrite_links
+from octavo.documents.source_reader import parse
+from octavo.documents.tag_blocks import Tag, TagScanner
+from octavo.server.rest import World
+from octavo.server.store import Json, Section, Store
+
+_EXPRESSION = re.compile(r'<code class="expression">([^<]{1,1000})</code>')
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<text>"[^"]*"|'[^']*')|(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"""
+    r"""|(?P<sign>===|!==|==|!=|<=|>=|&&|\|\||[!<>()]))"""
+)
+_MARKDOWN_SIGNS = re.compile(r"[\\`*_\[\]{}|#~$:]")
+_CONSTANTS = {"true": True, "false": False, "null": None, "undefined": None}
+_EXPRESSION_DEPTH_LIMIT, _TOKEN_LIMIT = 40, 200
+INCLUDE_DEPTH_LIMIT = 4
+"""Number of nested includes that are expanded."""
+_LENGTH_LIMIT = 1 << 20
+"""Number of characters that includes may add to a text. Nested includes can multiply quickly."""
+_COST_OF_INCLUDE = 256
+"""Number of characters that each include counts for in addition to its text."""
+_DEFAULT_FOLDER = ".gitbook/includes"
+"""Folder of reusable content in a repository. If reusable content has no file, its links are relative to this
+folder."""
+_ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
+
+
+def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
+    """Return `text` with reusable content inserted between each include tag and an end tag.
+
+    Includes of missing content, and of content that includes itself, stay unchanged.
+    """
+    if "include" not in text or not revision["reusableContents"]:
+        return text
+    budget = [_LENGTH_LIMIT]
+    return _expand(store, text, posixpath.dirname(page_trees.source_path(page)), revision, (), budget)
+
+
+def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]) -> str:
+    scanner, out, position = TagScanner(text), [], 0
+    for start in _include_positions(text):
+        tag = scanner.tag_at(start)
+        if tag is None:
+            continue
+        named = (*tag.words, *(tag.arguments[key] for key in ("src", "file", "url") if key in tag.arguments))
+        item = find_reusable(revision, next(filter(None, named), ""), folder)
+        body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
+        if body is None and not outer_ids:
+            continue  # A nested include needs an end tag, otherwise the outer end tag would close it.
+        line = text[text.rfind("\n", 0, start) + 1 : start]
+        margin = re.sub(r"[^\s>]", " ", line)
+        whole = "\n\n".join([text[start : tag.end], *([body] if body else []), "{% endinclude %}"])
+        out += [text[position:start], "" if body == "" else whole.replace("\n", f"\n{margin}")]
+        position = tag.end
+    return "".join([*out, text[position:]])
+
+
+def _included_text(
+    store: Store, item: Json, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]
+) -> str | None:
+    """Return the text of `item` with links relative to `folder`. None if it contains itself or exceeds a limit."""
+    if item["id"] in outer_ids or len(outer_ids) >= INCLUDE_DEPTH_LIMIT or budget[0] <= 0:
+        return None
+    if not item.get("text"):
+        return ""
+    budget[0] -= _COST_OF_INCLUDE  # Many nested includes take time even if they add no text.
+    own_folder = posixpath.dirname(page_trees.source_path(item) or f"{_DEFAULT_FOLDER}/{item['id']}")
+    text = store.text(item["text"]).strip("\n")
+    body = rewrite_links(
+        _expand(store, text, own_folder, revision, (*outer_ids, item["id"]), budget),
+        lambda each: _relocate_url(each, own_folder, folder),
+    )
+    if len(body) > budget[0]:
+        return None
+    budget[0] -= len(body)
+    return body
+
+
+@lru_cache(maxsize=64)
+def _include_positions(text: str) -> tuple[int, ...]:
+    """Return the positions of the include tags in a text, except for those in code."""
+    scanner, positions = TagScanner(text), []
+    starts = [0]
+    starts += [end.end() for end in re.finditer("\n", text)]
+    for block in parse(text).walk():
+        if block.kind != "include":
+            continue
+        first, last = starts[block.lines[0]], starts[block.lines[1]] if block.lines[1] < len(starts) else len(text)
+        for match in re.finditer(r"\{%", text[first:last]):
+            tag = scanner.tag_at(first + match.start())
+            if tag is not None and tag.name == "include":
+                positions.append(first + match.start())
+    return tuple(sorted(dict.fromkeys(positions)))
+
+
+def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
+    """Return a relative link in a file of `own_folder` as a link from `folder`. None if the link is absolute."""
+    if _ABSOLUTE_URL.match(address):
+        return None
+    path = posixpath.normpath(posixpath.join(own_folder, address))
+    return posixpath.relpath(path, folder or ".")
+
+
+def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | None:
+    """Return the reusable content that an include refers to by file, ID or title. None if there is none."""
+    stem = reference.rstrip("/").rpartition("/")[2].removesuffix(".md")
+    items: list[Json] = revision["reusableContents"]
+    path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")
+    by_file = (item for item in items if (item.get("git") or {}).get("path") == path)
+    by_id = (item for item in items if item["id"] in (reference, stem))
+    alike = (item for item in items if fold((item.get("git") or {}).get("path") or "") == fold(path))
+    by_name = (item for item in items if fold(page_trees.page_slug(item["title"])) == fold(stem))
+    return next(by_file, None) or next(by_id, None) or next(alike, None) or next(by_name, None)
+
+
+class _Unknown:
+    """Type of `UNKNOWN`, the result of expressions that cannot be evaluated."""
+
+
+UNKNOWN: Final = _Unknown()
+
+
+@dataclass
+class _Branch:
+    opening: str
+    expression: str | None
+    inner: list[str | _If] = field(default_factory=list)
+
+
+@dataclass
+class _If:
+    branches: list[_Branch]
+    closing: str = ""
+
+
+def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> str:
+    """Return `text` with its expressions replaced by their values, and each condition replaced by the branch that
+    applies.
+
+    `variables` are grouped by owner: `space` or `page`. Parts with unknown values stay unchanged. With `fixed_only`,
+    conditions on visitor claims stay too.
+    """
+    if "{%" in text and re.search(r"\{%-?\s*if\b", text):
+        text = _render_conditions(_parse_conditions(text), variables, fixed_only)
+    if "expression" not in text:
+        return text
+    return change_outside_code(
+        text, lambda part: _EXPRESSION.sub(lambda match: _expression_value(match, variables), part)
+    )
+
+
+def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str, Any]]) -> str:
+    left = evaluate(html.unescape(match[1]), variables, fixed_only=True)
+    if isinstance(left, _Unknown) or left is None:
+        return match[0]
+    text = str(left).lower() if isinstance(left, bool) else " ".join(str(left).split())
+    return _MARKDOWN_SIGNS.sub(lambda sign: f"&#{ord(sign[0])};", html.escape(text, quote=False))
+
+
+# Conditions
+
+
+def _parse_conditions(text: str) -> list[str | _If]:
+    """Split a text into plain parts and conditions. Tags without a matching start or end stay plain text."""
+    scanner, code = TagScanner(text), [fence.span() for fence in FENCED.finditer(text)]
+    whole: list[str | _If] = []
+    open_conditions: list[tuple[_If, list[str | _If]]] = []
+    target, position = whole, 0
+    for start, tag in _condition_tags(text, scanner, code):
+        target.append(text[position:start])
+        position, tag_text = tag.end, text[start : tag.end]
+        if tag.name == "if" and len(open_conditions) < _EXPRESSION_DEPTH_LIMIT:
+            condition = _If([_Branch(tag_text, tag.arguments.get("expression"))])
+            open_conditions.append((condition, target))
+            target = condition.branches[0].inner
+        elif tag.name in ("else", "elseif", "elif") and open_conditions:
+            expression = tag.arguments.get("expression") if tag.name != "else" else "true"
+            open_conditions[-1][0].branches.append(_Branch(tag_text, expression))
+            target = open_conditions[-1][0].branches[-1].inner
+        elif tag.name == "endif" and open_conditions:
+            finished, target = open_conditions.pop()
+            finished.closing = tag_text
+            target.append(finished)
+        else:
+            target.append(tag_text)
+    target.append(text[position:])
+    while open_conditions:
+        unclosed, target = open_conditions.pop()
+        for branch in unclosed.branches:
+            target += [branch.opening, *branch.inner]
+    return whole
+
+
+def _condition_tags(text: str, scanner: TagScanner, code: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Tag]]:
+    index = 0
+    for match in re.finditer(r"\{%", text):
+        while index < len(code) and code[index][1] <= match.start():
+            index += 1
+        is_code = index < len(code) and code[index][0] <= match.start()
+        tag = None if is_code else scanner.tag_at(match.start())
+        if tag is not None and tag.name in ("if", "else", "elseif", "elif", "endif"):
+            yield match.start(), tag
+
+
+def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mapping[str, Any]], fixed_only: bool) -> str:
+    out: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            out.append(part)
+            continue
+        values = [evaluate(each.expression or "", variables, fixed_only=fixed_only) for each in part.branches]
+        first = next((index for index, left in enumerate(values) if isinstance(left, _Unknown) or left), None)
+        if first is None:
+            continue
+        if isinstance(values[first], _Unknown):
+            for branch in part.branches:
+                out += [branch.opening, _render_conditions(branch.inner, variables, fixed_only)]
+            out.append(part.closing)
+        else:
+            out.append(_render_conditions(part.branches[first].inner, variables, fixed_only).strip("\n"))
+    return "".join(out)
+
+
+# Expressions
+
+
+def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> Any:
+    """Return the value of an expression. UNKNOWN if its syntax is not supported or a variable in it is not set."""
+    tokens: list[tuple[str, str]] = []
+    index, text = 0, expression.strip()
+    while index < len(text):
+        match = _TOKEN.match(text, index)
+        if match is None or len(tokens) >= _TOKEN_LIMIT:
+            return UNKNOWN
+        tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
+        index = match.end()
+    parser = _ExpressionParser(tokens, variables, fixed_only)
+    left = parser.parse_or()
+    return left if not parser.tokens and not parser.is_wrong else UNKNOWN
+
+
+class _ExpressionParser:
+    """Recursive-descent parser that evaluates an expression from left to right."""
+
+    def __init__(
+        self, tokens: list[tuple[str, str]], variables: Mapping[str, Mapping[str, Any]], fixed_only: bool
+    ) -> None:
+        self.tokens, self._variables, self._fixed_only = tokens, variables, fixed_only
+        self.is_wrong = not tokens
+        self._depth = 0
+
+    def _accept(self, *signs: str) -> str:
+        if self.tokens and self.tokens[0][0] == "sign" and self.tokens[0][1] in signs:
+            return self.tokens.pop(0)[1]
+        return ""
+
+    def parse_or(self) -> Any:
+        left = self._parse_and()
+        while self._accept("||"):
+            right = self._parse_and()
+            known_values = [each for each in (left, right) if not isinstance(each, _Unknown)]
+            left = next(
+                (value for value in known_values if value), known_values[-1] if len(known_values) == 2 else UNKNOWN
+            )
+        return left
+
+    def _parse_and(self) -> Any:
+        left = self._parse_comparison()
+        while self._accept("&&"):
+            right = self._parse_comparison()
+            known_values = [each for each in (left, right) if not isinstance(each, _Unknown)]
+            left = next(
+                (value for value in known_values if not value), known_values[-1] if len(known_values) == 2 else UNKNOWN
+            )
+        return left
+
+    def _parse_comparison(self) -> Any:
+        left = self._parse_operand()
+        while sign := self._accept("===", "!==", "==", "!=", "<=", ">=", "<", ">"):
+            right = self._parse_operand()
+            if isinstance(left, _Unknown) or isinstance(right, _Unknown):
+                left = UNKNOWN
+            elif sign[0] in "=!":
+                left = (left == right and isinstance(left, bool) == isinstance(right, bool)) is (sign[0] == "=")
+            elif isinstance(left, int | float) and isinstance(right, int | float):
+                left = {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[sign]
+            else:
+                left = UNKNOWN
+        return left
+
+    def _parse_operand(self) -> Any:
+        self._depth += 1
+        if self._depth > _EXPRESSION_DEPTH_LIMIT * 4:
+            self.is_wrong = True
+        if self.is_wrong or not self.tokens:
+            self.is_wrong = True
+            return UNKNOWN
+        if self._accept("!"):
+            left = self._parse_operand()
+            return left if isinstance(left, _Unknown) else not left
+        if self._accept("("):
+            left = self.parse_or()
+            if not self._accept(")"):
+                self.is_wrong = True
+            return left
+        kind, text = self.tokens.pop(0)
+        match kind:
+            case "number":
+                return float(text) if "." in text else int(text)
+            case "text":
+                return text[1:-1]
+            case "path":
+                return _CONSTANTS[text] if text in _CONSTANTS else self._variable(text.split("."))
+        self.is_wrong = True
+        return UNKNOWN
+
+    def _variable(self, steps: list[str]) -> Any:
+        if steps[0] == "visitor":
+            return UNKNOWN if self._fixed_only else None
+        if len(steps) == 3 and steps[1] == "vars":
+            return self._variables.get(steps[0], {}).get(steps[2], UNKNOWN)
+        return UNKNOWN
+
+
+PAGES_PER_BATCH = 20
+"""Number of pages indexed in one transaction. Requests are answered between transactions."""
+PIECE_LENGTH = 4000
+"""Maximum length of an entry in characters. Longer sections are split into several entries, which makes search
+faster."""
+
+
+def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
+    """Replace the index entries of the revision `old` by those of `new`.
+
+    Only changed pages are read, and pages with includes if reusable content changed.
+    """
+    for _ in _index_changed_pages(world, space_id, old, new):
+        pass
+
+
+def mark_for_reindexing(world: World, space_id: str, old: Json | None) -> None:
+    """Mark a space for `finish_reindexing`. `old` is the revision in the index. None if the space is not indexed."""
+    path = f"/spaces/{space_id}/unindexed"
+    if world.store.find(path) is None:
+        world.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
+
+
+def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, int], bool]) -> None:
+    """Index the pages of a marked space in small transactions, so that requests are answered in between.
+
+    `on_progress` is called with the number of indexed pages and the total. Indexing stops if it returns False.
+    """
+    path = f"/spaces/{space_id}/unindexed"
+    while (record := world.store.find(path)) is not None:
+        space = world.store.get(f"/spaces/{space_id}")
+        old, new = (
+            world.store.find(f"/spaces/{space_id}/revisions/{each}") for each in (record["since"], space["revision"])
+        )
+        assert new is not None, "a space with content must have a revision"
+        pages = _index_changed_pages(world, space_id, old, new)
+        count, indexed_count = len(_searchable_fields(new)), 0
+        is_over = False
+        while not is_over:
+            with world.store.transaction():
+                if world.store.get(f"/spaces/{space_id}")["revision"] != new["id"]:
+                    break  # A merge indexed its own changes meanwhile, so start again with the remaining pages.
+                indexed_count += len(list(islice(pages, PAGES_PER_BATCH)))
+                if is_over := next(pages, None) is None:
+                    world.store.delete(path)
+                indexed_count += not is_over
+            if not on_progress(min(indexed_count, count), count):
+                return
+
+
+def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
+    """Index each changed page and yield its ID."""
+    before, after = _searchable_fields(old), _searchable_fields(new)
+    includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
+    pages = {page["id"]: page for page in page_trees.walk(new["pages"])}
+    for page_id in before.keys() - after.keys():
+        world.store.unindex(space_id, page_id)
+    for page_id, fields in after.items():
+        if (differs := before.get(page_id) != fields) or includes_differ:
+            name, title, description = fields
+            text = world.store.text(name) if name else ""
+            if not differs and "include" not in text:
+                continue
+            whole = expand_includes(world.store, text, pages[page_id], new)
+            pages_found = split_sections(whole, title, description)
+            world.store.index(
+                space_id,
+                page_id,
+                [(anchor, to_index_text(head), to_index_text(body)) for anchor, head, body in pages_found],
+            )
+            yield page_id
+
+
+def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]:
+    """Return the hash of the text, the title, and the description of each page, by page ID. Search depends on these
+    fields."""
+    pages = page_trees.walk(revision["pages"]) if revision else ()
+    return {
+        page["id"]: (page.get("text", ""), page["title"], page.get("description") or "")
+        for page in pages
+        if page["type"] == "document"
+    }
+
+
+def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
+    """Yield the anchor, heading and text of each section. The first section has no anchor, and its heading is the page
+    title."""
+    anchor, heading, lines = "", title, [description]
+    for block in parse(markdown).walk():
+        fields = _block_text(block)
+        if block.kind != "heading":
+            lines.append(fields)
+        elif fields != title or anchor:
+            yield from ((anchor, heading, piece) for piece in _split_section(lines))
+            anchor, heading, lines = block.attrs["id"], fields, []
+    yield from ((anchor, heading, piece) for piece in _split_section(lines))
+
+
+def _split_section(lines: list[str]) -> Iterator[str]:
+    piece = ""
+    for line in lines:
+        if piece and len(piece) + len(line) > PIECE_LENGTH:
+            yield piece
+            piece = ""
+        piece = f"{piece}\n{line}" if piece and line else piece or line
+    yield piece
+
+
+def _block_text(block: Block) -> str:
+    """Return the searchable text of a block. It contains the titles of linked pages and the labels of diagrams."""
+    if "mermaid" in (block.attrs.get("language"), str(block.attrs.get("name")).strip("@").partition("/")[0]):
+        return "\n".join(filter(None, map(diagram_labels, block.text.split("\n"))))
+    if block.kind == "content-ref":
+        return encode_mention(block.attrs.get("url") or "")
+    return block.text or "".join(
+        encode_mention(run.link) if run.kind == "mention" and run.link else run.text for run in block.runs
+    )

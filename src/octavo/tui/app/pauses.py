@@ -1,0 +1,324 @@
+"""Work in the pauses of the user: the modules of other views are imported, and the memory of removed screens and widgets is
+freed. Their workers and subscriptions end first.
+
+Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second,
+and Python would start one in the middle of a key press. Memory is returned to the system by the allocator of glibc.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import Context
+from functools import _lru_cache_wrapper, cache
+from importlib import import_module
+from threading import Thread
+from types import ModuleType
+from typing import Any
+from weakref import WeakSet
+
+from textual.app import App
+from textual.dom import DOMNode
+from textual.message_pump import MessagePump
+from textual.signal import Signal
+from textual.worker import Worker
+from textual.worker_manager import WorkerManager
+
+from octavo.tui.terminal.textual_internals import before_removal, message_pumps, use_workers, watchers_of
+
+PAUSE = 1.5
+"""Seconds without a key after which a collection does not delay the user."""
+LONG_PAUSE = 30.0
+"""Seconds without a key after which a collection may take longer. Widgets that were in use at the last collection, such as by
+a running request, are collected then. Objects that stay are frozen: later collections ignore them."""
+AFTER_KEY = 0.05
+"""Seconds after a key until its effect is painted."""
+NEW_BLOCKS = 35_000
+"""New memory blocks since the last full collection after which no pause is needed: about 3 MB or 15 000 objects. Python
+counts blocks quickly; to count objects, it would list them all."""
+_NEW, _YOUNG, _ALL = 500, 20, 1000
+"""Thresholds of `gc`: 500 new objects per collection of the youngest generation, 20 of these per collection of the
+middle generation, and 1000 of those per full collection.
+
+The first two are small enough that each collection is short, and large enough that a closed dialog is collected while
+it is young. The third is so large that reading a page of 1 MB, with 214 collections of the middle generation, starts no
+full collection, which takes 200 ms. It limits memory if no key is pressed for days.
+"""
+
+
+class Garbage:
+    """Removed widgets that are still in memory, and the schedule of collections."""
+
+    def __init__(self, pumps: Callable[[], Iterable[MessagePump]] = tuple) -> None:
+        """`pumps` returns the app, screens and widgets that receive messages now."""
+        self._pumps = pumps
+        self._is_woken = False
+        """True if idle message loops have released their last message before the next collection."""
+        self._closed: WeakSet[DOMNode] = WeakSet()
+        self._survivors: WeakSet[DOMNode] = WeakSet()
+        """Removed widgets that survived a collection, until the next long pause."""
+        self._is_started = False
+        self._next: asyncio.TimerHandle | None = None
+        self._is_urgent = False
+        """True if the next collection does not wait for a pause."""
+        self._last_key = 0.0
+        self._young_collections = 0
+        self._blocks = 0
+        """Memory blocks in use after the last full collection."""
+        self._has_survivors = False
+        """True if objects that survived the last full collection are not frozen yet."""
+        self._caches: list[_lru_cache_wrapper[Any]] = []
+        """Function caches of Textual and Rich. Their small entries lie between the objects of closed screens and keep that
+        memory from being returned. They are filled again within milliseconds."""
+
+    def start(self) -> None:
+        """Start to collect in pauses. Objects that exist now are frozen: no collection checks them."""
+        keep_large_blocks_apart()
+        self._caches = list(caches("textual.", "rich."))
+        self.enable()
+        self._blocks = sys.getallocatedblocks()
+        self._is_started = True
+
+    def enable(self) -> None:
+        """Freeze all objects that exist now, and let Python collect new objects.
+
+        Without the freeze, the first collections would delay keys by a tenth of a second each.
+        """
+        gc.freeze()
+        gc.set_threshold(_NEW, _YOUNG, _ALL)
+        gc.enable()
+
+    def on_key_pressed(self) -> None:
+        """Postpone the next collection, unless memory has grown much."""
+        self._last_key = time.monotonic()
+        if self._is_started and not self._is_urgent and (collections := gc.get_count()[2]) != self._young_collections:
+            self._young_collections = collections
+            if self._has_grown():
+                self._is_urgent = True
+                self._schedule(AFTER_KEY)
+
+    def add(self, nodes: Iterable[DOMNode]) -> None:
+        """Add widgets that are being removed. They are collected in the next pause."""
+        self._closed.update(nodes)
+        if self._is_started:
+            self._schedule(PAUSE)
+
+    def _schedule(self, seconds: float) -> None:
+        """Schedule a check in some seconds, unless one is due earlier."""
+        loop = asyncio.get_running_loop()
+        if self._next is not None:
+            if self._next.when() <= loop.time() + seconds:
+                return
+            self._next.cancel()
+        self._next = loop.call_later(seconds, self._check, context=Context())
+
+    def _check(self) -> None:
+        """Collect, or schedule the next check if a key was pressed recently."""
+        self._next = None
+        idle = time.monotonic() - self._last_key
+        pause = PAUSE if self._closed else LONG_PAUSE
+        if idle < pause and not self._is_urgent:
+            self._schedule(pause - idle)
+            return
+        if not self._is_woken:
+            self._is_woken = True
+            self.wake()
+            self._schedule(AFTER_KEY)
+            return
+        self._is_woken = self._is_urgent = False
+        self.collect(is_long_pause=idle >= LONG_PAUSE)
+        if self._survivors or self._has_survivors:
+            self._schedule(LONG_PAUSE)
+
+    def wake(self) -> None:
+        """Wake all message loops: an idle loop references its last message, and so the sender of the message."""
+        for pump in tuple(self._pumps()):
+            pump.check_idle()
+
+    def collect(self, *, is_long_pause: bool = False) -> None:
+        """Collect young objects. If widgets were removed, if memory has grown much, or with `is_long_pause`, also
+        collect all objects that are not frozen.
+
+        In a long pause, frozen objects are collected too if widgets were removed. Then all remaining objects are
+        frozen.
+        """
+        gc.collect(1)
+        if self._closed or is_long_pause or self._has_grown():
+            for cache in self._caches:
+                cache.cache_clear()
+            if is_long_pause and (self._closed or self._survivors):
+                gc.unfreeze()
+            gc.collect()
+            if is_long_pause:
+                gc.freeze()
+            trim()
+            self._blocks, self._has_survivors = sys.getallocatedblocks(), not is_long_pause
+        if is_long_pause:
+            self._survivors.clear()
+        self._survivors |= self._closed
+        self._closed = WeakSet()
+
+    def _has_grown(self) -> bool:
+        return sys.getallocatedblocks() - self._blocks > NEW_BLOCKS
+
+
+def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
+    """Yield the caches of functions and methods in loaded modules whose names start with one of the prefixes.
+
+    `gc.get_objects` is not used: this runs in a thread, and CPython raises SystemError if another thread is building a
+    tuple meanwhile.
+    """
+    modules = [module for name, module in tuple(sys.modules.items()) if name.startswith(prefixes)]
+    functions = {id(function): function for module in modules for function in _functions(module)}
+    for function in functions.values():
+        if isinstance(function, _lru_cache_wrapper) and function.__module__.startswith(prefixes):
+            yield function
+
+
+def _functions(module: ModuleType) -> Iterator[Any]:
+    """Yield the functions, methods and getters of properties in a module, and its other values."""
+    for member in tuple(vars(module).values()):
+        for part in tuple(vars(member).values()) if isinstance(member, type) else (member,):
+            yield getattr(part, "__func__", getattr(part, "fget", part))
+
+
+class _Workers(WorkerManager):
+    """The workers of an app. Widgets that are being removed start no workers, because they may have lost their children
+    already."""
+
+    def __init__(self, app: App[Any]) -> None:
+        super().__init__(app)
+        self.removed: WeakSet[DOMNode] = WeakSet()
+
+    def add_worker(self, worker: Worker[Any], start: bool = True, exclusive: bool = True) -> None:
+        if worker.node in self.removed:
+            worker.cancel()
+        else:
+            super().add_worker(worker, start, exclusive)
+
+
+class Teardown:
+    """Ends the workers and subscriptions of a screen or widget when its removal starts.
+
+    Textual cancels workers after the children are gone. It keeps subscribers of signals, and watchers of reactive
+    attributes of the app, until the next change.
+    """
+
+    def __init__(self, app: App[Any], signals: Sequence[Signal[Any]]) -> None:
+        """`signals` are the signals of the app. Removed widgets are unsubscribed from them, because signals exist
+        longer than their subscribers."""
+        self._app, self._workers, self._signals = app, _Workers(app), signals
+        use_workers(app, self._workers)
+        before_removal(app, self._on_removal)
+        self.garbage = Garbage(lambda: message_pumps(app))
+
+    def _on_removal(self, removed: set[DOMNode]) -> None:
+        self._workers.removed.update(removed)
+        for worker in tuple(self._app.workers):
+            if worker.node in removed:
+                worker.cancel()
+        for signal in self._signals:
+            for node in removed:
+                signal.unsubscribe(node)
+        for watchers in watchers_of(self._app):
+            watchers[:] = [(node, watcher) for node, watcher in watchers if node not in removed]
+        self.garbage.add(removed)
+
+
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
+"""Parameters of mallopt(3)."""
+_LARGE = 128 * 1024
+"""Minimum size of a large block, in bytes."""
+
+
+def use_one_arena() -> None:
+    """Let all threads allocate from one arena, which fragments less. Call it before the first thread starts."""
+    _call("mallopt", _M_ARENA_MAX, 1)
+
+
+def keep_large_blocks_apart() -> None:
+    """Map large blocks separately from small ones, so that freed blocks can be returned to the system."""
+    _call("mallopt", _M_MMAP_THRESHOLD, _LARGE)
+
+
+def trim() -> None:
+    """Return free memory to the system. Otherwise the process stays as large as its peak."""
+    _call("malloc_trim", 0)
+
+
+def _call(name: str, *arguments: int) -> None:
+    if found := _c_function_address(name):
+        from _ctypes import call_function
+
+        call_function(found, arguments)
+
+
+@cache
+def _c_function_address(name: str) -> int:
+    """Return the address of a function of the C library, or 0. `_ctypes` loads in 1 ms, `ctypes` in 3 ms."""
+    try:
+        from _ctypes import dlopen, dlsym
+
+        return dlsym(dlopen(None, 0), name)  # type: ignore[arg-type]  # None is this process
+    except (ImportError, OSError):
+        return 0
+
+
+DELAY, LONGEST_DELAY = 0.6, 6.0
+"""Seconds between two checks whether the app is still loading, and seconds after which the imports start in any case. The
+delay leaves time for the next keys and for the first responses."""
+PAUSE_BEFORE_IMPORTS = 4.0
+"""Seconds after the first paint after which the imports start without a key."""
+MODULES = (
+    "octavo.documents.source_reader",
+    "octavo.documents.diff",
+    "octavo.tui.content.content_screen",
+    "octavo.tui.review.request_list",
+    "octavo.tui.review.request_view",
+    "octavo.tui.inbox.inbox_screen",
+)
+"""Views and parsers that take more than 10 ms to load. Administration is missing: it needs 2 MiB, and few users open it."""
+
+
+class Preloading:
+    """Imports the modules of other views after the first key or after a pause. Until then, the app needs less memory."""
+
+    def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
+        """The imports wait until `is_loading` returns False, but at most `LONGEST_DELAY`. After them, `garbage` is
+        started."""
+        self._app, self._is_loading, self._garbage = app, is_loading, garbage
+        self._has_begun = False
+
+    def wait_for_pause(self) -> None:
+        """Import the modules after a pause without a key."""
+        self._app.set_timer(PAUSE_BEFORE_IMPORTS, self.begin)
+
+    def begin(self) -> None:
+        """Import the modules soon, if this is the first call."""
+        if not self._has_begun and not self._app.is_headless:
+            self._has_begun = True
+            run_when_idle(self._app, self._is_loading, self._import_in_thread)
+
+    def _import_in_thread(self) -> None:
+        Thread(target=self._import_modules, daemon=True, name="octavo-preload").start()
+
+    def _import_modules(self) -> None:
+        for name in MODULES:
+            import_module(name)
+        self._garbage.start()
+
+
+def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[], None], delay: float = DELAY) -> None:
+    """Check every `DELAY` seconds, and call `run` once `is_loading` returns False. After `LONGEST_DELAY` seconds, call
+    `run` in any case. `delay` is the number of seconds from the first call to the next check."""
+
+    def check() -> None:
+        if is_loading() and delay < LONGEST_DELAY:
+            run_when_idle(app, is_loading, run, delay + DELAY)
+        else:
+            run()
+
+    app.set_timer(DELAY, check)

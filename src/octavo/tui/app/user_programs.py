@@ -1,0 +1,566 @@
+"""Programs of the settings: commands, which run on the item under the cursor and those that contain it, and hooks, which run when
+something new is in the inbox. Start at `add_custom_commands`, `find_targets` and `EventHooks`.
+
+Octavo never runs a shell. A program gets the item as JSON on standard input, in environment variables, and in the
+placeholders of its arguments.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from textual.dom import DOMNode
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import Page
+from octavo.api.operation import Discussion, SpaceRef
+from octavo.api.safety import safe_line, safe_text
+from octavo.api.spaces import Space
+from octavo.data.inbox_events import InboxEvent, InboxEventDetector, event_of_merge, event_of_row
+from octavo.data.space_names import space_name
+from octavo.documents.blocks import Block
+from octavo.documents.source_reader import parse
+from octavo.settings import Settings
+from octavo.settings.file import quoted
+from octavo.settings.programs import PLACES, CommandPlace, CustomCommand
+from octavo.tui.comments import thread_actions
+from octavo.tui.comments.comments_screen import CommentsScreen
+from octavo.tui.comments.thread_commands import ThreadTarget
+from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.content.space_panes import SpacesPane
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.view import View, current_view
+from octavo.tui.inbox.inbox_screen import InboxScreen
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.page_dialogs import TextDialog
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.deferred import DeferredContent
+from octavo.tui.review.page_blame import BlameScreen
+from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
+from octavo.tui.terminal.limited_programs import (
+    ProgramFailed,
+    run_in_thread,
+    run_on_item,
+    start_failure,
+)
+from octavo.tui.terminal.textual_internals import is_whole, write_to_terminal
+from octavo.tui.widgets.commands import Command, Commands, add_commands, key_name, normal_keys, own_bindings
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.row_list import RowList
+from octavo.tui.widgets.tree import Tree
+
+if TYPE_CHECKING:
+    from octavo.settings.programs import Hook
+
+_PANES = (ContentScreen, SpacesPane, PageView, Tree, ChangeRequestScreen, DiffView)
+_LISTS = (InboxScreen, CommentsScreen, ChangesScreen, ThreadView, RowList)
+VIEWS: Mapping[CommandPlace, tuple[type[DOMNode], ...]] = MappingProxyType(
+    {
+        "block": (ContentScreen, PageView, ChangeRequestScreen, DiffView),
+        "thread": (*_PANES, InboxScreen, CommentsScreen, ThreadView, RowList),
+        "page": _PANES,
+        "change": (ChangeRequestScreen, DiffView, Tree, BlameScreen, InboxScreen, ChangesScreen, ThreadView, RowList),
+        "inbox": (InboxScreen, ThreadView, RowList),
+        "space": (*_PANES, *_LISTS),
+    }
+)
+"""The screens and widgets that can have such an item under the cursor."""
+
+
+@dataclass(frozen=True)
+class CommandTarget:
+    """An item that a custom command acts on. The texts come from the server and are sanitized."""
+
+    kind: str
+    ref: str
+    """The REF for the command line, such as `handbook/7`. Empty if it is unknown."""
+    title: str
+    space: str
+    url: str
+    text: str = ""
+    """The words of a block or thread."""
+    path: str = ""
+    """The path of the page. Empty if the item is not on a page."""
+    block: str = ""
+    """The key of the block. Empty if the item is not on a block."""
+    open_comment: Callable[[str], None] | None = None
+    """Opens the editor for a comment on the item, with a text to add. None if the item cannot have comments."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The target as a JSON object: the fields that hooks get, and the fields `path` and `block`."""
+        names = ("kind", "ref", "title", "text", "space", "url", "path", "block")
+        return {name: getattr(self, name) for name in names}
+
+
+def find_targets(view: View) -> dict[CommandPlace, CommandTarget]:
+    """Return the item under the cursor of a view and the items that contain it, by their kinds. Empty if there is none."""
+    models = view.selected_items
+    change_request = next((each for each in models if isinstance(each, ChangeRequest)), None)
+    space = next((each for each in models if isinstance(each, Space)), None)
+    targets: dict[CommandPlace, CommandTarget] = {}
+    if (thread := _selected_thread(view)) is not None:
+        targets["thread"] = _thread_target(view.shell, thread, change_request)
+    if isinstance(view, InboxScreen):
+        targets |= _inbox_target(view, change_request, targets.get("thread"))
+    elif isinstance(view, ContentScreen):
+        targets |= _page_targets(view, space)
+    elif isinstance(view, ChangeRequestScreen):
+        targets |= _changed_page_targets(view)
+    if change_request is not None:
+        targets["change"] = _change_target(view.shell, change_request, view)
+    if space is not None:
+        targets["space"] = _space_target(view.shell, space)
+    return targets
+
+
+def _selected_thread(view: View) -> ThreadTarget | None:
+    """Return the thread that has the focus, else the thread of the selected row or block. None if there is none."""
+    ancestors = view.focused.ancestors_with_self if view.focused is not None else ()
+    if focused := next((each for each in ancestors if isinstance(each, ThreadView)), None):
+        return focused.thread_target
+    if isinstance(view, (CommentsScreen, InboxScreen)):
+        return view.thread_target
+    if isinstance(view, (ContentScreen, ChangeRequestScreen)):
+        return view.page_discussion.selected_thread
+    return None
+
+
+def _thread_target(app: Shell, thread: ThreadTarget, change_request: ChangeRequest | None) -> CommandTarget:
+    at, comment = thread.at, thread.thread
+    page, node = comment.target.page, comment.target.node
+    space = _name_of(app, at.space_id)
+    is_known = isinstance(at, SpaceRef) or (change_request is not None and bool(space))
+    place = space if isinstance(at, SpaceRef) or change_request is None else f"{space}/{change_request.number}"
+    return CommandTarget(
+        "thread",
+        f"{place}@{comment.id}" if is_known and place else comment.id,
+        thread_actions.thread_label(comment),
+        space,
+        thread.url,
+        comment.body.text,
+        (page.path or "") if page is not None else "",
+        node.id if node is not None else "",
+        lambda text: thread_actions.reply(app, at, comment, added_text=text),
+    )
+
+
+def _inbox_target(
+    view: InboxScreen, change_request: ChangeRequest | None, thread: CommandTarget | None
+) -> dict[CommandPlace, CommandTarget]:
+    row = view.rows.item
+    if row is None:
+        return {}
+    app = view.shell
+    event = event_of_row(row, change_request, app.workspace.space_titles)
+    change = _change_target(app, change_request, view) if change_request is not None else None
+    item = thread or change
+    comment = item.open_comment if item is not None else None
+    found = CommandTarget(event.kind, event.ref, event.title, event.space, event.url, event.text, open_comment=comment)
+    return {"inbox": found}
+
+
+def _page_targets(view: ContentScreen, space: Space | None) -> dict[CommandPlace, CommandTarget]:
+    page = next((each for each in view.selected_items if isinstance(each, Page)), None)
+    if page is None or space is None:
+        return {}
+    block = None if view.target.is_tree_focused else view.target.selected_block
+    place, url = _name_of(view.shell, space.id), page.urls.app or ""
+    return _page_and_block(view.shell, space.ref, place, (page.id, page.title, page.path or ""), block, url)
+
+
+def _changed_page_targets(view: ChangeRequestScreen) -> dict[CommandPlace, CommandTarget]:
+    selected = view.selected_change
+    page = selected.change.page if selected is not None else None
+    if selected is None or page is None:
+        return {}
+    block = None if view.page_diff.is_old_version else selected.block
+    change_request = selected.comparison.change_request
+    place = _change_ref(view.shell, view.at.space_id, change_request)
+    facts = (page.id, page.title, page.path or "")
+    return _page_and_block(view.shell, view.at, place, facts, block, change_request.urls.app or "")
+
+
+def _page_and_block(
+    app: Shell, at: Discussion, place: str, page: tuple[str, str, str], block: Block | None, url: str
+) -> dict[CommandPlace, CommandTarget]:
+    """Return the targets for a page, given as its id, title and path, and for its selected block."""
+    id, title, path = page
+    space = _name_of(app, at.space_id)
+    ref = f"{place}:{path or id}" if place else ""
+    on_page = partial(_open_comment, app, at, id, None, title, title)
+    targets: dict[CommandPlace, CommandTarget] = {
+        "page": CommandTarget("page", ref, title, space, url, "", path, open_comment=on_page)
+    }
+    if block is not None and block.kind not in ("thread", "fold"):
+        text = block.plain()
+        on_block = partial(_open_comment, app, at, id, block.key, title, text)
+        block_ref = f"{ref}@{block.key}" if ref else ""
+        targets["block"] = CommandTarget("block", block_ref, title, space, url, text, path, block.key, on_block)
+    return targets
+
+
+def _change_target(app: Shell, change_request: ChangeRequest, view: View) -> CommandTarget:
+    space_id = change_request.space or (view.at.space_id if isinstance(view, ChangeRequestScreen) else "")
+    title = change_request.title
+    comment = None
+    if space_id:
+        at = change_request.ref(SpaceRef(space_id=space_id))
+        comment = partial(_open_comment, app, at, None, None, f"#{change_request.number}", title)
+    return CommandTarget(
+        "change",
+        _change_ref(app, space_id, change_request),
+        title,
+        _name_of(app, space_id),
+        change_request.urls.app or "",
+        open_comment=comment,
+    )
+
+
+def _space_target(app: Shell, space: Space) -> CommandTarget:
+    name, title = _name_of(app, space.id), space.title
+    comment = partial(_open_comment, app, space.ref, None, None, title, title)
+    return CommandTarget("space", name, title, name, space.urls.app or "", open_comment=comment)
+
+
+def _open_comment(
+    app: Shell, at: Discussion, page: str | None, block: str | None, title: str, excerpt: str, text: str
+) -> None:
+    thread_actions.start_thread(app, at, page=page, node=block, title=title, excerpt=excerpt, added_text=text)
+
+
+def _name_of(app: Shell, space_id: str) -> str:
+    titles = app.workspace.space_titles
+    return space_name(space_id, titles) if space_id in titles else ""
+
+
+def _change_ref(app: Shell, space_id: str, change_request: ChangeRequest) -> str:
+    name = _name_of(app, space_id)
+    return f"{name}/{change_request.number}" if name else ""
+
+
+SECONDS = 30.0
+"""Time limit of a program."""
+MAX_SHOWN = 100_000
+"""Maximum number of characters of the output that a dialog or a comment shows."""
+_MAX_LINE = 200
+"""Maximum number of characters of the output that a notification shows."""
+_TICK_SECONDS = 0.1
+_NAMES: Mapping[CommandPlace, str] = MappingProxyType(
+    {
+        "block": "block",
+        "thread": "thread",
+        "page": "page",
+        "change": "change request",
+        "inbox": "row of the inbox",
+        "space": "space",
+    }
+)
+
+
+def add_custom_commands(app: Shell) -> tuple[str, ...]:
+    """Add the commands of the settings to the app. Return a sentence for each key that a command cannot use."""
+    keys, problems = usable_keys(app.settings, app.keys_of_user, type(app))
+    runner = _Runner(app)
+    commands = tuple(runner.command(each, keys[each.name]) for each in app.settings.commands)
+    add_commands(app, Commands("custom", commands, find=lambda place: place))
+    return problems
+
+
+def usable_keys(
+    settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the keys that each custom command can use, by its name, and a sentence for each key that it cannot use.
+    A key cannot be used if it belongs to a command of the app class `app`, to a command of a view in which the custom
+    command works, or to an earlier custom command. `keys_of_user`: the keys that the user set, by command id."""
+    accepted: dict[str, str] = {}
+    problems: list[str] = []
+    custom_keys: dict[str, str] = {}
+    for custom in settings.commands:
+        classes = dict.fromkeys((app, *(each for place in custom.places for each in VIEWS[place])))
+        taken = {**_built_in_keys(classes, keys_of_user), **custom_keys}
+        usable = []
+        for key in normal_keys(custom.key):
+            if other := taken.get(key):
+                why = f"{quoted(custom.name)} cannot use {key_name(key)}: {other} already uses this key."
+                problems.append(f"{settings.location('command')} {why}")
+            else:
+                custom_keys[key] = custom.name
+                usable.append(key)
+        accepted[custom.name] = ",".join(usable)
+    return accepted, tuple(problems)
+
+
+def _built_in_keys(classes: Iterable[type[DOMNode]], keys_of_user: Mapping[str, str]) -> dict[str, str]:
+    """Return the keys that `classes` use, each with the id of its command, or with a description if the command has
+    no id."""
+    bindings = [each for owner in classes for base in owner.__mro__ for each in own_bindings(base)]
+    return {
+        key: each.id or each.description or each.action
+        for each in bindings
+        for key in normal_keys(keys_of_user.get(each.id or "", each.key))
+    }
+
+
+class _Runner:
+    """Runs the programs of custom commands, each command at most once at a time."""
+
+    def __init__(self, app: Shell) -> None:
+        self._app = app
+        self._running: dict[str, asyncio.Task[None]] = {}
+        """The running programs by the name of their command."""
+
+    def command(self, custom: CustomCommand, keys: str) -> Command[Shell]:
+        """Return a custom command with its keys."""
+        return Command(
+            custom.id,
+            keys,
+            custom.name,
+            f"Run {custom.command[0]} on the selected {_names(custom)}",
+            run=lambda app, _: self._run(custom),
+            why_not=lambda app, _: self._why_not(custom),
+            title_now=lambda app, _: f"Cancel {custom.name}" if custom.name in self._running else None,
+            is_available=lambda app, _: app.has_session,
+            writes=custom.writes,
+        )
+
+    def _target(self, custom: CustomCommand) -> CommandTarget | None:
+        """Return the item that the command acts on: the smallest one of its kinds. None if there is none."""
+        view = current_view(self._app)
+        # The key bar also asks for a view that has no widgets yet.
+        targets = find_targets(view) if view is not None and is_whole(view) else {}
+        return next((targets[place] for place in PLACES if place in custom.places and place in targets), None)
+
+    def _why_not(self, custom: CustomCommand) -> str | None:
+        if custom.name in self._running:
+            return None
+        target = self._target(custom)
+        if target is None:
+            return f"Select a {_names(custom)} first."
+        if custom.result == "pending-comment" and target.open_comment is None:
+            return "This item cannot have comments."
+        return None
+
+    def _run(self, custom: CustomCommand) -> None:
+        """Run the program on the current item, ask first if the settings say so, or cancel the running program."""
+        if running := self._running.get(custom.name):
+            running.cancel()
+            return
+        target = self._target(custom)
+        if target is None:
+            return
+        if not custom.is_confirmed:
+            self._start(custom, target)
+            return
+
+        def on_closed(answer: Confirmed | None) -> None:
+            if answer is not None and custom.name not in self._running:
+                self._start(custom, target)
+
+        title = f"{target.ref} {target.title}".strip()
+        intro = f"Runs {custom.command[0]} on {title}. Octavo cannot undo what the program does."
+        self._app.push_screen(ConfirmDialog(f"Run {custom.name}?", verb="Run", intro=intro), on_closed)
+
+    def _start(self, custom: CustomCommand, target: CommandTarget) -> None:
+        task = self._app.background(self._run_and_show(custom, target))
+        self._running[custom.name] = task
+        task.add_done_callback(lambda _: self._running.pop(custom.name, None))
+
+    async def _run_and_show(self, custom: CustomCommand, target: CommandTarget) -> None:
+        app = self._app
+        app.say(f"Running {custom.name}… To cancel, choose the command again.")
+        try:
+            output = await run_in_thread(partial(_run_program, custom, target))
+        except ProgramFailed as error:
+            app.say(safe_line(str(error)), tone="failed")
+            return
+        except asyncio.CancelledError:
+            app.say(f"Canceled {custom.name}.")
+            raise
+        text = safe_text(output.decode("utf-8", "replace")).strip()
+        if custom.result == "notification":
+            app.say(_first_line(text) or f"Finished {custom.name}.")
+        elif custom.result != "none" and not text:
+            app.say(f"{custom.name} printed nothing.", tone="care")
+        elif custom.result != "none":
+            await self._show(custom, target, text)
+
+    async def _show(self, custom: CustomCommand, target: CommandTarget, text: str) -> None:
+        """Show an output in a dialog, or in the editor of a comment, as soon as no other dialog is open."""
+        app = self._app
+        shown = text[:MAX_SHOWN]
+        if len(text) > MAX_SHOWN:
+            app.say(f"Only the first {MAX_SHOWN:,} of {len(text):,} characters are shown.", tone="care")
+        if not isinstance(app.screen, View):
+            app.say(f"Close the dialog to see the output of {custom.name}.")
+        while not isinstance(app.screen, View):  # noqa: ASYNC110  # Textual does not report closed dialogs.
+            await asyncio.sleep(_TICK_SECONDS)
+        if custom.result == "pending-comment" and target.open_comment is not None:
+            target.open_comment(shown)
+            return
+        fence = "`" * (3 + max(map(len, re.findall("`+", shown)), default=0))
+        document = await asyncio.to_thread(parse, f"{fence}\n{shown}\n{fence}")
+        note = Block("note", children=document.blocks, key="output")
+        app.push_screen(TextDialog(note, DeferredContent(), custom.name))
+
+
+def _names(custom: CustomCommand) -> str:
+    """Return the kinds of items of a command in words, such as “block or page”."""
+    return " or ".join(_NAMES[place] for place in PLACES if place in custom.places)
+
+
+def _first_line(text: str) -> str:
+    line = safe_line(next((each for each in text.splitlines() if each.strip()), "")).strip()
+    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1]}…"
+
+
+def _run_program(custom: CustomCommand, target: CommandTarget, cancelled: threading.Event) -> bytes:
+    """Run a program and return its output. Raises ProgramFailed."""
+    values = {
+        "ref": target.ref,
+        "url": target.url,
+        "kind": target.kind,
+        "space": target.space,
+        "path": target.path,
+        "block": target.block,
+    }
+    variables = {"OCTAVO_PAGE_PATH" if name == "path" else f"OCTAVO_{name.upper()}": values[name] for name in values}
+    try:
+        ended = run_on_item(
+            custom.name, custom.command, target.facts, values, variables, seconds=SECONDS, cancelled=cancelled
+        )
+    except OSError as error:
+        step = "Correct the [[command]] in the settings"
+        raise start_failure(custom.name, custom.command[0], error, step) from None
+    if ended.exit_code:
+        cause = _first_line(ended.errors.decode("utf-8", "replace"))
+        raise ProgramFailed(
+            f"Could not run {custom.name}: exit code {ended.exit_code}{f', “{cause}”' if cause else ''}."
+        )
+    return ended.output
+
+
+LONGEST_NOTIFICATION = 80
+"""Maximum number of characters of a notification."""
+_BY_PROGRAM = {"iTerm.app": "osc9", "WezTerm": "osc9", "ghostty": "osc9", "rio": "osc9"}
+_SEQUENCES = {
+    "osc9": "\x1b]9;{text}\x1b\\",
+    "osc777": "\x1b]777;notify;Octavo;{text}\x1b\\",
+    "osc99": "\x1b]99;;{text}\x1b\\",
+}
+HOOK_SECONDS = 10.0
+"""Time limit of a hook."""
+MOST_AN_HOUR = 30
+"""Maximum number of hooks in an hour, and maximum number of notifications in an hour."""
+_HOUR = timedelta(hours=1)
+
+
+class EventHooks:
+    """Runs hooks one at a time, and shows notifications while the terminal has no focus."""
+
+    def __init__(self, app: Shell) -> None:
+        self._app = app
+        self._detector = InboxEventDetector()
+        self._turn = asyncio.Lock()
+        self._runs: deque[datetime] = deque(maxlen=MOST_AN_HOUR)
+        """Times of the last hooks."""
+        self._notified: deque[datetime] = deque(maxlen=MOST_AN_HOUR)
+        self._reported: set[str] = set()
+
+    def follow(self) -> None:
+        """Start over for a new session. The rows of its first complete inbox are not events."""
+        self._detector = InboxEventDetector()
+
+    def on_inbox_changed(self, _: object) -> None:
+        """Handle the rows that are new in the inbox."""
+        feed = self._app.workspace.inbox
+        if feed.rows is None:
+            return
+        rows = self._detector.new_rows(feed.rows.active, is_complete=feed.is_complete)
+        self._handle(event_of_row(each, feed.change_request(each), self._titles) for each in rows)
+
+    def on_merges(self, merged: Iterable[ChangeRequest]) -> None:
+        """Handle change requests that were merged."""
+        self._handle(event_of_merge(each, self._titles) for each in self._detector.newly_merged(merged))
+
+    @property
+    def _titles(self) -> Mapping[str, str]:
+        return self._app.workspace.space_titles
+
+    def _handle(self, events: Iterable[InboxEvent]) -> None:
+        for event in events:
+            self._notify(event)
+            for hook in self._app.settings.hooks:
+                if hook.event in event.names and self._count_if_allowed(self._runs):
+                    self._app.background(self._run(hook, event))
+
+    def _notify(self, event: InboxEvent) -> None:
+        if self._app.app_focus:
+            return
+        sequence = notification(event.text, self._app.settings.notify, os.environ)
+        if sequence and self._count_if_allowed(self._notified):
+            write_to_terminal(self._app, sequence)
+
+    def _count_if_allowed(self, times: deque[datetime]) -> bool:
+        """Return True and count one more run. Return False if there were too many in the last hour."""
+        now = self._app.session.state.now()
+        if len(times) == times.maxlen and now - times[0] < _HOUR:
+            return False
+        times.append(now)
+        return True
+
+    async def _run(self, hook: Hook, event: InboxEvent) -> None:
+        """Run a hook. Each failure is shown once."""
+        async with self._turn:
+            try:
+                await run_in_thread(partial(_run_hook, hook, event))
+            except ProgramFailed as error:
+                cause = str(error)
+                if cause not in self._reported and not self._app.is_ending:
+                    self._reported.add(cause)
+                    self._app.say(cause, tone="failed")
+
+
+def _run_hook(hook: Hook, event: InboxEvent, cancelled: threading.Event) -> None:
+    """Run a hook and wait for its end. Raises ProgramFailed."""
+    program, facts = hook.command[0], event.facts(hook.event)
+    values = {"ref": event.ref, "url": event.url, "kind": event.kind, "space": event.space}
+    variables = {"OCTAVO_EVENT": hook.event, **{f"OCTAVO_{name.upper()}": value for name, value in values.items()}}
+    try:
+        run_on_item(program, hook.command, facts, values, variables, seconds=HOOK_SECONDS, cancelled=cancelled)
+    except OSError as error:
+        raise start_failure(program, "it", error, "Correct the [[hook]] in the settings") from None
+
+
+def notification(text: str, setting: str, environment: Mapping[str, str]) -> str:
+    """Return the escape sequence that shows a notification. Empty if notifications are off or the terminal has none."""
+    sequence = _SEQUENCES.get(_sequence_name(environment) if setting == "auto" else setting, "")
+    if not sequence:
+        return ""
+    # `;` separates the fields of OSC 777.
+    cleaned = safe_line(text).replace(";", ",")
+    shown = sequence.format(
+        text=cleaned if len(cleaned) <= LONGEST_NOTIFICATION else f"{cleaned[: LONGEST_NOTIFICATION - 1]}…"
+    )
+    return f"\x1bPtmux;{shown.replace(chr(27), chr(27) * 2)}\x1b\\" if environment.get("TMUX") else shown
+
+
+def _sequence_name(environment: Mapping[str, str]) -> str:
+    """Return the name of the sequence that the terminal is known to support, such as `osc9`. Empty if none is known."""
+    if environment.get("KITTY_WINDOW_ID"):
+        return "osc99"
+    if environment.get("TERM", "").startswith(("foot", "rxvt")):
+        return "osc777"
+    return _BY_PROGRAM.get(environment.get("TERM_PROGRAM", ""), "")

@@ -1,0 +1,517 @@
+"""Rendering of headings, paragraphs, lists, quotes, formulas and notes, and of blocks with child blocks: hints, tabs, steps,
+columns, expandables and updates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+from rich.style import Style
+
+from octavo.documents.blocks import Block, plain_text
+from octavo.lazy_import import lazy
+from octavo.tui.render.block_slices import has_end, has_start, slice_bounds, whole_block
+from octavo.tui.render.layout_context import LayoutContext, label_with_icon, non_breaking, superscript
+from octavo.tui.render.styled_lines import (
+    BlockCells,
+    Clickable,
+    Line,
+    Piece,
+    SplitLine,
+    block_cells,
+    cells,
+    flatten_emoji,
+    indent,
+    pad,
+    rule,
+    shift_cells,
+    truncate,
+    width_of,
+    with_background,
+    wrap,
+)
+from octavo.tui.render.styles import PLAIN, Styles, icon_sign
+from octavo.tui.terminal.display import reads_from_right
+
+_format_inline = lazy("octavo.tui.render.formulas:format_inline")
+_format_stacked = lazy("octavo.tui.render.formulas:format_stacked")
+
+
+_SAMPLE_ITEMS = 40
+"""Number of items that decide on which side the bullets of a list are."""
+
+
+def render_page_title(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render the title of a page above a rule, and its description."""
+    styles = context.styles
+    lines = _align(context.text_lines(block.runs, width, styles.strong), block, width)
+    longest = max((line.width for line in lines), default=0)
+    lines.append(rule(max(3, min(longest, width)), styles, styles.glyphs.double, styles.accent))
+    if block.text.strip():
+        style = styles.muted + Style(italic=True)
+        text = " ".join(block.text.split())
+        lines += [Line([]), *(Line(pieces) for pieces in wrap([Piece(text, style)], width))]
+    return lines
+
+
+def render_source(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render lines of source with their line numbers."""
+    styles = context.styles
+    out: list[Line] = []
+    for number, row in enumerate(block.text.split("\n"), block.lines[0] + 1):
+        first = [Piece(f"{number:>5} ", styles.muted, None, True)]
+        parts = wrap([Piece(row.expandtabs(4), styles.text)], width - 6)
+        out += indent([Line(part) for part in parts], first, [Piece("      ", PLAIN, None, True)])
+    return out
+
+
+def render_heading(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a heading. Levels 1 and 2 have a rule below: as long as the text, or across the page for a top-level
+    heading of level 2."""
+    styles, level = context.styles, int(block.attrs.get("level", 2))
+    lines = _align(context.text_lines(block.runs, width, styles.heading(level)), block, width)
+    if level <= 2 and context.rules_headings and has_end(block):
+        across = width if level == 2 and context.depth == 0 else max((line.width for line in lines), default=0)
+        lines.append(rule(across, styles, styles.glyphs.double if level == 1 else None))
+    return lines
+
+
+def render_paragraph(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a paragraph, right-aligned for right-to-left text.
+
+    The letters stay in reading order here. The terminal reorders right-to-left letters, or the line filter
+    `RightToLeft` does it for terminals that cannot.
+    """
+    return _align(context.text_lines(block.runs, width), block, width)
+
+
+def is_right_to_left(block: Block) -> bool:
+    """Return True if the text of a block reads from right to left."""
+    return reads_from_right(plain_text(block.runs))
+
+
+def _align(lines: list[Line], block: Block, width: int) -> list[Line]:
+    align = block.attrs.get("align")
+    if align is None:
+        align = "right" if block.attrs.get("dir") == "rtl" or is_right_to_left(block) else None
+    if align in ("center", "right"):
+        for line in lines:
+            line.pieces = pad(line.pieces, width, PLAIN, align)
+    return lines
+
+
+def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a list with hanging bullets or numbers."""
+    styles = context.styles
+    cut, whole = slice_bounds(block), whole_block(block)
+    first = int(block.attrs.get("start") or 1)
+    first += cut.start if cut is not None else 0
+    level = context.list_depth
+    loose = context.shared_by_slices("loose", whole, is_loose)
+    margin = 1 if level == 0 else 0
+    out: list[Line] = []
+    context.list_depth = level + 1
+    # All bullets of a list are on one side, even if some items begin with a Latin word.
+    sample = whole.children[:_SAMPLE_ITEMS]
+    from_right = 2 * sum(map(_starts_right_to_left, sample)) > len(sample)
+    for number, item in enumerate(block.children, first):
+        item_cut, own = slice_bounds(item), whole_block(item)
+        mark = item_marker(whole, number - int(block.attrs.get("start") or 1), level, styles)
+        style = styles.muted if item.kind != "task" else styles.success if item.attrs.get("checked") else styles.text
+        mark_width = margin + len(mark) + 1
+        above = item_cut.previous if item_cut is not None else None
+        body = context.flow(item.children, width - mark_width, tight=not loose, above=above, is_open=True) or [Line([])]
+        goes_on = item_cut is not None and not item_cut.is_first
+        if goes_on:
+            mark, style = " " * len(mark), PLAIN
+        for line in body:
+            if line.block is None or line.block.kind == "paragraph":
+                line.block = own
+        if loose and not goes_on and (out or (cut is not None and cut.start)):
+            out.append(Line([]))
+        hanging = [Piece(" " * mark_width, PLAIN, None, True)]
+        if from_right or _starts_right_to_left(item):
+            for at, line in enumerate(body):
+                side = [Piece(f" {mark}" + " " * margin, style, None, True)] if not at else hanging
+                out.append(Line([*pad(line.pieces, width - mark_width, PLAIN, "right"), *side], line.block))
+            continue
+        out += indent(body, [Piece(" " * margin + mark + " ", style, None, True)], hanging)
+    context.list_depth = level
+    return out
+
+
+def item_marker(block: Block, position: int, level: int, styles: Styles) -> str:
+    """Return the bullet, number or checkbox of item `position` in a list at nesting level `level`."""
+    glyphs, item = styles.glyphs, block.children[position]
+    if item.kind == "task":
+        done = bool(item.attrs.get("checked"))
+        mark = glyphs.done if done else glyphs.todo
+        return f"[{mark if done else ' '}]" if styles.ascii else mark
+    if not block.attrs.get("ordered"):
+        return glyphs.bullets[level % len(glyphs.bullets)]
+    first = int(block.attrs.get("start") or 1)
+    return f"{first + position}.".rjust(len(str(first + len(block.children) - 1)) + 1)
+
+
+def _starts_right_to_left(item: Block) -> bool:
+    first = item.children[0] if item.children else None
+    return first is not None and first.kind == "paragraph" and is_right_to_left(first)
+
+
+def is_loose(block: Block) -> bool:
+    """Return True if a list has blank lines between its items."""
+    block = whole_block(block)
+    if block.attrs.get("tight", True) is False:
+        return True
+    return any(
+        sum(child.kind != "list" for child in item.children) > 1
+        or any(child.kind not in ("paragraph", "list", "heading") for child in item.children)
+        for item in block.children
+    )
+
+
+def render_quote(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a quote with a bar at the left."""
+    bar = [Piece(context.styles.glyphs.down + " ", context.styles.muted, None, True)]
+    return indent(context.flow_children(block, width - 2, is_open=True), bar, bar)
+
+
+def render_divider(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a horizontal line in the middle third of the width."""
+    third = width // 3
+    line = rule(width - 2 * third, context.styles)
+    line.pieces = [Piece(" " * third, PLAIN, None, True), *line.pieces]
+    return [line]
+
+
+def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a formula block: stacked if the formula needs several rows and fits the width, else with one line for each
+    row of its source."""
+    styles = context.styles
+    stacked = None if styles.ascii or slice_bounds(block) is not None else _format_stacked(block.text, width - 4)
+    if stacked is not None:
+        return [Line([Piece("    ", PLAIN, None, True), Piece(row, styles.text)]) for row in stacked]
+    rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", block.text) if row.strip()]
+    out = []
+    for row in rows:
+        text = _format_inline(row, ascii=styles.ascii)
+        for pieces in wrap([Piece(text, styles.text)], width - 4) if text else ():
+            out.append(Line([Piece("    ", PLAIN, None, True), *pieces]))
+    return out
+
+
+def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render the notes at the end of a page."""
+    styles = context.styles
+    cut = slice_bounds(block)
+    out = [] if cut is not None and not cut.is_first else [rule(min(width, 20), styles)]
+    for number, note in enumerate(block.children, 1 + (cut.start if cut is not None else 0)):
+        label = str(note.attrs.get("label") or number)
+        mark = f"[{label}] " if styles.ascii or not label.isdigit() else superscript(label) + " "
+        body = context.flow_children(note, width - len(mark)) or [Line([])]
+        if has_start(note) and _starts_right_to_left(note):
+            body[0].pieces.append(Piece(f" {mark[:-1]}", styles.accent, None, True))
+            out += [Line([*pad(line.pieces, width, PLAIN, "right")], line.block) for line in body]
+            continue
+        blank = [Piece(" " * len(mark), PLAIN, None, True)]
+        out += indent(body, [Piece(mark, styles.accent, None, True)] if has_start(note) else blank, blank)
+    return out
+
+
+def render_conflict_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render both sides of a conflict in the text, each under its name."""
+    styles, glyphs = context.styles, context.styles.glyphs
+    bar = [Piece(glyphs.bar + " ", styles.error, None, True)]
+    out = [Line([Piece(f"{glyphs.no} Conflict", styles.error + styles.strong, None, True)])] if has_start(block) else []
+    for side in block.children:
+        name = str(side.attrs.get("name") or "other side")
+        if has_start(side):
+            name_lines = wrap([Piece(name, styles.error, None, True)], width - 5)
+            dashes = [Piece(f"{glyphs.across * 2} ", styles.error, None, True)]
+            out += indent(map(Line, name_lines), dashes, [Piece("   ", PLAIN, None, True)])
+        out += context.flow_children(side, width - 2)
+    return indent(out, bar, bar)
+
+
+def render_condition(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render blocks that only some visitors see, below the condition."""
+    styles = context.styles
+    rail = [Piece(styles.glyphs.rail + " ", styles.muted, None, True)]
+    word = "shown if" if block.kind == "if" else "else if" if block.attrs.get("expression") else "else"
+    label = [Piece(f"{word} ", styles.muted, None, True)]
+    if block.attrs.get("expression"):
+        label.append(Piece(str(block.attrs["expression"]), styles.code))
+    rest = [child for child in block.children if child.kind != "else"]
+    cut = slice_bounds(block)
+    body = context.flow(rest, width - 2, above=cut.previous if cut is not None else None, is_open=True)
+    head = [Line(pieces) for pieces in wrap(label, width - 2)] if has_start(block) else []
+    out = indent([*head, *body], rail, rail)
+    for child in block.children:
+        out += render_condition(context, child, width) if child.kind == "else" else []
+    return out
+
+
+NARROWEST_COLUMN, COLUMN_GAP = 30, 3
+_LEAST_COLUMN_WIDTH = 20
+"""Minimum width of a column next to wider ones, in cells. If the average width of the columns is below
+`NARROWEST_COLUMN`, the columns are stacked."""
+
+
+def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a hint on its own background, with a bar in its color, its sign, and its title or kind."""
+    styles = context.styles
+    style, sign, name = styles.hint(str(block.attrs.get("style") or "info"))
+    sign = icon_sign(str(block.attrs.get("icon") or ""), ascii=styles.ascii) or sign
+    children = block.children
+    bar = [Piece(styles.glyphs.bar + " ", style + styles.surface, None, True)]
+    inner = width - 3
+    cut = slice_bounds(block)
+    head: list[Line] = []
+    if cut is not None and not cut.is_first:
+        pass
+    elif children and _is_title(children):
+        aside = cells(sign) + 1
+        head = context.text_lines(children[0].runs, inner - aside, style + Style(bold=True))
+        for line in head:
+            line.block = children[0]
+        head = _with_sign(head, Piece(sign, style + Style(bold=True), None, True), inner, is_right_to_left(children[0]))
+        children = children[1:]
+    else:
+        head = [Line([Piece(name, style + Style(bold=True), None, True)])]
+        from_right = bool(children) and is_right_to_left(children[0])
+        head = _with_sign(head, Piece(sign, style + Style(bold=True), None, True), inner, from_right)
+    tinted, context.has_background = context.has_background, True
+    body = context.flow(children, inner, above=cut.previous if cut is not None else None)
+    context.has_background = tinted
+    if tinted:  # The outer hint adds the background.
+        return [line.prepend(bar) for line in [*head, *body]]
+    out = []
+    for line in [*head, *body]:
+        out.append(
+            Line([*bar, *pad(with_background(styles.surface, line.pieces), width - 2, styles.surface)], line.block)
+        )
+    return out
+
+
+def _is_title(children: Sequence[Block]) -> bool:
+    """Return whether the first block of a hint is its title: a heading, or a bold paragraph above other blocks."""
+    first = children[0]
+    if first.kind != "paragraph" or len(children) == 1:
+        return first.kind == "heading"
+    runs = [run for run in first.runs if run.text.strip()]
+    return bool(runs) and all(run.kind == "text" and "bold" in run.marks for run in runs)
+
+
+def _with_sign(head: list[Line], sign: Piece, width: int, from_right: bool) -> list[Line]:
+    """Return the title lines with a sign before them, or after them for right-to-left text."""
+    aside = cells(sign.text) + 1
+    if not from_right:
+        return indent(head, [sign, Piece(" ", PLAIN, None, True)], [Piece(" " * aside, PLAIN, None, True)])
+    for number, line in enumerate(head):
+        beside = [Piece(" ", PLAIN, None, True), sign] if not number else [Piece(" " * aside, PLAIN, None, True)]
+        line.pieces = [*pad(line.pieces, width - aside, PLAIN, "right"), *beside]
+    return head
+
+
+def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render the titles of all tabs and the content of the selected tab."""
+    styles, glyphs = context.styles, context.styles.glyphs
+    if not block.children:
+        return []
+    chosen = context.folds.chosen_tab(block)
+    cut = slice_bounds(block)
+    body = context.flow_children(block.children[chosen], width, is_open=True)
+    body += [rule(width, styles)] if cut is None or cut.is_last else []
+    if cut is not None and not cut.is_first:
+        return body
+    titles = []
+    for index, tab in enumerate(block.children):
+        title = " ".join(str(tab.attrs.get("title") or f"Tab {index + 1}").split())
+        label = label_with_icon(tab.attrs.get("icon"), title, styles)
+        titles.append("".join(piece.text for piece in truncate([Piece(label)], width - 2, glyphs.more)))
+    one_row = sum(cells(title) + 2 for title in titles) <= width
+    rows: list[list[Piece]] = [[]]
+    under: list[Piece] = []
+    for index, title in enumerate(titles):
+        active = index == chosen
+        # With several rows of titles there is no underline, so brackets mark the selected tab.
+        text = f"[{title}]" if active and not one_row else f" {title} "
+        piece = Piece(text, styles.strong if active else styles.muted, Clickable("tab", block.key, index))
+        if rows[-1] and width_of([*rows[-1], piece]) > width:
+            rows.append([])
+        rows[-1].append(piece)
+        line = glyphs.heavy if active and one_row else glyphs.across
+        under.append(Piece(line * cells(text), styles.accent if active else styles.line, None, True))
+    count = f"{chosen + 1} of {len(block.children)}"
+    wide = width_of(rows[-1])
+    if len(block.children) > 1 and wide + len(count) + 1 <= width:
+        rows[-1].append(Piece(count.rjust(width - wide), styles.muted, None, True))
+    out = [Line(names) for names in rows]
+    if one_row:
+        out.append(Line([*under, Piece(glyphs.across * (width - width_of(under)), styles.line, None, True)]))
+    else:
+        out.append(rule(width, styles))
+    return [*out, *body]
+
+
+def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render numbered steps next to a vertical line."""
+    styles, glyphs = context.styles, context.styles.glyphs
+    cut, count = slice_bounds(block), len(whole_block(block).children)
+    digits = len(str(count))
+    out: list[Line] = []
+    blank = " " * (digits - 1)
+    for number, step in enumerate(block.children, 1 + (cut.start if cut is not None else 0)):
+        children = step.children
+        step_cut = slice_bounds(step)
+        goes_on = step_cut is not None and not step_cut.is_first
+        head: list[Line] = [] if goes_on else [Line([])]
+        inner = width - digits - 4
+        if goes_on:
+            pass
+        elif children and children[0].kind == "heading":
+            head = context.text_lines(children[0].runs, inner, styles.strong)
+            for line in head:
+                line.block = children[0]
+                if is_right_to_left(children[0]):
+                    line.pieces = pad(line.pieces, inner, PLAIN, "right")
+            children = children[1:]
+        elif children and children[0].kind == "paragraph":
+            head = context.flow(children[:1], inner)
+            children = children[1:]
+        body = context.flow(children, inner, above=step_cut.previous if step_cut is not None else None, is_open=True)
+        lines = [*head, *([Line([])] if body and not goes_on else []), *body]
+        last = number == count
+        mark = [Piece(f" {str(number).rjust(digits)} ", styles.button, None, True), Piece(" ", PLAIN, None, True)]
+        side = " " if last else glyphs.down
+        rail = [Piece(f" {blank}{side}  ", styles.line, None, True)]
+        out += indent(lines, rail if goes_on else mark, rail)
+        if not last and (step_cut is None or step_cut.is_last):
+            out.append(Line([Piece(f" {blank}{side}", styles.line, None, True)]))
+    return out
+
+
+def render_columns(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render columns side by side if they fit, else one below the other."""
+    count = len(block.children)
+    if not count:
+        return []
+    # Columns side by side are rendered in one step, so the slices of long columns are placed one below the other.
+    if slice_bounds(block) is not None:
+        return context.flow([child for column in block.children for child in column.children], width, is_open=True)
+    room = max(width, min(context.max_width(width), 100))
+    shares = [float(column.attrs.get("width") or 0) for column in block.children]
+    rest = max(0.0, 100 - sum(shares)) / max(1, shares.count(0.0))
+    shares = [share or rest or 100 / count for share in shares]
+    if width >= NARROWEST_COLUMN * count + COLUMN_GAP * (count - 1):
+        room = width
+    free = room - COLUMN_GAP * (count - 1)
+    if count == 1 or free // count < NARROWEST_COLUMN - 2:
+        return context.flow([child for column in block.children for child in column.children], width, is_open=True)
+    widths = _column_widths(shares, free)
+    sides = [context.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
+    out: list[Line] = []
+    for number in range(max(map(len, sides))):
+        pieces: list[Piece] = []
+        parts: list[BlockCells] = []
+        for at, lines in enumerate(sides):
+            if at:
+                pieces.append(Piece(" " * COLUMN_GAP, PLAIN, None, True))
+            if number < len(lines):
+                parts += shift_cells(block_cells(lines[number], widths[at]), sum(widths[:at]) + COLUMN_GAP * at)
+                pieces += lines[number].pieces
+                if at + 1 < count:
+                    pieces = pad(pieces, sum(widths[: at + 1]) + COLUMN_GAP * at)
+            elif at + 1 < count:
+                pieces.append(Piece(" " * widths[at], PLAIN, None, True))
+        out.append(SplitLine(pieces, None, None, tuple(parts)))
+    return out
+
+
+def _column_widths(shares: Sequence[float], free: int) -> list[int]:
+    """Return the widths of columns with these shares. No column gets less than its minimum, and the others share the
+    rest."""
+    widths = [0] * len(shares)
+    left, wide = free, sorted(range(len(shares)), key=lambda at: shares[at])
+    while wide:
+        at, whole = wide[0], sum(shares[each] for each in wide)
+        widths[at] = max(_LEAST_COLUMN_WIDTH, int(left * shares[at] / whole)) if len(wide) > 1 else left
+        left -= widths[at]
+        del wide[0]
+    return widths
+
+
+def render_expandable(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render the title of an expandable, and its content if it is open."""
+    styles, glyphs = context.styles, context.styles.glyphs
+    is_open = context.folds.is_open(block)
+    rail = [Piece(glyphs.down + " ", styles.line, None, True)]
+    body = indent(context.flow_children(block, width - 2, is_open=True), rail, rail) if is_open else []
+    if (cut := slice_bounds(block)) is not None and not cut.is_first:
+        return body
+    spot = Clickable("fold", block.key)
+    title = context.inline(block.runs, styles.strong) or [Piece("Details", styles.strong)]
+    title = [piece if piece.clickable else piece._replace(clickable=spot) for piece in title]
+    sign = Piece(glyphs.opened if is_open else glyphs.closed, styles.accent, spot, True)
+    head = _with_sign([Line(line) for line in wrap(title, width - 2)], sign, width, is_right_to_left(block))
+    return [*head, *body]
+
+
+def render_updates(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render the entries of a changelog, in the order of the page."""
+    out: list[Line] = []
+    style = str(block.attrs.get("format") or "full")
+    cut = slice_bounds(block)
+    for index, update in enumerate(block.children, cut.start if cut is not None else 0):
+        update_cut = slice_bounds(update)
+        if update_cut is not None and not update_cut.is_first:
+            out += context.flow_children(update, width, is_open=True)
+            continue
+        if index:
+            out.append(Line([]))
+        out += render_update(context, update, width, style)
+    return out
+
+
+def render_update(context: LayoutContext, update: Block, width: int, style: str) -> list[Line]:
+    """Render the date, the tags and the content of one update."""
+    styles, glyphs = context.styles, context.styles.glyphs
+    head = [Piece(_day(str(update.attrs.get("date") or ""), style), styles.accent + Style(bold=True))]
+    for tag in update.attrs.get("tags") or ():
+        head += [Piece("  ", PLAIN, None, True), Piece(non_breaking(f" {flatten_emoji(tag)} ", styles), styles.chip)]
+    rows = wrap(head, width)
+    used = width_of(rows[-1]) + 1
+    if used < width - 4:
+        rows[-1] += [Piece(" ", PLAIN, None, True), Piece(glyphs.across * (width - used), styles.line, None, True)]
+    return [
+        *(Line(row, whole_block(update)) for row in rows),
+        Line([]),
+        *context.flow(update.children, width, is_open=True),
+    ]
+
+
+def _day(text: str, style: str) -> str:
+    try:
+        day = date.fromisoformat(text[:10])
+    except ValueError:
+        return text or "Undated"
+    if style == "numeric":
+        return day.isoformat()
+    months = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ]
+    month = months[day.month - 1]
+    return f"{day.day} {month[:3] if style == 'short' else month} {day.year}"

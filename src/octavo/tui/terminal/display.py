@@ -1,0 +1,243 @@
+"""What Textual does not show by itself: pictures, by kitty's protocol or as sixels, with the optional extra `images`, and line
+filters, which change each line before it is painted, for ASCII symbols and right-to-left text.
+
+Start at `filters`. `reads_from_right` also decides how a page is laid out.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter
+
+from octavo.settings import Settings
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+CELL = 10, 20
+"""Assumed width and height of a cell in pixels."""
+_TERMS = ("xterm-kitty", "xterm-ghostty", "foot", "mlterm", "contour", "rio", "yaft")
+_PROGRAMS = frozenset({"WezTerm", "iTerm.app", "ghostty", "mintty", "contour", "rio", "Black Box"})
+_MARKS = ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WEZTERM_PANE")
+"""Environment variables that are set by terminals with support for pictures."""
+
+
+@dataclass(frozen=True)
+class ScaledPicture:
+    """A picture scaled down to fit the cells of a terminal, and the size and format of its file."""
+
+    columns: int = 0
+    rows: int = 0
+    pixels: bytes = b""
+    """Three bytes for each of `columns` times `rows` pixels. Empty if the picture could not be read."""
+    format: str = ""
+    width: int = 0
+    height: int = 0
+    frames: int = 1
+    problem: str = ""
+    """Reason why the picture could not be read. Empty if it could be read."""
+
+
+def may_show(environment: Mapping[str, str]) -> bool:
+    """Return True if the terminal may support pictures. tmux and screen do not pass pictures on."""
+    if environment.get("TMUX") or environment.get("STY") or environment.get("NO_COLOR") is not None:
+        return False
+    return (
+        environment.get("TERM", "").startswith(_TERMS)
+        or environment.get("TERM_PROGRAM") in _PROGRAMS
+        or any(environment.get(mark) for mark in _MARKS)
+    )
+
+
+def query_terminal(environment: Mapping[str, str]) -> None:
+    """Ask the terminal which kinds of pictures it supports, if `may_show`. Call this only before the app reads keys."""
+    if may_show(environment):
+        with suppress(ImportError):
+            import textual_image.widget  # noqa: F401  # lazy: its import queries the terminal
+
+
+def can_paint() -> bool:
+    """Return True if `query_terminal` found out that the terminal supports pictures."""
+    library: Any = sys.modules.get("textual_image.widget")
+    return library is not None and library.AutoRenderable in (library.SixelRenderable, library.TGPRenderable)
+
+
+def picture_widget(picture: ScaledPicture) -> Widget:
+    """Return a widget with the picture. Call it only if the terminal `can_paint`."""
+    from PIL import Image  # lazy: slow to load
+
+    library: Any = sys.modules["textual_image.widget"]
+    kind = library.SixelImage if library.AutoRenderable is library.SixelRenderable else library.TGPImage
+    widget: Widget = kind(Image.frombytes("RGB", (picture.columns, picture.rows), picture.pixels), id="painted")
+    widget.styles.width = max(1, round(picture.columns / CELL[0]))
+    widget.styles.height = max(1, round(picture.rows / CELL[1]))
+    return widget
+
+
+ASCII_SYMBOLS = str.maketrans(
+    {
+        **dict.fromkeys("●•◦▪⬤", "*"),
+        **dict.fromkeys("○◌", "o"),
+        **dict.fromkeys("✓☑✔", "v"),
+        **dict.fromkeys("✗✖×", "x"),
+        **dict.fromkeys("↳→›❯↗", ">"),
+        **dict.fromkeys("←‹", "<"),
+        "↓": "v",
+        **dict.fromkeys("↑▴", "^"),
+        "┊": ":",
+        "▸": "+",
+        "▾": "-",
+        "◐": "r",
+        **dict.fromkeys("◆◇", "A"),
+        **dict.fromkeys("│┃▌▐▎▏╎║", "|"),
+        **dict.fromkeys("─━═▔▁╌", "-"),
+        **dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼┏┓┗┛╔╗╚╝", "+"),
+        **dict.fromkeys("−–—", "-"),
+        **dict.fromkeys("█▓▇▆▅▄▃▂", "#"),
+        **dict.fromkeys("░▒", "."),
+        **dict.fromkeys("“”„", '"'),
+        **dict.fromkeys("‘’", "'"),
+        **dict.fromkeys("★", "*"),
+        **dict.fromkeys("☆☐", "_"),
+        "…": "~",
+        "·": "-",
+        "▣": "#",
+        "✎": "%",
+        "†": "+",
+        "⚠": "!",
+        "▲": "^",
+    }
+)
+"""The ASCII character for each symbol of Octavo. Both take one cell."""
+
+FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+"""Letters of scripts that are written from right to left."""
+_LETTER = re.compile(r"[^\W\d_]")
+_DECORATION = re.compile(r"[\s•◦▪‣☐☑▸▾↳▌●○]*|\s*\d{1,4}\.\s*")
+"""A bullet, a marker or the number of a list item."""
+_BORDER = re.compile(r"[\u2500-\u259f]|\s{2,}")
+"""A border of a table, or the gap between two columns."""
+
+
+def filters(settings: Settings) -> Iterator[LineFilter]:
+    """Yield the line filters that the settings ask for, in the order in which Textual applies them."""
+    if settings.ascii:
+        yield AsciiSymbols()
+    if settings.reorders_right_to_left:
+        yield RightToLeft()
+
+
+def reads_from_right(text: str) -> bool:
+    """Return whether a text is read from right to left.
+
+    More than half of the letters must be written from right to left, or more than a third if the first letter is one
+    of them. The first letter alone does not decide, because the first word may be foreign.
+    """
+    if text.isascii() or not FROM_RIGHT.search(text):
+        return False
+    sides = [FROM_RIGHT.match(letter) is not None for letter in _LETTER.findall(text)]
+    return bool(sides) and sum(sides) > len(sides) * (1 / 3 if sides[0] else 1 / 2)
+
+
+class AsciiSymbols(LineFilter):
+    """A filter that replaces the symbols of Octavo by ASCII characters. Other characters that are not ASCII stay."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [
+            segment if segment.text.isascii() else segment._replace(text=segment.text.translate(ASCII_SYMBOLS))
+            for segment in segments
+        ]
+
+
+class _Letter(NamedTuple):
+    """A letter with its combining marks, and its style."""
+
+    text: str
+    style: Style | None
+
+
+class RightToLeft(LineFilter):
+    """A filter that puts right-to-left letters in visual order, for terminals that do not.
+
+    Each table cell, and the text after a bullet or a border, is ordered separately.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        if not any(FROM_RIGHT.search(segment.text) for segment in segments):
+            return segments
+        ordered: list[Segment] = []
+        for run in _runs(segments):
+            for letter in _in_visual_order(run):
+                if ordered and ordered[-1].style is letter.style:
+                    ordered[-1] = Segment(ordered[-1].text + letter.text, letter.style)
+                else:
+                    ordered.append(Segment(letter.text, letter.style))
+        return ordered
+
+
+def _runs(segments: Sequence[Segment]) -> Iterator[list[_Letter]]:
+    """Yield the letters of a line in runs, each of which is ordered separately."""
+    run: list[_Letter] = []
+    for segment in segments:
+        if segment.control:
+            continue
+        start = 0
+        text = segment.text
+        if _DECORATION.fullmatch(text) and text != " ":
+            yield from (run, [_Letter(text, segment.style)])
+            run = []
+            continue
+        for border in _BORDER.finditer(text):
+            run += _letters(text[start : border.start()], segment.style)
+            yield from (run, [_Letter(border.group(), segment.style)])
+            run, start = [], border.end()
+        run += _letters(text[start:], segment.style)
+    yield run
+
+
+def _letters(text: str, style: Style | None) -> list[_Letter]:
+    found: list[_Letter] = []
+    for char in text:
+        if found and not cell_len(char):
+            found[-1] = _Letter(found[-1].text + char, style)
+        else:
+            found.append(_Letter(char, style))
+    return found
+
+
+def _in_visual_order(run: list[_Letter]) -> list[_Letter]:
+    """Return letters in the order in which they are seen from left to right."""
+    text = "".join(letter.text[0] for letter in run)
+    if not FROM_RIGHT.search(text):
+        return run
+    first, last = len(text) - len(text.lstrip()), len(text.rstrip())
+    if (first, last) != (0, len(text)):
+        return [*run[:first], *_in_visual_order(run[first:last]), *run[last:]]
+    from_right = reads_from_right(text)
+    from bidi import algorithm  # lazy: in the optional extra `bidi`
+
+    storage = algorithm.get_empty_storage()
+    storage["base_level"], storage["base_dir"] = int(from_right), "R" if from_right else "L"
+    algorithm.get_embedding_levels(text, storage)
+    for index, char in enumerate(storage["chars"]):
+        char["index"] = index
+    algorithm.explicit_embed_and_overrides(storage, False)
+    algorithm.resolve_weak_types(storage, False)
+    algorithm.resolve_neutral_types(storage, False)
+    algorithm.resolve_implicit_levels(storage, False)
+    algorithm.reorder_resolved_levels(storage, False)
+    algorithm.apply_mirroring(storage, False)
+    order = [(int(char["index"]), str(char["ch"])) for char in storage["chars"]]
+    missing = sorted(set(range(len(run))) - {index for index, _ in order})
+    letters = [_Letter(char + run[index].text[1:], run[index].style) for index, char in order]
+    return letters + [run[index] for index in missing]

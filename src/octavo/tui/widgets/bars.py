@@ -1,0 +1,194 @@
+"""Bars of one line: the tabs of a list with counts, of which one is active, such as `▌Open 6▐  Drafts 3   Merged`, and the key
+bar with the most important keys of the focused widget and its view.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import RenderResult
+from textual.content import Content
+from textual.events import Click
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from octavo.tui.terminal.textual_internals import is_being_removed
+from octavo.tui.widgets.commands import ActiveCommand, key_bar
+from octavo.tui.widgets.short_texts import safe
+
+
+@dataclass(frozen=True)
+class Section:
+    """A tab. `count` is shown after its name unless it is None or 0."""
+
+    key: str
+    name: str
+    count: int | None = None
+
+
+class SectionTabs(Widget):
+    """The tabs of a view. They never have the focus; the keys `[` and `]` of the screen switch tabs."""
+
+    DEFAULT_CSS = "SectionTabs { height: 1; padding: 0 1; background: $background; color: $octavo-muted; }"
+
+    current: reactive[str] = reactive("")
+    sections: reactive[tuple[Section, ...]] = reactive(())
+    note: reactive[str] = reactive("")
+    """Text at the right end, such as a filter or a hint."""
+
+    class Switched(Message):
+        """The user switched to another tab."""
+
+        def __init__(self, sections: SectionTabs, key: str) -> None:
+            super().__init__()
+            self.sections = sections
+            self.key = key
+
+        @property
+        def control(self) -> SectionTabs:
+            return self.sections
+
+    def __init__(self, sections: tuple[Section, ...], current: str, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.set_reactive(SectionTabs.sections, sections)
+        self.set_reactive(SectionTabs.current, current)
+        self._spans: list[tuple[int, int, str]] = []
+
+    def switch(self, step: int) -> None:
+        """Switch by `step` tabs, continuing at the other end."""
+        keys = [section.key for section in self.sections]
+        self.choose(keys[(keys.index(self.current) + step) % len(keys)])
+
+    def choose(self, key: str) -> None:
+        """Switch to a tab, and post `Switched` if it was not active."""
+        if key != self.current:
+            self.current = key
+            self.post_message(self.Switched(self, key))
+
+    def render(self) -> RenderResult:
+        line, self._spans = Content(""), []
+        for section in self.sections:
+            words = Content(f" {section.name} {section.count} " if section.count else f" {section.name} ")
+            if section.key == self.current:
+                words = words.stylize("bold $foreground on $panel")
+            self._spans.append((line.cell_length, line.cell_length + words.cell_length, section.key))
+            line = line + words + Content(" ")
+        width = self.content_size.width
+        gap_width = width - line.cell_length - len(self.note)
+        return (
+            line + Content(" " * gap_width + self.note)
+            if self.note and gap_width > 0
+            else line.truncate(width, ellipsis=True)
+        )
+
+    def on_click(self, event: Click) -> None:
+        for start, end, key in self._spans:
+            if start <= event.x - 1 < end:
+                self.choose(key)
+
+
+_HELP = "app.help"
+_MAX_COMMANDS = 8
+
+
+class KeyBar(Widget):
+    """A line of up to eight commands with their keys, then the help key. Unavailable commands are dimmed. A click runs
+    a command."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"keybar--key", "keybar--disabled"}
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    KeyBar {
+        height: 1;
+        dock: bottom;
+        background: $background;
+        color: $octavo-muted;
+        .keybar--key { color: $primary; }
+        .keybar--disabled { color: $octavo-muted 55%; }
+    }
+    """
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._spans: list[tuple[int, int, ActiveCommand]] = []
+        self._shown: list[ActiveCommand] = []
+        self._changed_commands: list[ActiveCommand] | None = None
+        """Changed commands that are not drawn yet. None if there are none."""
+        self._is_outdated = False
+        """True if bindings may have changed since the commands were read."""
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self._on_bindings_changed())
+
+    def _on_bindings_changed(self) -> None:
+        self._is_outdated = True
+        self.check_idle()
+
+    def on_idle(self) -> None:
+        # The signal comes several times per key press, mostly without a change. A screen that is being created or
+        # removed is not asked, because its widgets are incomplete.
+        if self._is_outdated and self.is_attached and not is_being_removed(self.screen):
+            self._is_outdated = False
+            if not self._shown or not self.screen.is_current:
+                self._changed_commands = None
+                self.refresh()
+            elif (commands := key_bar(self.screen)) != (
+                self._shown if self._changed_commands is None else self._changed_commands
+            ):
+                self._changed_commands = commands
+                self.refresh()
+
+    def render(self) -> RenderResult:
+        commands = self._shown = (
+            key_bar(self.screen) if self._changed_commands is None or self._is_outdated else self._changed_commands
+        )
+        self._changed_commands = None
+        help_key = next((command for command in commands if command.id == _HELP), None)
+        others = [command for command in commands if command.id != _HELP]
+        help_label = self._label([help_key]) if help_key else Content("")
+        free_width = self.size.width - 2 - (help_label.cell_length + 2 if help_key else 0)
+        line = Content(" ")
+        self._spans = []
+        for group in _group_commands(others)[:_MAX_COMMANDS]:
+            label = self._label(group)
+            if line.cell_length + label.cell_length > free_width:
+                break
+            line = self._add(line, label, group[0])
+        if help_key:
+            line = self._add(line, help_label, help_key)
+        return line
+
+    def _add(self, line: Content, label: Content, command: ActiveCommand) -> Content:
+        start = line.cell_length
+        self._spans.append((start, start + label.cell_length, command))
+        return line + label + Content("  ")
+
+    def _label(self, group: list[ActiveCommand]) -> Content:
+        first = group[0]
+        keys = "/".join(command.key for command in group)
+        title = first.group.description if first.group and first.group.description else first.title
+        words = title[:1].lower() + title[1:] if title[1:2].islower() else title
+        if not any(command.enabled for command in group):
+            return safe(f"{keys} {words}").stylize(self.get_visual_style("keybar--disabled", partial=True))
+        return safe(keys).stylize(self.get_visual_style("keybar--key", partial=True)) + Content(" ") + safe(words)
+
+    def on_click(self, event: Click) -> None:
+        for start, end, command in self._spans:
+            if start <= event.x < end:
+                event.stop()
+                # The app runs the command, as for a key press. A closing screen waits for the handlers of its widgets,
+                # and so would wait for this command.
+                self.app.call_later(command.run)
+
+
+def _group_commands(commands: list[ActiveCommand]) -> list[list[ActiveCommand]]:
+    """Group consecutive commands of one binding group, which share a label: `n/N change`."""
+    groups: list[list[ActiveCommand]] = []
+    for command in commands:
+        if groups and command.group is not None and groups[-1][0].group == command.group:
+            groups[-1].append(command)
+        else:
+            groups.append([command])
+    return groups
