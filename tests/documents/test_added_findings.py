@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from octavo.documents.checks.findings import read_page
+import re
+from random import Random
+from textwrap import fill
+
+from octavo.documents.checks.findings import Place, read_page
 from octavo.documents.checks.references import AddedFinding, ReferenceCheck, added_findings, added_links
 from octavo.documents.links import SpaceIndex, ids_by_path
 from octavo.documents.linters.placement import added_ranges
@@ -85,3 +89,51 @@ def test_only_added_lines_need_the_headings_of_other_pages() -> None:
     after = before.replace("Text.", "See [b](moon.md#full).")
     page = read_page("ships.md", after)
     assert added_links(page, ReferenceCheck(index, {}), added_ranges(before, after)) == {"p3"}
+
+
+WORDS = [
+    "harbour",
+    "light",
+    "keeper",
+    "ship",
+    "tide",
+    "rope",
+    "storm",
+    "lantern",
+    "pier",
+    "stone",
+    "water",
+    "crew",
+    "boat",
+    "winter",
+    "summer",
+    "chain",
+    "anchor",
+]
+
+
+def test_random_edits_report_added_words_and_hardly_any_old_words() -> None:
+    old = [0, 0]
+    for seed in range(200):
+        random = Random(seed)
+        paragraphs = [random.choices(WORDS, k=random.randint(3, 25)) for _ in range(8)]
+        for number, words in enumerate(paragraphs):
+            words.insert(random.randrange(len(words)), f"old{number}")
+        before = rendered(paragraphs, random)
+        paragraphs.insert(random.randrange(8), paragraphs.pop(random.randrange(8)))
+        random.choice(paragraphs).insert(1, "new1")
+        after = rendered(paragraphs, random)
+        added = added_ranges(before, after)
+        for number, line in enumerate(after.split("\n"), 1):
+            for found in re.finditer(r"(old|new)\d", line):
+                is_added = added.touches(Place(number, found.start() + 1, number, found.end() + 1))
+                if found[1] == "new":
+                    assert is_added, seed
+                else:
+                    old[is_added] += 1
+    assert old[True] < 0.01 * sum(old), old
+
+
+def rendered(paragraphs: list[list[str]], random: Random) -> str:
+    """Return paragraphs with random line breaks."""
+    return "\n\n".join(fill(" ".join(words), random.choice((30, 50, 200))) for words in paragraphs) + "\n"

@@ -19,7 +19,7 @@ from octavo.documents.source_reader import parse
 from octavo.documents.tag_blocks import TagScanner
 
 _WORD = re.compile(r"\w")
-_RUN = 6
+_RUN = 4
 """Minimum number of words in a row that count as moved and not as added."""
 _RUN_WORD = re.compile(r"\S+")
 _ON_INPUT = ("", "-", "stdin", "<text>", "<stdin>", "stdin.txt", "stdin.md")
