@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from textual import on
+from textual.content import Content
 from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
 
 from octavo.documents.blocks import Block
+from octavo.tui.core.view import View
 from octavo.tui.reader.block_cursor import LINK_HINTS, PANNING
 from octavo.tui.reader.diff_contents import DiffContents, DiffLayout
 from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, ORDER, DiffNavigation
 from octavo.tui.reader.diff_scroll import ScrollContents, ScrollNavigation
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.reading_pane import AT_CURSOR, MOTIONS, READ_ON, BlockCommands, LoadingState, Reader
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import ContextSize
 from octavo.tui.render.layout import LinkFollowed
@@ -334,3 +341,42 @@ class DiffView(Reader):
 
     def on_unmount(self) -> None:
         self.navigation.builder.cancel()
+
+
+class DiffPreviewScreen(View):
+    """A page as it will be, compared with the page as it is. A banner says what is compared and what to press next."""
+
+    MODE = "changes"
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = PurePath(__file__).with_name("diff_preview.tcss")
+
+    def __init__(self, page_title: str, location: str) -> None:
+        """`location` is shown in the status line."""
+        super().__init__()
+        self.page_title: str = page_title
+        self._location = location
+
+    def body(self) -> Iterable[Widget]:
+        yield Static("", id="banner")
+        yield DiffView(merge_preview=True, ascii=self.shell.settings.ascii, id="outcome")
+
+    @property
+    def view(self) -> DiffView:
+        return self.query_one(DiffView)
+
+    def on_mount(self) -> None:
+        self.view.focus()
+        self.view.state.show_loading(self.page_title)
+        self.show_position()
+
+    def show_banner(self, note: str, next_step: str, why_not: str | None) -> None:
+        """Show a note, and the next step or the reason why it is not possible."""
+        step = Content.styled(next_step, "$success") if why_not is None else Content.styled(why_not, "$warning")
+        banner = Content.assemble((" PREVIEW ", "bold $primary"), f" {note} · ", step)
+        self.query_one("#banner", Static).update(banner)
+        self.refresh_bindings()
+
+    @on(PaneMoved)
+    def show_position(self) -> None:
+        """Show the location and the position in the status line."""
+        self.show_location(self._location, self.view.facts)
+        self.refresh_bindings()

@@ -4,13 +4,8 @@ this computer until they are saved in the change request."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
-
-from textual import on
-from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import Static
 
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
@@ -23,12 +18,10 @@ from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoi
 from octavo.documents.source_blocks import find_markers
 from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.shell import Shell
-from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.editing import target_request
 from octavo.tui.editing.page_drafts import editor_folder
-from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.viewport import PaneMoved
+from octavo.tui.reader.diff_view import DiffPreviewScreen
 from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.review.conflict_finder import OpenConflicts, find_conflicts, merge_revisions, stored_revisions
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, delete_file, edit_text, read_back
@@ -372,17 +365,15 @@ class MergedPreview(NamedTuple):
     """Changed settings, such as the title and the position, compared with main."""
 
 
-class MergedPreviewScreen(View):
+class MergedPreviewScreen(DiffPreviewScreen):
     """Preview of a page as a diff against main. Unresolved conflicts have conflict markers."""
 
-    MODE = "changes"
     CONTEXT = "preview of the page with its conflicts resolved"
     HELP = (
         "This is a preview of the page after saving. The diff includes the title, position, and text. "
         "Unresolved conflicts are shown between conflict markers. "
         "Press ctrl+s to save the page. Press esc or p to go back to the conflict."
     )
-    CSS_PATH = "merge_preview.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("outcome.close", "outcome.send")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PREVIEW_COMMANDS,)
 
@@ -397,22 +388,11 @@ class MergedPreviewScreen(View):
     ) -> None:
         """`base_name` is the name of the version that the page is compared with. `location` is shown in the status
         line."""
-        super().__init__()
-        self._preview, self._location = preview, location
+        super().__init__(preview.title, location)
+        self._preview = preview
         self._base_name, self._send, self._why_not_send = base_name, send, why_not_send
 
-    def body(self) -> Iterable[Widget]:
-        yield Static("", id="banner")
-        yield DiffView(merge_preview=True, ascii=self.shell.settings.ascii, id="outcome")
-
-    @property
-    def view(self) -> DiffView:
-        return self.query_one(DiffView)
-
     def on_mount(self) -> None:
-        self.view.focus()
-        self.view.state.show_loading(self._preview.title)
-        self._show_position()
         self.run_worker(self._compare(), exclusive=True)
 
     async def _compare(self) -> None:
@@ -421,24 +401,11 @@ class MergedPreviewScreen(View):
         safe = tuple(AttributeChange(each.name, _line(each.old), _line(each.new)) for each in settings)
         compared = compared.with_settings((*safe, *compared.diff.metadata))
         self.view.show(compared, title=title, key="outcome")
-        reason = self._why_not_send()
         note = f"compared with {self._base_name}"
         if main is None:
             note = "not compared: the version in main is not available"
-        banner = Content.assemble((" PREVIEW ", "bold $primary"), f" {note} · ")
-        self.query_one("#banner", Static).update(
-            banner
-            + (
-                Content.styled("press ctrl+s to save the page", "$success")
-                if reason is None
-                else Content.styled(reason, "$warning")
-            )
-        )
-        self._show_position()
-
-    @on(PaneMoved)
-    def _show_position(self) -> None:
-        self.show_location(self._location, self.view.facts)
+        self.show_banner(note, "press ctrl+s to save the page", self._why_not_send())
+        self.show_position()
 
     def why_not_send(self) -> str | None:
         """Return the reason why the page cannot be saved, in a sentence. None if it can be saved."""

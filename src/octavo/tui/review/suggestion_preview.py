@@ -5,13 +5,8 @@ shown text is saved.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
-
-from textual import on
-from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import Static
 
 from octavo.api import change_requests
 from octavo.api.comments import Comment, Reply
@@ -32,10 +27,8 @@ from octavo.tui.comments.thread_actions import thread_label
 from octavo.tui.comments.thread_commands import ThreadTarget
 from octavo.tui.core.permissions import why_not_in_change_request, why_not_in_discussion
 from octavo.tui.core.shell import Shell
-from octavo.tui.core.view import View
 from octavo.tui.editing.page_edit import apply_to_page, send_suggestions, why_not_apply
-from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.viewport import PaneMoved
+from octavo.tui.reader.diff_view import DiffPreviewScreen
 from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
@@ -59,17 +52,15 @@ PREVIEW_COMMANDS: Commands[SuggestionPreviewScreen] = Commands(
 )  # fmt: skip
 
 
-class SuggestionPreviewScreen(View):
+class SuggestionPreviewScreen(DiffPreviewScreen):
     """A page of a change request compared with the page after some suggestions are applied, with their threads."""
 
-    MODE = "changes"
     CONTEXT = "preview of suggestions"
     HELP = (
         "This is a preview of the page with all suggestions applied. "
         "Press t to go to the next suggestion, x to include it or leave it out, or ctrl+s to apply the included suggestions. "
         "Press esc to go back without applying."
     )
-    CSS_PATH = "suggestion_preview.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = (
         "suggestions.close",
         "suggestions.apply",
@@ -80,8 +71,8 @@ class SuggestionPreviewScreen(View):
 
     def __init__(self, at: ChangeRequestRef, title: str, location: str, threads: Sequence[Comment]) -> None:
         """`title` is the title of the page. `location` is shown in the status line. `threads` suggest the changes."""
-        super().__init__()
-        self._at, self._title, self._location = at, title, location
+        super().__init__(title, location)
+        self._at = at
         self._threads = {thread.id: thread for thread in threads if len(suggested_texts(thread, thread)) == 1}
         self._included = set(self._threads)
         self._unfit: set[str] = set()
@@ -90,17 +81,7 @@ class SuggestionPreviewScreen(View):
         """The shown result. None while it is loading, or if it could not be loaded."""
         self._has_failed = False
 
-    def body(self) -> Iterable[Widget]:
-        yield Static("", id="banner")
-        yield DiffView(merge_preview=True, ascii=self.shell.settings.ascii, id="outcome")
-
-    @property
-    def view(self) -> DiffView:
-        return self.query_one(DiffView)
-
     def on_mount(self) -> None:
-        self.view.focus()
-        self.view.state.show_loading(self._title)
         self._start()
 
     def _start(self) -> None:
@@ -126,7 +107,7 @@ class SuggestionPreviewScreen(View):
                     break
                 self._unfit |= unfit
         except ApiError as error:
-            self.view.state.fail(f"Could not load {self._title}", str(error))
+            self.view.state.fail(f"Could not load {self.page_title}", str(error))
             self._has_failed = True
             self._show_banner()
             return
@@ -136,11 +117,11 @@ class SuggestionPreviewScreen(View):
         self._show(compared)
 
     def _show(self, compared: PageComparison) -> None:
-        self.view.show(compared, title=self._title, key="outcome")
+        self.view.show(compared, title=self.page_title, key="outcome")
         blocks = TwoVersionAnchors((compared.old, compared.new)).threads(self._threads.values())
         self.view.set_threads({key: [self._summary(each) for each in threads] for key, threads in blocks.items()})
         self._show_banner()
-        self._show_position()
+        self.show_position()
 
     def _summary(self, thread: Comment) -> ThreadSummary:
         """Return the row of a thread. The diff shows an applied suggestion, so the row has only the rest of the
@@ -159,20 +140,7 @@ class SuggestionPreviewScreen(View):
 
     def _show_banner(self) -> None:
         chosen, count = len(self._chosen()), plural(len(self._threads), "suggestion")
-        reason = self.why_not_apply()
-        next_step = (
-            Content.styled("press ctrl+s to apply", "$success")
-            if reason is None
-            else Content.styled(reason, "$warning")
-        )
-        banner = Content.assemble((" PREVIEW ", "bold $primary"), f" {chosen} of {count} will be applied · ", next_step)
-        self.query_one("#banner", Static).update(banner)
-        self.refresh_bindings()
-
-    @on(PaneMoved)
-    def _show_position(self) -> None:
-        self.show_location(self._location, self.view.facts)
-        self.refresh_bindings()
+        self.show_banner(f"{chosen} of {count} will be applied", "press ctrl+s to apply", self.why_not_apply())
 
     @property
     def _selected(self) -> str:
@@ -237,7 +205,7 @@ class SuggestionPreviewScreen(View):
 
         threads = plural(len(chosen), "thread")
         app.pop_screen()
-        send_suggestions(app, at, send, f"apply {count}", f"Applied {count} to {self._title}. Resolving {threads}…")
+        send_suggestions(app, at, send, f"apply {count}", f"Applied {count} to {self.page_title}. Resolving {threads}…")
 
 
 _CHOOSE = "This thread has several suggestions. Press enter to open the thread, then select one."
