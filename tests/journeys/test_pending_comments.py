@@ -315,3 +315,24 @@ async def test_selection_is_cleared_and_needs_the_right_to_comment(stage: Stage)
         await run.see("− All times")
         await run.press("enter", "asterisk")
         await run.hear("Your role in Harbour API does not let you comment.")
+
+
+async def test_list_of_comments_resolves_linked_threads_or_the_selected_thread(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter")
+        await select_blocks_and_write(run, "Say which zone.")
+        await run.press("H", "ctrl+s")
+        await run.sent()
+        await run.press("4", "/", *"the same remark", "enter")
+        await run.see("2 of ")
+        await run.press("x", "d")
+        await run.hear("Resolving 1 thread…")
+        await run.press("u")
+        await run.hear("Canceled: resolve the thread")
+        await run.press("escape", "d")
+        await run.hear("Resolving 2 linked threads…")
+        await run.sent()
+        assert {each.resolved for each in run.gate.sent(comments.Update)} == {True}
+        assert len(run.gate.sent(comments.Update)) == 2
