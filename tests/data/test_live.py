@@ -700,3 +700,23 @@ async def test_unchanged_response_is_not_stored_again(
     (other,) = cache.responses_after(0, 10)
     assert other.number > after.number
     cache.close()
+
+
+async def test_response_requested_a_moment_ago_is_shared(
+    live: Live, gate: RequestGate, ask: Ask, here: SpaceRef, clock: Clock
+) -> None:
+    op, start = spaces.Get(at=here), clock()
+    clock.forward(seconds=1)
+    first = await live.fetch(op)
+    assert await live.fetch(op, since=start) is first
+    live.watch(op, lambda snapshot: None, refetch=False)()
+    await live.wait_idle()
+    assert gate.requests.count(op) == 1
+    clock.forward(seconds=6)
+    live.watch(op, lambda snapshot: None, refetch=False)()
+    await live.fetch(op, since=clock())
+    assert gate.requests.count(op) == 2, "the response was requested too long ago"
+    clock.forward(seconds=1)
+    await live.write(new_comment(here))
+    await live.fetch(op, since=start)
+    assert gate.requests.count(op) == 3, "the write may have changed the response"

@@ -64,6 +64,8 @@ MAX_CONFIRMED = 200
 """Maximum number of confirmed writes that are kept to be applied to older responses."""
 DECODED_IN_THREAD_FROM = 256 * 1024
 """Size in bytes from which a cached response is decoded in a background thread."""
+RECENT = timedelta(seconds=5)
+"""Age up to which a response is not fetched again for a new watcher that does not ask for it."""
 NOT_AVAILABLE_OFFLINE = "Not available offline: Octavo has not loaded this before."
 
 
@@ -142,13 +144,14 @@ class Live:
         watcher.
 
         While there are watchers, the response is fetched in the background, unless it is cached and never changes. With
-        `refetch=False`, it is not fetched if it already has watchers, or if its stamp shows that it has not changed.
-        For a list, further pages are fetched until it has `min_items` items or ends.
+        `refetch=False`, it is not fetched if it already has watchers, if it was requested in the last seconds, or if
+        its stamp shows that it has not changed. For a list, further pages are fetched until it has `min_items` items or ends.
         """
         self.outbox.start()  # so that writes left by an earlier run are sent as soon as a screen shows something
         response = self._response(op)
         is_here = response.value is not None and response.error is None
-        is_current = not refetch and is_here and bool(response.watchers)
+        is_recent = bool(response.watchers) or self._contains_all_since(response, self.now() - RECENT)
+        is_current = not refetch and is_here and is_recent
         if not refetch and is_here and not is_current and self.syncer.is_current(response.url):
             is_current, response.checked_at = True, self.now()
         new = Watcher(watcher, rank, min_items)
@@ -200,11 +203,18 @@ class Live:
             except ApiError:
                 return  # the error is in the snapshot
 
-    async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW) -> T:
+    async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW, since: datetime | None = None) -> T:
         """Fetch a response, cache it and show it to watchers. Ranks after NOW do not first load the cached response
-        from disk. Raises ApiError."""
-        value: T = await self._fetch(self._response(op, read_disk=rank is Rank.NOW), rank)
+        from disk. With `since`, a response that was requested after this time is not fetched again. Raises ApiError."""
+        response = self._response(op, read_disk=rank is Rank.NOW)
+        is_current = since is not None and not response.loading and self._contains_all_since(response, since)
+        value: T = response.value if is_current else await self._fetch(response, rank)
         return value
+
+    def _contains_all_since(self, response: LiveResponse, since: datetime) -> bool:
+        """Return whether a response was requested after this time, and contains all confirmed writes."""
+        is_newer = response.requested_at is not None and response.requested_at > since
+        return is_newer and response.error is None and response.writes_included == self._confirmations
 
     async def _fetch(self, response: LiveResponse, rank: Rank) -> Any:
         if response.writes_at_request != self._confirmations:

@@ -346,10 +346,11 @@ class ListPrediction:
 
 
 async def predict_for_list(
-    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
-    """Predict a merge for a list. None if the base revision cannot be read. Raises ApiError."""
-    changed = await live.fetch(content.ListChanges(at=at, limit=1000))
+    """Predict a merge for a list, which has had the revisions of `change_request` since the given time. None if the base
+    revision cannot be read. Raises ApiError."""
+    changed = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
     prediction = await predict_conflicts(live, at, change_request, changed, main=main)
     if not prediction.is_known:
         return None

@@ -84,7 +84,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
         if self._change_request is None or self._space is None:
             return
         at = self._change_request.ref(self._space)
-        self.view.follow("summary changes", content.ListChanges(at=at, limit=1000), self._show_changes)
+        self.view.follow("summary changes", content.ListChanges(at=at, limit=1000), self._show_changes, refetch=False)
         self.view.follow("summary reviews", reviews_of(at), self._show_reviews, refetch=False)
         self.view.follow("summary requested", requested_of(at), self._show_requested, refetch=False)
 

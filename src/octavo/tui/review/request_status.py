@@ -8,6 +8,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -311,6 +312,10 @@ class _LoadedFacts:
     predicted: ListPrediction | None = None
     predicted_for: tuple[str | None, ...] = ()
     """Revisions of the prediction: the base, the change request and main."""
+    listed: tuple[str | None, ...] = ()
+    """Revisions in the list: the base, the change request and main."""
+    listed_since: datetime | None = None
+    """When these revisions were first seen."""
     unread: dict[StatusFact, str] = field(default_factory=dict)
     """Reasons why facts could not be loaded, by fact."""
 
@@ -449,8 +454,10 @@ class StatusLoader:
         return change_request.base, change_request.revision, main
 
     def _needs_prediction(self, change_request: ChangeRequest) -> bool:
-        facts = self._facts.get(change_request.id)
-        return is_predicted(change_request) and (facts is None or facts.predicted_for != self._sides(change_request))
+        facts, sides = self._facts.setdefault(change_request.id, _LoadedFacts()), self._sides(change_request)
+        if facts.listed_since is None or facts.listed != sides:
+            facts.listed, facts.listed_since = sides, self._view.live.now()
+        return is_predicted(change_request) and facts.predicted_for != sides
 
     async def _predict_all(self, change_requests: Sequence[ChangeRequest]) -> None:
         for change_request in change_requests:
@@ -460,10 +467,12 @@ class StatusLoader:
         async with self._prediction_lock:
             if not self._needs_prediction(change_request):
                 return
-            facts, sides = self._facts.setdefault(change_request.id, _LoadedFacts()), self._sides(change_request)
+            facts = self._facts[change_request.id]
+            sides, since = facts.listed, facts.listed_since
+            assert since is not None, "the revisions have been seen"
             try:
                 predicted = await predict_for_list(
-                    self._view.live, _ref_of(change_request), change_request, main=sides[-1]
+                    self._view.live, _ref_of(change_request), change_request, main=sides[-1], since=since
                 )
                 facts.unread.pop("conflicts", None)
                 if predicted is None:
