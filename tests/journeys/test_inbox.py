@@ -468,7 +468,7 @@ async def test_top_bar_shows_updated_after_all_lists_are_loaded(stage: Stage) ->
 @pytest.mark.before_release
 async def test_moves_before_the_rows_wait_and_other_keys_report_loading(new_stage: Stage) -> None:
     async with new_stage.play(start="inbox", shut=True) as run:
-        await run.press("j", "enter")
+        await run.press("j", "w")
         await run.hear("Still loading. Wait a moment.")
         run.gate.open()
         await run.see("17 of 17")

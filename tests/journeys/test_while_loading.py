@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -144,13 +145,29 @@ async def test_key_for_a_row_of_a_loading_list_says_that_it_is_loading(stage: St
 
 async def test_moves_in_a_loading_list_wait_and_other_keys_run_at_once(stage: Stage) -> None:
     async with stage.play(start="changes", shut=True) as run:
-        await run.pilot.press("j", "enter", "j", "question_mark")
+        await run.pilot.press("j", "x", "j", "question_mark")
         await run.see("Help")
         await run.press("escape")
         run.gate.open()
         await run.see("7 of 7")
         rows = run.app.screen.query_one(RowList)
         await run.until(lambda: rows.cursor == 2, "run both moves")
+
+
+async def test_enter_in_a_loading_list_opens_the_row_unless_another_view_is_opened(stage: Stage) -> None:
+    async with stage.play(start="changes", shut=True) as run:
+        await run.press("j", "j", "enter")
+        run.gate.open()
+        await run.see("Changes › Harbour API › #6 Say")
+        await run.quit()
+    for kept in ("cache", "state"):
+        shutil.rmtree(stage.folder / kept)
+    async with stage.play(start="changes", shut=True) as run:
+        await run.press("j", "j", "enter", "5")
+        run.gate.open()
+        await run.see("Saltmarsh Docs", "Sites · 1")
+        await run.press("3")
+        await run.see("7 of 7")
 
 
 async def test_text_for_a_comment_on_a_loading_page_runs_no_command(stage: Stage) -> None:

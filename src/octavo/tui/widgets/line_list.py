@@ -53,7 +53,7 @@ STILL_LOADING = StillLoading("Still loading. Wait a moment.")
 def _why_not_open(app: App[Any], lines: LineList) -> str | None:
     if lines.keys:
         return None
-    return STILL_LOADING if lines.state.is_waiting else "You cannot open this item."
+    return "You cannot open this item."
 
 
 LIST: Commands[LineList] = Commands(
@@ -117,7 +117,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     }
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (LIST,)
-    MOVES: ClassVar[frozenset[str]] = frozenset(("down", "up", "top", "bottom", "page_down", "page_up"))
+    MOVES: ClassVar[frozenset[str]] = frozenset(("open", "down", "up", "top", "bottom", "page_down", "page_up"))
 
     class ListMessage(Message):
         """Base of the messages of a list. `control` lets `on` handlers select the list."""
@@ -286,6 +286,11 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     @property
     def is_waiting_for_lines(self) -> bool:
         return self.state.is_waiting and not self.keys
+
+    def run_waiting_commands(self) -> None:
+        if self.app.focused is not self:
+            self.waiting_commands = ()  # The user has gone elsewhere.
+        super().run_waiting_commands()
 
     def on_resize(self, event: Resize) -> None:
         self.lay_out_again()

@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from octavo.api.folding import FoldedText, fold
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.line_list import STILL_LOADING, LineList
 from octavo.tui.widgets.short_texts import AnyText, fit, highlight, safe, spread
 
 T = TypeVar("T")
@@ -275,7 +275,9 @@ class ColumnLayout:
 
 
 def _why_nothing_selectable(app: App[Any], selection: RowSelection[Any]) -> str | None:
-    return None if any(map(selection.can_select, selection.rows.items)) else "You cannot select items in this list."
+    if any(map(selection.can_select, selection.rows.items)):
+        return None
+    return STILL_LOADING if selection.rows.is_waiting_for_lines else "You cannot select items in this list."
 
 
 def _why_not_selectable(app: App[Any], selection: RowSelection[Any]) -> str | None:

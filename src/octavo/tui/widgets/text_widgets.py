@@ -132,7 +132,7 @@ class ScrollWidget(HasCommands, ScrollView):
     of the widget is automatic."""
 
     MOVES: ClassVar[frozenset[str]] = frozenset()
-    """Names of the commands that wait for the first lines. The other commands say that the lines are loading."""
+    """Names of the commands that wait for the first lines: moves, and `open`. The others say that the lines are loading."""
     waiting_commands: tuple[str, ...] = ()
     """Ids of the commands that were pressed before there were lines."""
     virtual_size = Reactive(Size(0, 0))
