@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -189,3 +190,24 @@ async def test_moves_on_a_loading_page_wait_for_its_response(stage: Stage) -> No
         await run.press("j", "j")
         run.gate.open()
         await run.until(lambda: page.viewport.lines_above == 2, "run both moves")
+
+
+async def test_narrow_top_bar_keeps_its_tabs_while_cached_data_is_shown(stage: Stage) -> None:
+    async with stage.play(start="inbox", size=(80, 24)) as run:
+        await run.see("1 Inbox 17  2 Content 3 Changes 7 4 Comments 72 5 Sites 6 Admin")
+        await run.quit()
+    run.clock.forward(minutes=6)
+    async with stage.play(start="inbox", size=(80, 24), shut=True) as run:
+        await run.see("1 Inbox 17  2 Content 3 Changes 7 4 Comments 72 5 Sites 6 Admin", "○ DEMO")
+
+
+async def test_number_of_changed_pages_is_missing_until_it_is_known(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("7 of 7")
+        run.gate.shut(content.ListChanges)
+        await run.press("G", "enter")
+        await run.see("PAGES")
+        assert not re.search(r"\d viewed", run.text)
+
+        run.gate.open()
+        await run.see("PAGES  0 of ")

@@ -224,7 +224,7 @@ class Connection:
                 return f"○ {problem}", f"○ {problem}", "$warning"
             return f"○ {problem}, updated {_padded_age(as_of)}", f"○ {problem} {_padded_age(as_of)}", "$warning"
         if as_of is not None and self.started_at is not None and as_of < self.started_at:
-            return f"○ cached {_padded_age(as_of)}", f"○ cached {_padded_age(as_of)}", "$octavo-muted"
+            return f"○ cached {_padded_age(as_of)}", f"○ {_padded_age(as_of)}", "$octavo-muted"
         age = _padded_age(as_of or last.moment)
         return f"● updated {age}", f"● {age}", "$success"
 

@@ -168,7 +168,8 @@ class ChangedTree:
         """Draw the number of viewed pages, and the kinds of the changes of the selected page."""
         listed, comparison = [each.key for each in self._comparison.changed or ()], self._comparison
         viewed_count = sum(key in self.marks.keys for key in listed)
-        lines = [Content.assemble("PAGES  ", (f"{viewed_count} of {len(listed)} viewed", ""))]
+        is_known = comparison.changed is not None
+        lines = [Content(f"PAGES  {viewed_count} of {len(listed)} viewed" if is_known else "PAGES")]
         if changed_count := sum(key in self.marks.changed for key in listed):
             lines.append(
                 Content.styled(
