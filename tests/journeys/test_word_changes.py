@@ -238,3 +238,25 @@ async def test_list_of_comments_says_what_happened_to_the_words(stage: Stage, si
             await run.see("Words are gone.")
         times = [op for op in run.gate.sent(content.GetPage) if op.page_id == page.page and op.at == page.at]
         assert len(times) == 1, "the page is loaded once for all its threads"
+
+
+async def test_remark_on_a_selected_block_moves_along_with_its_block(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        page = await prepare(run)
+        await select_first(run)
+        await run.press("asterisk", ")", "asterisk")
+        await run.hear("2 blocks selected.")
+        edited = await page.replace(local="summer")
+        await run.press("r")
+        await run.see("read in summer time", "* Selected")
+        await run.press("A")
+        await run.see("Remark on 2 blocks")
+        await run.press(*"Why?", "ctrl+s")
+        await run.see("┊ words changed since this comment", "┊ Why?")
+        await run.press("H", "ctrl+s")
+        await run.sent()
+        keys = {each.plain(): each.key for each in parse(edited).walk()}
+        assert {each.node for each in run.gate.sent(comments.Create)} == {
+            keys[FIRST.replace("local", "summer")],
+            keys[SECOND],
+        }

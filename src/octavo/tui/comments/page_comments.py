@@ -18,7 +18,7 @@ from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.view import View, is_covered
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.render.threads import DRAFT, FINDING, SELECTED, ThreadSummary
+from octavo.tui.render.threads import DRAFT, FINDING, ThreadSummary
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 
@@ -207,7 +207,7 @@ class SelectedBlocks:
     def marks(self, page: str) -> dict[str, ThreadSummary]:
         """Return the mark of each selected block of a page, by block key."""
         return {
-            key: ThreadSummary("Selected", "", "for a remark", is_open=False, key=f"{SELECTED}{key}", sign="*")
+            key: ThreadSummary("Selected", "", "for a remark", is_open=False, sign="*")
             for on, key in self._blocks
             if on == page
         }

@@ -448,7 +448,7 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
         if thread.sign:
             rule = Piece(f"{thread.sign} {thread.author}  ", styles.warning)
             message = Piece(" ".join(thread.text.split()), styles.muted)
-            out += [Line([*rail, *line], block) for line in wrap([rule, message], inner)]
+            out += [Line([*rail, *line], block if thread.key else None) for line in wrap([rule, message], inner)]
             continue
         head = [
             Piece(

@@ -17,8 +17,6 @@ WORD_MARKS: Mapping[WordChange, str] = {"changed": "words changed", "gone": "wor
 """Shorter forms of `WORD_CHANGES`, for a row of a list."""
 FINDING = "finding "
 """Prefix of the key of a finding."""
-SELECTED = "selected "
-"""Prefix of the key of the mark of a selected block."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class ThreadSummary:
     is_open: bool = True
     shown_replies: tuple[ThreadReply, ...] = ()
     key: str = ""
-    """Id of the thread."""
+    """Id of the thread. Empty for a row that cannot be selected."""
     word_change: WordChange = ""
     """Change of the commented words since the comment was written. Empty without a known change."""
     moved_to: str = ""

@@ -40,7 +40,7 @@ from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent, LinkContext, LinkTargets, app_origins
 from octavo.tui.render.embeds import ImageReference
 from octavo.tui.render.layout import LinkFollowed
-from octavo.tui.render.threads import DRAFT, SELECTED, WORD_CHANGES, WORD_MARKS, ThreadSummary
+from octavo.tui.render.threads import DRAFT, WORD_CHANGES, WORD_MARKS, ThreadSummary
 from octavo.tui.review.changed_pages import (
     SIGN_STYLES,
     ComparedSides,
@@ -520,10 +520,8 @@ class PageDiff:
         return self.pane.cursor.current()
 
     def _row_block(self, block: Block) -> str | None:
-        """Return the key of the block that a row between the blocks refers to. Such a row (`block`) is a draft, a
-        finding or the mark of the selected block. None if `block` is anything else."""
-        if block.kind == "thread" and block.key.startswith(SELECTED):
-            return block.key.removeprefix(SELECTED)
+        """Return the key of the block that a row between the blocks refers to. Such a row (`block`) is a draft or a
+        finding. None if `block` is anything else."""
         if (found := self._findings.finding_of_row(block)) is not None:
             return found.finding.block
         draft_key = block.key.removeprefix(DRAFT)
