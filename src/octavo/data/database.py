@@ -202,23 +202,26 @@ class Writer:
                 continue
             try:
                 db = db or self._connect()
-                future.set_result(_transaction(db, work))
+                with transaction(db):
+                    result = work(db)
+                future.set_result(result)
             except BaseException as error:  # noqa: BLE001  # raised again by `Future.result`
                 future.set_exception(error)
         if db is not None:
             db.close()
 
 
-def _transaction(db: sqlite3.Connection, work: Transaction[R]) -> R:
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """Run the block in one transaction. If it fails, its changes are undone."""
     db.execute("BEGIN IMMEDIATE")
     try:
-        result = work(db)
+        yield
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
-    return result
 
 
 MAX_SKIPPED_ROWS = 5000

@@ -25,6 +25,7 @@ from octavo.data.database import (
     private_file,
     private_folder,
     set_aside,
+    transaction,
 )
 from octavo.data.sync_queue import Version
 
@@ -352,7 +353,9 @@ class ResponseCache:
         with closed_on_failure(db):
             db.executescript(SCHEMA)
             if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'readings'").fetchone():
-                _transaction(db, _FILL_VERSIONS)
+                with transaction(db):
+                    for statement in _FILL_VERSIONS:
+                        db.execute(statement)
             for older in _older_files(path):
                 self._take_over(db, older)
         return db
@@ -368,7 +371,9 @@ class ResponseCache:
             try:
                 tables = {name for (name,) in db.execute("SELECT name FROM old.sqlite_master")} & set(_TABLES)
                 if "pins" in tables:
-                    _transaction(db, map(_TAKE_OVER.format, sorted(tables)))
+                    with transaction(db):
+                        for table in sorted(tables):
+                            db.execute(_TAKE_OVER.format(table))
             finally:
                 db.execute("DETACH old")
         except sqlite3.DatabaseError as error:
@@ -438,18 +443,6 @@ def _older_files(path: Path) -> list[Path]:
 def _schema_number(path: Path) -> int:
     number = path.stem.removeprefix("cache-v")
     return int(number) if number.isdecimal() else SCHEMA_VERSION
-
-
-def _transaction(db: sqlite3.Connection, statements: Iterable[str]) -> None:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        for statement in statements:
-            db.execute(statement)
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
 
 
 def _body(op: Operation[Any], value: Any) -> bytes:

@@ -25,6 +25,7 @@ from octavo.data.database import (
     private_folder,
     recover,
     table_names,
+    transaction,
 )
 from octavo.data.live_response import Observers
 from octavo.untrusted_input import parse_json
@@ -373,18 +374,12 @@ def _migrate(db: sqlite3.Connection, path: Path | None, migrations: Sequence[Seq
     for number, statements in enumerate(migrations, 1):
         if number <= version:
             continue
-        db.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(db):
             # Another instance may have applied this migration meanwhile.
             if db.execute("PRAGMA user_version").fetchone()[0] < number:
                 for statement in statements:
                     db.execute(statement)
                 db.execute(f"PRAGMA user_version = {number}")
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
 
 
 def _back_up(db: sqlite3.Connection, path: Path, version: int) -> None:

@@ -67,7 +67,32 @@ _PATH_SEPARATOR, _MIN_NAME_WIDTH = " › ", 4
 TextPiece = str | tuple[str, str]
 
 
-class TopBar(Widget):
+class _Bar(Widget):
+    """A bar of one line, which is painted again only if its text has changed."""
+
+    _painted = Content("")
+    _needs_paint = False
+
+    @property
+    def shell(self) -> Shell:
+        return shell_of(self)
+
+    def _repaint_if_changed(self) -> None:
+        # A bar on another screen is computed when its screen is shown.
+        if not self._needs_paint and not (self.screen.is_current and self._line().is_same(self._painted)):
+            self._needs_paint = True
+            self.refresh()
+
+    def render(self) -> RenderResult:
+        self._painted, self._needs_paint = self._line(), False
+        return self._painted
+
+    def _line(self) -> Content:
+        """Return the text of the bar."""
+        return Content("")
+
+
+class TopBar(_Bar):
     """Bar with the organization, the tabs of the views with their counts, the connection status and the account."""
 
     DEFAULT_CSS = "TopBar { height: 2; dock: top; background: $background; color: $octavo-muted; border-bottom: solid $octavo-line; }"
@@ -83,12 +108,6 @@ class TopBar(Widget):
         super().__init__()
         self._view = view
         self._spans: list[tuple[int, int, str]] = []
-        self._painted = Content("")
-        self._needs_paint = False
-
-    @property
-    def shell(self) -> Shell:
-        return shell_of(self)
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._repaint_if_changed())
@@ -98,16 +117,6 @@ class TopBar(Widget):
     def _refresh_connection(self) -> None:
         self.shell.workspace.connection.update()
         self._repaint_if_changed()
-
-    def _repaint_if_changed(self) -> None:
-        # A bar on another screen is computed when its screen is shown.
-        if not self._needs_paint and not (self.screen.is_current and self._line().is_same(self._painted)):
-            self._needs_paint = True
-            self.refresh()
-
-    def render(self) -> RenderResult:
-        self._painted, self._needs_paint = self._line(), False
-        return self._painted
 
     def _line(self) -> Content:
         width = self.content_size.width
@@ -212,7 +221,7 @@ class TourStrip(Widget):
         return Content.assemble((instruction, "bold $primary"), " " * max(gap, 2), (exit_hint, "$octavo-muted"))
 
 
-class StatusBar(Widget):
+class StatusBar(_Bar):
     """Bar with the current location on the left, and facts, news from other people and queued writes on the right."""
 
     DEFAULT_CSS = """
@@ -221,26 +230,10 @@ class StatusBar(Widget):
 
     crumbs = reactive("")
     facts = reactive("")
-    _painted = Content("")
-    _needs_paint = False
-
-    @property
-    def shell(self) -> Shell:
-        return shell_of(self)
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._repaint_if_changed())
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._repaint_if_changed())
-
-    def _repaint_if_changed(self) -> None:
-        # A bar on another screen is computed when its screen is shown.
-        if not self._needs_paint and not (self.screen.is_current and self._line().is_same(self._painted)):
-            self._needs_paint = True
-            self.refresh()
-
-    def render(self) -> RenderResult:
-        self._painted, self._needs_paint = self._line(), False
-        return self._painted
 
     def _line(self) -> Content:
         width = self.content_size.width
