@@ -377,10 +377,6 @@ _SYLLABLES = (
 )
 _SYLLABIC = "\u0e01-\u0e2e\u0e40-\u0e44\u0e81-\u0eae\u0ec0-\u0ec4\u0edc-\u0edf\u1780-\u17b3\u1000-\u102a\u103f"
 _LATIN_WORDS = re.compile(r"[^ ]+ *| +")
-_UNSPACED = re.compile(
-    "[\u0e01-\u115f\u1780-\u17dd\u2e80-\ud7ff\uf900-\uffef\U00016fe0-\U0001b2ff\U00020000-\U0003fffd]"
-)
-"""A letter of a script without spaces between words."""
 _ITEM = re.compile(r"^ *(?:[•*]|\d{1,3}\.) ", re.MULTILINE)
 _WORD_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u2013\u2014](?=[^\W\d_]{2})")
 _HYPHENATED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\W\d_]+)+[^\w/@=:\\]*")
@@ -443,7 +439,11 @@ def fit_title(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Se
 def _word_pattern(text: str) -> re.Pattern[str]:
     """Return the pattern that finds the words of a text: a simple one if words are separated by spaces, as in texts whose
     only wide characters are emoji."""
-    return _LATIN_WORDS if text.isascii() or not _UNSPACED.search(text) else _multilingual_words()
+    wide = () if text.isascii() else set(text)
+    has_unspaced = any(
+        "\u0e01" <= each <= "\u17dd" or "\u2e80" <= each <= "\uffef" or each >= "\U00020000" for each in wide
+    )
+    return _multilingual_words() if has_unspaced else _LATIN_WORDS
 
 
 @cache
