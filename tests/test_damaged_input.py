@@ -52,7 +52,8 @@ from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.openapi import Specification
 from octavo.documents.site_rules import ConditionError, evaluate
-from octavo.documents.source_reader import parse, read_page
+from octavo.documents.source_blocks import read_page
+from octavo.documents.source_reader import parse
 from octavo.first_picture import FirstPicture
 from octavo.server import import_sources, loader
 from octavo.server.app import Platform

@@ -13,7 +13,7 @@ from octavo.api.operation import ChangeRequestRef, Operation, RevisionRef, Space
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import MAYBE_OVERWRITTEN, PageOutcome, page_source, write_page
-from octavo.documents.source_blocks import find_markers
+from octavo.documents.source_reader import find_markers
 from tests.data.sends import RequestGate
 from tests.server.asking import Ask
 

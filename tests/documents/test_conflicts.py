@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.documents.source_blocks import ConflictMarkers, find_markers
+from octavo.documents.source_reader import ConflictMarkers, find_markers
 
 
 def test_complete_conflict_markers_are_found() -> None:

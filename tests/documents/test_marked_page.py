@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from octavo.documents.merging.merged_page import ChoiceKind, MergeChoice, read_marked_page
 from octavo.documents.merging.page_merge import merge
-from octavo.documents.source_blocks import find_markers
+from octavo.documents.source_reader import find_markers
 from tests.documents.random_lines import three_texts
 
 NAME = "#42"

@@ -10,7 +10,7 @@ from hypothesis import given, note, settings
 
 from octavo.documents.merging.merged_page import ChoiceKind
 from octavo.documents.merging.page_merge import merge
-from octavo.documents.source_reader import read_page
+from octavo.documents.source_blocks import read_page
 from tests.documents.merge_model import Page, Who, pages, text, words_of
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from octavo.documents.merging.merged_page import NEVER_BOTH, ChoiceKind, MergeChoice
 from octavo.documents.merging.page_merge import merge
-from octavo.documents.source_reader import read_page
+from octavo.documents.source_blocks import read_page
 from tests.documents.random_lines import three_texts
 
 STABLE = settings(max_examples=300, deadline=None, derandomize=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from octavo.documents.merging.merged_page import NEVER_BOTH, ChoiceKind, MergeChoice
 from octavo.documents.merging.page_merge import merge
-from octavo.documents.source_reader import read_page
+from octavo.documents.source_blocks import read_page
 from tests.documents.page_edits import ThreeTexts, Writer, edited_apart, edited_by_both, text, words_in
 
 SEEDS = st.integers(0, 10**9)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents.source_blocks import find_markers
-from octavo.documents.source_reader import parse
+from octavo.documents.source_reader import find_markers, parse
 from octavo.documents.suggestions import (
     apply_suggestion,
     block_source,

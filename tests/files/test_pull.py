@@ -10,7 +10,7 @@ import pytest
 
 from octavo.api import content
 from octavo.api.operation import Operation
-from octavo.documents.source_blocks import find_markers
+from octavo.documents.source_reader import find_markers
 from octavo.files.folder_merge import PullConflict, pull
 from octavo.files.proposal import Proposal
 from octavo.files.pulled_folder import NotPulled, PulledFolder, SpaceReader

@@ -10,7 +10,7 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.operation import ChangeRequestRef, SpaceRef
-from octavo.documents.source_blocks import find_markers
+from octavo.documents.source_reader import find_markers
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.terminals import output_of, terminal

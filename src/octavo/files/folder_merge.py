@@ -30,7 +30,7 @@ from octavo.documents.folders.layout import (
 )
 from octavo.documents.folders.table_of_contents import UNLISTED, read_folder, write_summary
 from octavo.documents.merging import page_merge
-from octavo.documents.source_blocks import find_markers
+from octavo.documents.source_reader import find_markers
 from octavo.files import local_changes
 from octavo.files.local_changes import Entries, LocalFiles, base_entries, page_file_title, proposed_files, structure
 from octavo.files.pulled_folder import FileKind, PulledFolder, SpaceReader, TrackedFile, text_digest, text_of

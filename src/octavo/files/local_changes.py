@@ -30,7 +30,7 @@ from octavo.documents.folders.table_of_contents import summary_entries
 from octavo.documents.merging.revision_merge import PageOrder, TreeVersion, merge_page_order
 from octavo.documents.page_trees import Json, Pages, parents
 from octavo.documents.sequences import unmoved_items
-from octavo.documents.source_blocks import find_markers
+from octavo.documents.source_reader import find_markers
 from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, text_digest, text_of
 
 NEW_PAGE = "new:"

@@ -28,7 +28,7 @@ from octavo.documents.folders.layout import PAGE_SUFFIXES, SUMMARY, FolderLayout
 from octavo.documents.merging import page_merge
 from octavo.documents.merging.revision_merge import PageOrder, TreeVersion, merge_page_order
 from octavo.documents.page_trees import Json, Pages
-from octavo.documents.source_blocks import find_markers
+from octavo.documents.source_reader import find_markers
 from octavo.files.local_changes import (
     NEW_PAGE,
     Entries,

@@ -21,10 +21,10 @@ from octavo.documents.source_blocks import (
     Versions,
     cells,
     is_html,
+    read_page,
     row_opening,
     with_cells,
 )
-from octavo.documents.source_reader import read_page
 
 Context = tuple[str, str]
 """Text before and after a conflict that a reader needs to understand the conflict, such as the head of its table."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
-from octavo.documents.source_blocks import SourceBlock, find_markers
+from octavo.documents.source_blocks import SourceBlock
+from octavo.documents.source_reader import find_markers
 
 ChoiceKind: TypeAlias = Literal["main", "request", "both", "words", "own"]
 MAIN_LABEL = "main"

@@ -63,10 +63,10 @@ from octavo.documents.source_blocks import (
     gap_after,
     is_html,
     join,
+    read_page,
     sections,
     usual_gap,
 )
-from octavo.documents.source_reader import read_page
 
 T = TypeVar("T")
 _IsJoined: TypeAlias = Callable[[Versions[Blocks]], bool]

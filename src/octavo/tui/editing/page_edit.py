@@ -28,8 +28,7 @@ from octavo.data.writes.text_edits import (
     suggested_texts,
 )
 from octavo.documents.blocks import Block
-from octavo.documents.source_blocks import find_markers
-from octavo.documents.source_reader import parse
+from octavo.documents.source_reader import find_markers, parse
 from octavo.documents.suggestions import ThreadAnchors, find_suggestions, with_conflict_markers
 from octavo.tui.comments.thread_actions import thread_label
 from octavo.tui.core.dialog_draft import DialogDraft, save_error

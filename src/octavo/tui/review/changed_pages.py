@@ -24,7 +24,7 @@ from octavo.data.sync_queue import Rank
 from octavo.documents.change_kinds import RISKY, ChangeKind
 from octavo.documents.diff_model import ChangeSize
 from octavo.documents.page_trees import WHOLE, ChangedPage, settings_of
-from octavo.documents.source_blocks import find_markers
+from octavo.documents.source_reader import find_markers
 from octavo.tui.core.item_labels import open_thread_counts
 from octavo.tui.core.session import unsent_mark
 from octavo.tui.render.comparison import PageComparison, compare

@@ -15,7 +15,7 @@ from octavo.api.safety import safe_line, safe_text
 from octavo.data.writes.content_writes import EditOutcome, edit, page_source
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice
-from octavo.documents.source_blocks import find_markers
+from octavo.documents.source_reader import find_markers
 from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import show_progress

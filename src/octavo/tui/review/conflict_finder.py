@@ -22,8 +22,8 @@ from octavo.documents.merging.merged_page import Conflict, MergeChoice, MergedPa
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.merging.revision_merge import pages_to_read
 from octavo.documents.page_trees import leading_heading
-from octavo.documents.source_blocks import ConflictMarkers, find_markers
-from octavo.documents.source_reader import read_page
+from octavo.documents.source_blocks import read_page
+from octavo.documents.source_reader import ConflictMarkers, find_markers
 from octavo.tui.render.conflict_lines import FIELDS
 from octavo.tui.review.tree_conflicts import (
     Fields,

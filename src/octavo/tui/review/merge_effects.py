@@ -23,8 +23,7 @@ from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.documents import links as link_model
 from octavo.documents.blocks import find_heading
 from octavo.documents.links import images_without_text, references_in
-from octavo.documents.source_blocks import find_markers
-from octavo.documents.source_reader import parse
+from octavo.documents.source_reader import find_markers, parse
 from octavo.tui.render.deferred import LinkContext, LinkTargets
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.short_texts import Fact
