@@ -29,7 +29,6 @@ from octavo.data.access import Send
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
-from octavo.data.proposed_notes import ProposedNotes
 from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import SearchIndex
 from octavo.data.state_db import StateDb
@@ -544,7 +543,6 @@ class Stage:
             upload=client.upload,
             close=close,
             offline=offline,
-            proposed=ProposedNotes(state, outbox),
             on_first_paint=offline.begin,
             search_index=index,
         )

@@ -20,15 +20,12 @@ from octavo.cli.late_client import LazyClient, LazyPlatform
 from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, folder_of_pages
 from octavo.cli.standard_streams import tell
-from octavo.client import profiles
 from octavo.client.origin import host_of, is_loopback, triple
-from octavo.client.profiles import Access, Accounts, parse_token
 from octavo.concurrency import run_in_thread
 from octavo.data.drafts import Drafts
 from octavo.data.event_log import LOG, Level
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
-from octavo.data.proposed_notes import ProposedNotes
 from octavo.data.response_cache import ImageCache, ResponseCache
 from octavo.data.search_index import SearchIndex
 from octavo.data.state_db import WRITES, StateDb
@@ -41,6 +38,7 @@ from octavo.settings import Settings, in_words
 from octavo.tui.core.session import DemoRoles, ServerAccount, Session, SignInMethods, SignInResult, SignInState
 
 if TYPE_CHECKING:
+    from octavo.client.profiles import Access
     from octavo.client.signing_in import Home, SignedIn, SignedOut
     from octavo.server.app import Platform
 
@@ -50,6 +48,10 @@ _logout = lazy("octavo.client.signing_in:logout")
 _switch = lazy("octavo.client.signing_in:switch")
 _token_of = lazy("octavo.client.signing_in:token_of")
 _no_token_reason = lazy("octavo.client.signing_in:no_token_reason")
+_parse_token = lazy("octavo.client.profiles:parse_token")
+_new_accounts = lazy("octavo.client.profiles:Accounts")
+_new_access = lazy("octavo.client.profiles:Access")
+_resolve_profile = lazy("octavo.client.profiles:resolve")
 # lazy: the server, after the first screen
 _build_demo = lazy("octavo.cli.platforms:build_demo")
 _is_built = lazy("octavo.cli.platforms:is_built")
@@ -176,7 +178,7 @@ def load_folder(folder: PlatformFolder, path: Path, left_out: list[str]) -> tupl
 def server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
     """Return a session for an account on a server. `key` is an API key that was just typed. None to read the stored
     key."""
-    accounts, origin = Accounts(settings.state_folder), access.origin
+    accounts, origin = _new_accounts(settings.state_folder), access.origin
 
     def read(note: Callable[[str], None]) -> SecretStr:
         home = _home_of(settings)
@@ -337,7 +339,7 @@ class _SignIn:
     async def sign_in(self, key: str) -> SignInResult:
         from octavo.client.credentials import StoreUnavailable  # lazy: not needed by the demo
 
-        secret = parse_token(key)
+        secret = _parse_token(key)
         try:
             signed_in: SignedIn = await _login(self._home, self.origin, secret)
         except (StoreUnavailable, OSError) as error:
@@ -349,7 +351,7 @@ class _SignIn:
         if signed_in.key_left:
             facts.append(("care", signed_in.key_left))
         read_only = self.read_only or signed_in.profile.why_read_only
-        access = Access(self.origin, signed_in.profile, signed_in.profile.store)
+        access = _new_access(self.origin, signed_in.profile, signed_in.profile.store)
         session = server(self.settings, access, key=secret, read_only=read_only)
         return SignInResult(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
 
@@ -375,7 +377,7 @@ class _SignIn:
 
     def switch_account(self, name: str) -> SignInState:
         _switch(self._home, name)
-        access = profiles.resolve(self._home.read(), {}, profile=name)
+        access = _resolve_profile(self._home.read(), {}, profile=name)
         if access.source in ("session", "none"):
             return replace(self, origin=access.origin, reason=_no_token_reason(access)).methods(), None
         return self.methods(), server(self.settings, access, read_only=self.read_only or access.why_read_only)
@@ -384,8 +386,8 @@ class _SignIn:
         signed_out: SignedOut = await run_in_thread(lambda: _logout(self._home.with_longer_timeout(), account.name))
 
         def forget_pages() -> SignInState:
-            known = Accounts(self.settings.state_folder)
-            name = known.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
+            known = _new_accounts(self.settings.state_folder)
+            name = known.name_of(_new_access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
             remains = sign_out(self.settings, name, *known.earlier_names_of(name), drafts=False)
             sentences = [f"Signed out of {account.name} at {account.host}.", signed_out.key_left, *remains.sentences()]
             reason = " ".join(filter(None, sentences))
@@ -452,7 +454,6 @@ def _session(
         search_index=index,
         image_cache=ImageCache(settings.cache_folder, namespace),
         offline=offline,
-        proposed=ProposedNotes(state, outbox),
         connect=client.open,
         on_first_paint=open_,
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from textual.content import Content
@@ -16,7 +16,6 @@ from octavo.api.operation import ChangeRequestRef, ListPage
 from octavo.data.drafts import Drafts, UnsentIndex, UnsentText
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
-from octavo.data.proposed_notes import ProposedNotes
 from octavo.data.response_cache import ImageCache
 from octavo.data.search_index import SearchIndex
 from octavo.data.state_db import StateDb
@@ -38,9 +37,11 @@ if TYPE_CHECKING:
     from octavo.data.inbox import InboxRow
     from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
     from octavo.data.inbox_marks import InboxMarks, MarkedRows
+    from octavo.data.proposed_notes import ProposedNotes
 
 _new_loader = lazy("octavo.data.inbox_loader:InboxLoader")
 _new_marks = lazy("octavo.data.inbox_marks:InboxMarks")
+_proposed_notes = lazy("octavo.data.proposed_notes:ProposedNotes")  # lazy: only views of change requests show notes
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,6 @@ class Session:
     close: Callable[[], Awaitable[None]]
     offline: OfflineSpaces
     """The spaces that are available offline."""
-    proposed: ProposedNotes
-    """The notes that programs propose for change requests."""
     search_index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
     """Local full-text index of the pages that were read."""
     image_cache: ImageCache = field(default_factory=lambda: ImageCache(None))
@@ -117,6 +116,12 @@ class Session:
     reload_files: Callable[[], Awaitable[bool]] | None = None
     """Reloads the changed files of the folder, and returns True if there were any. None if the session shows no folder.
     Raises OSError."""
+
+    @cached_property
+    def proposed(self) -> ProposedNotes:
+        """The notes that programs propose for change requests."""
+        notes: ProposedNotes = _proposed_notes(self.state, self.outbox)
+        return notes
 
     @property
     def is_embedded(self) -> bool:

@@ -21,7 +21,6 @@ from octavo.api.text import Raw
 from octavo.lazy_import import lazy
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import Route
-from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note, with_line_ends_of
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 _page_source = lazy("octavo.data.writes.content_writes:page_source")
+_with_line_ends_of = lazy("octavo.tui.terminal.external_editor:with_line_ends_of")
 
 _NO_CHANGE_REQUEST = "-"
 """Represents a change request that does not exist yet. Ids of change requests are longer."""
@@ -138,9 +138,13 @@ def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset
 
 async def recover_drafts(app: Shell, space: str, page: str) -> None:
     """Save the editor files that a crashed run left for a page as drafts. Raises NotSaved."""
+    if not (files := _orphaned_files(app, space, page)):
+        return
+    from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note  # lazy: few crashes
+
     # An editor file that was opened from a draft is always saved, even if the text equals the page.
     draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space, page)}
-    for path, place in _orphaned_files(app, space, page):
+    for path, place in files:
         result, note = read_back(path), read_note(path)
         # Texts with a reason were rejected. The outbox lists their files.
         if isinstance(result, Edited) and not (note and note.why):
@@ -178,7 +182,7 @@ def editor_folder(app: Shell) -> Path:
 
 def restore_line_endings(before: str, after: str) -> str:
     """Return `after` with the line endings of `before`. Editors may add or remove a newline at the end."""
-    after = with_line_ends_of(before, after)
+    after = _with_line_ends_of(before, after)
     if not before.endswith("\n"):
         return after.removesuffix("\n").removesuffix("\r")
     return after if after.endswith("\n") or not after else f"{after}\n"
