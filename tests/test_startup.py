@@ -30,7 +30,19 @@ AFTER_THE_FIRST_SCREEN = {
         "octavo.client.credentials",
         "octavo.data.writes.optimistic_updates",
     ),
-    *("octavo.documents.diff", "octavo.documents.openapi", "octavo.documents.yaml_values", "octavo.data.search_text"),
+    *(
+        "octavo.client.profiles",
+        "octavo.data.proposed_notes",
+        "octavo.documents.source_blocks",
+        "octavo.settings.programs",
+    ),
+    *(
+        "octavo.documents.diff",
+        "octavo.documents.diff_model",
+        "octavo.documents.openapi",
+        "octavo.documents.yaml_values",
+        "octavo.data.search_text",
+    ),
     *("octavo.api.change_requests", "octavo.api.reviews", "octavo.api.search", "octavo.api.sites", "octavo.api.system"),
     *("octavo.tui.render.diagrams", "octavo.tui.app.user_programs"),
     *("octavo.tui.review", "encodings.idna"),
@@ -172,4 +184,10 @@ main(["demo"])
         app.rest()
         app.write(CTRL_Q)
         app.end()
-    assert ("octavo.tui.review.request_list" in noted.read_text().split()) == is_imported
+    imported = {*noted.read_text().split()}
+    assert ("octavo.tui.review.request_list" in imported) == is_imported
+    assert "octavo.server.handlers.content" in imported
+    assert (
+        not imported & {"octavo.server.handlers.sites", "octavo.server.handlers.uploads", "octavo.api.openapi"}
+        or is_imported
+    )

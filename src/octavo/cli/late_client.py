@@ -20,6 +20,7 @@ from octavo.api.users import User
 from octavo.cli.platform_folders import PlatformFolder
 from octavo.concurrency import run_in_thread
 from octavo.data.event_log import LOG
+from octavo.lazy_import import load
 
 if TYPE_CHECKING:
     from octavo.client.client import Client
@@ -157,8 +158,6 @@ class LazyClient:
         return self._client
 
     async def _read_key(self) -> SecretStr:
-        from octavo.client.credentials import StoreUnavailable  # lazy: not needed by the demo
-
         def note(sentence: str) -> None:
             ms = (monotonic() - self._reading_started_at) * 1000
             self._key_activity = Activity(
@@ -167,7 +166,7 @@ class LazyClient:
 
         try:
             return await run_in_thread(lambda: self._key(note))
-        except StoreUnavailable as error:
+        except load("octavo.client.credentials:StoreUnavailable") as error:  # lazy: most keys can be read
             note(str(error))
             raise LocalFailure(str(error)) from error
         except Unauthorized as error:

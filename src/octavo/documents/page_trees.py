@@ -15,14 +15,18 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from octavo.api.content import Change, File, Page, PageReference, Revision
 from octavo.api.folding import fold
 from octavo.documents import links
-from octavo.documents.diff_model import AttributeChange
 from octavo.documents.sequences import unmoved_items
+from octavo.lazy_import import lazy
 
+if TYPE_CHECKING:
+    from octavo.documents.diff_model import AttributeChange
+
+_attribute_change = lazy("octavo.documents.diff_model:AttributeChange")  # lazy: only comparisons need the model
 Json = dict[str, Any]
 Pages = list[Json]
 
@@ -575,9 +579,9 @@ class ChangedPage:
                 places = (change.parent.before, change.parent.after)
                 before, after = (place.title or "Untitled" if place else "the top level" for place in places)
                 found.append(
-                    AttributeChange("place", before, after)
+                    _attribute_change("place", before, after)
                     if before != after
-                    else AttributeChange("position", "old position", "new position")
+                    else _attribute_change("position", "old position", "new position")
                 )
             found += settings_of(change.attributes)
         return tuple(found)
@@ -588,7 +592,7 @@ def settings_of(values: object) -> Iterator[AttributeChange]:
     for attribute, sides in values.items() if isinstance(values, dict) else ():
         if isinstance(sides, dict) and attribute not in _HIDDEN_ATTRIBUTES:
             before, after = (_format_value(sides.get(side)) for side in ("before", "after"))
-            yield AttributeChange(_NAMES.get(attribute, str(attribute)), before, after)
+            yield _attribute_change(_NAMES.get(attribute, str(attribute)), before, after)
 
 
 def _format_value(value: object) -> str | None:
