@@ -7,7 +7,7 @@ import pytest
 from octavo.api import comments, content
 from octavo.settings.programs import Linter
 from tests.journeys.contests import Contest, add_page, edit_page
-from tests.journeys.stage import Run, Stage
+from tests.journeys.stage import MARA, Run, Stage
 
 BEFORE = "# Stores\n\nSee [an old list](gone.md) of all stores.\n\n## Opening hours\n\nThey are open all day.\n"
 AFTER = (
@@ -104,3 +104,17 @@ async def test_findings_on_equal_blocks_are_all_shown(stage: Stage) -> None:
         await run.see("▲1")
         await run.press(";", "_")
         await run.gone("▲")
+
+
+async def test_dismissed_finding_stays_dismissed_on_a_renamed_page(stage: Stage) -> None:
+    async with stage.play() as run:
+        await open_request(run)
+        await run.press(";", "_")
+        await run.see("▲1")
+        at = run.app.screen.at  # type: ignore[attr-defined]  # The screen is the change request.
+        page = next(each for each in (await run.ask(content.ListPages(at=at), MARA)).walk() if each.title == "Stores")
+        rename = content.UpdatePage(page=page.id, title="Store rooms", path="store-rooms")
+        await run.ask(content.Edit(at=at, changes=(rename,), compat=False), MARA)
+        await run.press("r")
+        await run.see("Store rooms", "▲1")
+        assert "▲ anchor" not in run.text

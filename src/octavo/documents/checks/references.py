@@ -262,17 +262,12 @@ def with_keys(found: Iterable[Finding], document: Document, text: str) -> tuple[
     for each in found:
         block = blocks.get(each.block)
         words = block.plain() if block is not None else ""
-        identity = "\0".join((page_path_of(each), each.source, each.rule, each.message, each.words, words))
+        identity = "\0".join((each.source, each.rule, each.message, each.words, words))
         repeats[identity] += 1
         identity += f"\0{repeats[identity]}" * (repeats[identity] > 1)
         key = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:20]
         named.append(AddedFinding(key, each, suggested_block(each, document, text)))
     return tuple(named)
-
-
-def page_path_of(found: Finding) -> str:
-    """Return the path of the page of a finding in its space. If the file is no page, return the path of the file."""
-    return found.page or found.path
 
 
 def added_links(page: CheckedPage, check: ReferenceCheck, added: AddedRanges) -> frozenset[str]:

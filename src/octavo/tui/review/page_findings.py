@@ -120,19 +120,19 @@ class PageFindings:
             return
         text = selected.comment_with_suggestion if with_suggestion else selected.comment
         write = pending_comment(self._at, page.page.id, selected.finding.block, text)
-        outbox = app.session.outbox
+        page_key, outbox = page.key, app.session.outbox
         added: tuple[OutboxEntry | None, ...] = ()
 
         async def apply() -> None:
             nonlocal added
             added = await outbox.add_pending_comments([write], [lambda _: True])
-            self._findings.dismiss(selected.key)
+            self._findings.dismiss(page_key, selected.key)
 
         async def undo() -> None:
             ids = {each.id for each in added if each is not None}
             pending = [each.id for each in outbox.pending_comments(self._at) if each.id in ids]
             await outbox.remove_pending_comments(pending, lambda _: None)
-            self._findings.restore(selected.key)
+            self._findings.restore(page_key, selected.key)
 
         kind = "suggestion" if with_suggestion else "comment"
         change = LocalChange(f"add the pending {kind}", apply, undo, f"Removed the pending {kind}.")
@@ -142,12 +142,13 @@ class PageFindings:
         """Hide the selected finding until its words change. `u` shows it again."""
         if (selected := self.selected) is None:
             return
+        page_key = self._pages.key
 
         async def apply() -> None:
-            self._findings.dismiss(selected.key)
+            self._findings.dismiss(page_key, selected.key)
 
         async def undo() -> None:
-            self._findings.restore(selected.key)
+            self._findings.restore(page_key, selected.key)
 
         change = LocalChange("dismiss the finding", apply, undo, "The finding is shown again.")
         app.writes.change(change, message="Dismissed the finding until its words change.")

@@ -98,7 +98,7 @@ class RequestFindings:
 
     @cached_property
     def _dismissed(self) -> list[str]:
-        """Keys of the dismissed findings, the oldest first."""
+        """Keys of the dismissed findings after the keys of their pages, the oldest first."""
         stored = self._view.shell.session.state.get_fact(self._fact_key)
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
@@ -122,20 +122,20 @@ class RequestFindings:
 
     def on_page(self, key: str) -> tuple[AddedFinding, ...]:
         """Return the findings on a page that you did not dismiss."""
-        return tuple(each for each in self._found.get(key, ()) if each.key not in self._dismissed)
+        return tuple(each for each in self._found.get(key, ()) if f"{key} {each.key}" not in self._dismissed)
 
     @property
     def counts(self) -> Mapping[str, int]:
         """Number of findings by page key."""
         return {key: count for key in self._found if (count := len(self.on_page(key)))}
 
-    def dismiss(self, finding_key: str) -> None:
+    def dismiss(self, page_key: str, finding_key: str) -> None:
         """Hide a finding until its words change."""
-        self._save([*self._dismissed, finding_key])
+        self._save([*self._dismissed, f"{page_key} {finding_key}"])
 
-    def restore(self, finding_key: str) -> None:
+    def restore(self, page_key: str, finding_key: str) -> None:
         """Show a dismissed finding again."""
-        self._save([each for each in self._dismissed if each != finding_key])
+        self._save([each for each in self._dismissed if each != f"{page_key} {finding_key}"])
 
     def _save(self, dismissed: list[str]) -> None:
         self._dismissed = dismissed[-MAX_DISMISSED:]
