@@ -113,7 +113,7 @@ async def test_dismissed_finding_stays_dismissed_on_a_renamed_page(stage: Stage)
         await run.see("▲1")
         at = run.app.screen.at  # type: ignore[attr-defined]  # The screen is the change request.
         page = next(each for each in (await run.ask(content.ListPages(at=at), MARA)).walk() if each.title == "Stores")
-        rename = content.UpdatePage(page=page.id, title="Store rooms", path="store-rooms")
+        rename = content.UpdatePage(page=page.id, title="Store rooms", slug="store-rooms")
         await run.ask(content.Edit(at=at, changes=(rename,), compat=False), MARA)
         await run.press("r")
         await run.see("Store rooms", "▲1")
