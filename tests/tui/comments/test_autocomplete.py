@@ -1,3 +1,5 @@
+"""Suggestions of members and emoji, and the picker of reactions."""
+
 from __future__ import annotations
 
 import pytest
@@ -5,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.emoji import api_code, search, to_emoji
-from octavo.tui.comments.autocomplete import emoji_prefix, ends_in_code
+from octavo.tui.comments.autocomplete import _reaction_label, emoji_prefix, ends_in_code
 
 
 @pytest.mark.parametrize(
@@ -70,3 +72,10 @@ def test_pasted_emoji_is_found_and_has_the_code_of_the_api(sign: str) -> None:
 )
 def test_emoji_search_without_a_name_finds_nothing(words: str) -> None:
     assert search(words) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "part"), [("1f44d", "thumbs up sign"), ("", ""), ("no emoji", "latin small letter n")]
+)
+def test_unknown_reaction_code_has_a_label(code: str, part: str) -> None:
+    assert part in _reaction_label(code, {})

@@ -1,15 +1,27 @@
-"""Rows of the inbox, and the reasons above the preview."""
+"""The tabs, filters and rows of the inbox."""
 
 from __future__ import annotations
 
+import tomllib
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from octavo.api.operation import ChangeRequestRef
 from octavo.data.inbox import InboxRow
 from octavo.server.demo.library import TODAY
-from octavo.tui.inbox.row_views import RowRenderer, reason_lines
+from octavo.settings import FILE, InboxFilter
+from octavo.settings import read as read_settings
+from octavo.tui.inbox.row_views import (
+    REASON_TABS,
+    RowFilter,
+    RowRenderer,
+    reason_filter,
+    reason_lines,
+    space_filter,
+    tab_settings,
+)
 from octavo.tui.widgets import short_texts
 from tests.server.asking import START
 
@@ -52,3 +64,36 @@ def test_long_reason_is_shortened_so_that_the_title_fits(person: str, shown: str
     words = f"review requested by {person}"
     row = InboxRow("c", "review requested", (), words, "A title", "", START, "s", target, "1")
     assert str(RowRenderer(lambda _: 0).render(row, 76).right).startswith(f"{shown} ")
+
+
+def test_saved_settings_restore_the_filter(tmp_path: Path) -> None:
+    by = (reason_filter("mentioned"), space_filter("harbour-api", 'The "Harbour" API'))
+    lines, left_out = tab_settings(by, "tide\x7f 🌊 \\", (), ())
+    (tmp_path / FILE).write_text(lines.replace("\\u007f", ""), encoding="utf-8")
+    assert not left_out
+    kept = tomllib.loads(lines)["inbox"]
+    assert list(kept.values()) == [{"reasons": ["mentioned"], "space": "harbour-api", "words": "tide\x7f 🌊 \\"}]
+    (found,) = read_settings({"OCTAVO_CONFIG_DIR": str(tmp_path)}).inbox_filters
+    assert found == InboxFilter(
+        'mentions in The "Harbour" API tide 🌊 \\'[:40].strip(), ("mentioned",), "harbour-api", "tide 🌊 \\"
+    )
+
+
+def test_saved_tab_keeps_the_reasons_of_its_tab() -> None:
+    lines, _ = tab_settings((space_filter("limpet", "Limpet"),), "", REASON_TABS["mine"][1], ())
+    assert tomllib.loads(lines)["inbox"] == {
+        "in Limpet": {"reasons": ["approved", "changes requested", "outdated"], "space": "limpet"}
+    }
+
+
+def test_saved_tabs_have_unique_names() -> None:
+    lines, _ = tab_settings((space_filter("limpet", "L" * 60),), "", (), ("in " + "L" * 37,))
+    assert list(tomllib.loads(lines)["inbox"]) == ["in " + "L" * 35 + " 2"]
+
+
+def test_filters_that_settings_cannot_express_are_named() -> None:
+    unread = RowFilter("Read", "unread", "unread")
+    assert tab_settings((unread,), "", (), ()) == ("", ["unread"])
+    lines, left_out = tab_settings((unread, reason_filter("mentioned")), "", (), ())
+    assert left_out == ["unread"]
+    assert tomllib.loads(lines)["inbox"] == {"mentions": {"reasons": ["mentioned"]}}

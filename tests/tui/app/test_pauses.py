@@ -1,5 +1,4 @@
-"""Closed screens are freed while the user pauses, or earlier if they use much memory. Callbacks are freed with the
-app."""
+"""Work in the pauses of the user: collections, and imports of other views."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ from collections.abc import Callable, Iterator
 from weakref import WeakSet
 
 import pytest
+from textual.app import App, ComposeResult
 from textual.app import App as TextualApp
-from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.dom import DOMNode
 from textual.events import Event, InputEvent
@@ -25,7 +24,7 @@ from textual.strip import Strip
 from textual.widgets import Static, TextArea
 
 from octavo.tui.app import pauses
-from octavo.tui.app.pauses import Garbage, Teardown, caches
+from octavo.tui.app.pauses import DELAY, LONGEST_DELAY, Garbage, Teardown, caches, run_when_idle
 from octavo.tui.render.painting import VirtualLines
 from octavo.tui.render.styled_lines import Line, Piece
 
@@ -282,3 +281,24 @@ def test_caches_of_functions_and_methods_are_found() -> None:
     found = [each.__qualname__ for each in caches("textual.", "rich.")]
     assert {"cached_cell_len", "Color.parse", "StylesCache.get_inner_outer"} <= set(found)
     assert len(found) == len(set(map(id, caches("textual.", "rich."))))
+
+
+async def test_preloading_starts_when_the_view_is_loaded() -> None:
+    app: App[None] = App()
+    waiting, started = [True], list[bool]()
+    async with app.run_test() as pilot:
+        run_when_idle(app, lambda: waiting[0], lambda: started.append(True))
+        await pilot.pause(3 * DELAY)
+        assert not started, "the preloading must wait for the view"
+        waiting[0] = False
+        await pilot.pause(2 * DELAY)
+        assert started == [True], "the preloading must start once"
+
+
+async def test_preloading_starts_even_without_a_response() -> None:
+    app: App[None] = App()
+    started = list[bool]()
+    async with app.run_test() as pilot:
+        run_when_idle(app, lambda: True, lambda: started.append(True))
+        await pilot.pause(LONGEST_DELAY + 2 * DELAY)
+        assert started == [True]
