@@ -18,7 +18,10 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.direct import finish_unfinished, unfinished_writes
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.text_edits import apply_suggestions, resolve_write, suggested_texts
-from tests.data.posting import DEADLINE, SETTLE, ReconnectingClient
+from tests.data.posting import SETTLE, ReconnectingClient
+
+DEADLINE = 30.0
+"""Seconds until a request times out. No request is lost on its way, so the value is large enough for a busy machine."""
 
 
 async def _sleep_briefly(seconds: float) -> None:
@@ -27,7 +30,7 @@ async def _sleep_briefly(seconds: float) -> None:
 
 async def main(folder: str, origin: str, space: str, change_request: str) -> None:
     state = StateDb(Path(folder), "mia", sleep=_sleep_briefly)
-    send = ReconnectingClient(origin)
+    send = ReconnectingClient(origin, DEADLINE)
     outbox = Outbox(send, state, Drafts(state), undo_seconds=0.02, timeout=DEADLINE, arrival_margin=SETTLE)
     live = Live(send, ResponseCache(None, "mia"), outbox)
     outbox.start()

@@ -47,14 +47,14 @@ def space(number: int, spaces: list[str]) -> str:
 class ReconnectingClient:
     """A client with a new connection for each operation, so that each operation meets its own fault."""
 
-    def __init__(self, origin: str) -> None:
-        self._origin = origin
+    def __init__(self, origin: str, deadline: float = DEADLINE) -> None:
+        self._origin, self._deadline = origin, deadline
         self._test = os.getppid()
 
     async def __call__(self, op: Operation[T]) -> T:
         if os.getppid() != self._test:
             sys.exit("The test is over, and another may have a server at the same port.")
-        client = Client(self._origin, SecretStr("key-mia"), deadline=DEADLINE, rng=lambda: 0.05)
+        client = Client(self._origin, SecretStr("key-mia"), deadline=self._deadline, rng=lambda: 0.05)
         try:
             return await client(op)
         finally:
