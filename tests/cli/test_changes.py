@@ -189,3 +189,13 @@ def test_unknown_command_names_a_similar_one(demo: CommandLine) -> None:
     ran = demo.run("chagnes")
     assert ran.code == 2
     assert "Unknown command 'chagnes'. Did you mean changes?" in ran.err
+
+
+def test_merge_checks_are_an_extra_field(demo: CommandLine) -> None:
+    rows = demo.run("changes", "--demo", "-s", "harbour-api", "--json", "number,checks").json
+    checks = {row["number"]: {each["name"]: each["status"] for each in row["checks"]} for row in rows}
+    merged = demo.run("merge", "harbour-api/6", "--check", "--demo", "--json", "checks").json
+    assert checks[6] == {each["name"]: each["status"] for each in merged["checks"]}
+    assert (checks[6]["review"], checks[7]["open-threads"]) == ("bad", "care")
+    shown = demo.run("show", "harbour-api/7", "--demo", "--json", "checks").json
+    assert {each["name"]: each["status"] for each in shown["checks"]} == checks[7]

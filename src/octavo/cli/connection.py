@@ -136,14 +136,16 @@ def add_text_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("-F", "--file", metavar="FILE", help="read the text from a file; - reads standard input")
 
 
-def add_sending_options(command: argparse.ArgumentParser) -> None:
-    """Add `--wait` and `--once`."""
+def add_sending_options(command: argparse.ArgumentParser, *, can_repeat: bool = False) -> None:
+    """Add `--wait`, and `--once` unless the command can be repeated without writing twice."""
     command.add_argument(
         "--wait", type=_seconds, default=WAIT_SECONDS, metavar="SECONDS", help="wait for the confirmation (default: 30)"
     )
-    command.add_argument(
-        "--once", metavar="KEY", help="write nothing if a command with this key did in the last 7 days"
-    )
+    if can_repeat:
+        command.set_defaults(once=None)
+    else:
+        once = "write nothing if a command with this key did in the last 7 days"
+        command.add_argument("--once", metavar="KEY", help=once)
 
 
 def _seconds(text: str) -> float:

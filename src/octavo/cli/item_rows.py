@@ -17,6 +17,7 @@ from octavo.api.operation import ChangeRequestRef, ContentRef, Discussion
 from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 from octavo.api.users import User
+from octavo.cli.access import read_settings
 from octavo.cli.output import Field
 from octavo.cli.refs import Ref, References, Target, parse_ref, short_name
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
@@ -35,7 +36,9 @@ from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
+    from octavo.tui.review.merge_checks import Checks
 
+_run_checks = lazy("octavo.tui.review.merge_checks:run_checks")  # lazy: for the merge checks only
 _parse = lazy("octavo.documents.source_reader:parse")  # lazy: for the outline only
 
 
@@ -56,8 +59,16 @@ CHANGE_FIELDS = (
     Field("reviewers", "object[]", is_extra=True),
     Field("threadsOpen", "integer", is_extra=True),
     Field("pagesChanged", "integer", is_extra=True),
+    Field("checks", "object[]", is_extra=True),
     Field("mergedAt", "time?", is_extra=True),
 )
+_CHECK_NAMES = {
+    "threads": "open-threads",
+    "up to date": "outdated",
+    "merge rules": "merge-rules",
+    "merged text": "merged-text",
+}
+"""Names of merge checks for programs whose labels differ."""
 
 
 async def change_row(
@@ -95,7 +106,20 @@ async def change_row(
         changes = await live.fetch(ListChanges(at=at, limit=PAGE_LIMIT))
         pages = {each.page.id for each in changes.changes if each.page is not None}
         row["pagesChanged"] = len(pages) + changes.more
+    if "checks" in wanted:
+        row["checks"] = named_checks(await _run_checks(live, at, read_settings().linters))
     return row
+
+
+def named_checks(checks: Checks) -> list[dict[str, str]]:
+    """Return merge checks with the names that `octavo merge --allow` takes. A check without a label belongs to the one
+    above it."""
+    found: list[dict[str, str]] = []
+    for fact in checks.facts:
+        label = fact.label or (found[-1]["name"] if found else "status")
+        name = _CHECK_NAMES.get(label, label.replace(" ", "-"))
+        found.append({"name": name, "status": fact.mark, "text": str(fact.text)})
+    return found
 
 
 async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:

@@ -300,9 +300,10 @@ def _no_connection(error: Exception, host: str, called: str) -> ApiError:
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return NotSent(f"Could not find {called}. Check the name and your network, then try again.")
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return NotSent(
-            f"Could not connect to {called}: connection refused. Check the URL, and check that the server is running."
-        )
+        step = "Check the URL, and check that the server is running."
+        if called != host:
+            step = f"Start the proxy, or correct or unset {called.rpartition(' ')[2]}."
+        return NotSent(f"Could not connect to {called}: connection refused. {step}")
     return NotSent(f"Could not reach {called}. Check your network, then try again.")
 
 

@@ -14,7 +14,7 @@ from octavo.api.operation import OrganizationRef, read_pages
 from octavo.cli.access import read_settings
 from octavo.cli.commands import Command
 from octavo.cli.connection import check_allowed, prepare, run_connected
-from octavo.cli.item_rows import CHANGE_FIELDS, change_row
+from octavo.cli.item_rows import CHANGE_FIELDS, change_row, named_checks
 from octavo.cli.output import Column, Field, Output, Row, Style, add_limit_options, add_output_options, print_object
 from octavo.cli.refs import References, Target
 from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_ALLOWED, UNKNOWN, USAGE, Failure, write_out
@@ -196,13 +196,6 @@ MERGE_FIELDS = (
     Field("conflicts", "string[]"),
     Field("effects", "string[]"),
 )
-_NAMES = {
-    "threads": "open-threads",
-    "up to date": "outdated",
-    "merge rules": "merge-rules",
-    "merged text": "merged-text",
-}
-"""Names that `--allow` takes, by the label of the check. Other names equal the label, with hyphens."""
 _MARKS = {"ok": ("✓", "green"), "care": ("!", "yellow"), "bad": ("✗", "red")}
 
 
@@ -313,22 +306,12 @@ def _why_not(checks: Checks, allowed: Sequence[str], name: str) -> str:
     if checks.conflicts and "conflicts" not in allowed:
         count = "1 conflict" if len(checks.conflicts) == 1 else f"{len(checks.conflicts)} conflicts"
         return f"{count} with main. Resolve them in Octavo: octavo open {name}"
-    for each in _named_checks(checks):
+    for each in named_checks(checks):
         if each["status"] == "bad" and each["name"] not in allowed:
             return f"{each['text']}. To merge anyway, use --allow {each['name']}"
     if checks.deleted and "deleted" not in allowed and (typed := _reason_to_type(checks)):
         return f"{typed[:1].lower()}{typed[1:]}. To merge anyway, use --allow deleted"
     return ""
-
-
-def _named_checks(checks: Checks) -> list[dict[str, str]]:
-    """Return the checks with the names that `--allow` takes. A check without a label has the name of the check above."""
-    found: list[dict[str, str]] = []
-    for fact in checks.facts:
-        label = fact.label or (found[-1]["name"] if found else "status")
-        name = _NAMES.get(label, label.replace(" ", "-"))
-        found.append({"name": name, "status": fact.mark, "text": str(fact.text)})
-    return found
 
 
 def _row(name: str, checks: Checks) -> dict[str, Any]:
@@ -337,7 +320,7 @@ def _row(name: str, checks: Checks) -> dict[str, Any]:
         "ref": name,
         "merged": False,
         "revision": checks.change_request.revision,
-        "checks": _named_checks(checks),
+        "checks": named_checks(checks),
         "conflicts": list(checks.conflicts),
         "effects": effects,
         "has_conflicts": False,

@@ -273,7 +273,8 @@ def _run_on_ref(options: argparse.Namespace) -> int:
     except Failure as failure:
         if not str(failure):
             raise
-        hint = "" if "://" in options.target else f"There is no folder {_target_label(options.target)}. "
+        names_folder = "://" not in options.target and failure.code != FAILED
+        hint = f"There is no folder {_target_label(options.target)}. " if names_folder else ""
         code = USAGE if failure.code == FAILED else failure.code  # 1 means that there are findings.
         raise Failure(f"{hint}{failure}", code, error=failure.error) from failure
 

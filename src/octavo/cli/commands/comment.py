@@ -298,7 +298,7 @@ def _declare_react(command: argparse.ArgumentParser) -> None:
     command.add_argument("thread", metavar="THREAD", help="the thread: SPACE/NUMBER@ID, an id or a URL")
     command.add_argument("emoji", metavar="EMOJI", help="the emoji itself")
     command.add_argument("--remove", action="store_true", help="remove your reaction instead")
-    add_sending_options(command)
+    add_sending_options(command, can_repeat=True)
     add_output_options(command, streams=False)
 
 
@@ -346,7 +346,7 @@ RESOLVE_COLUMNS = (Column("result", text=lambda row: row["result"]),)
 def _declare_resolve(command: argparse.ArgumentParser) -> None:
     command.add_argument("threads", nargs="+", metavar="THREAD", help="a thread: SPACE/NUMBER@ID, an id or a URL")
     command.add_argument("--reopen", action="store_true", help="reopen the threads instead")
-    add_sending_options(command)
+    add_sending_options(command, can_repeat=True)
     add_output_options(command)
 
 

@@ -52,7 +52,7 @@ def declare(command: argparse.ArgumentParser) -> None:
         "action", nargs="?", choices=("list", "retry", "discard"), default="list", help="what to do (default: list)"
     )
     command.add_argument("entry", nargs="?", metavar="ID", help="the write to send again or to discard")
-    add_sending_options(command)
+    add_sending_options(command, can_repeat=True)
     add_output_options(command)
 
 
