@@ -189,6 +189,14 @@ def test_space_option_limits_reads_and_proposals(demo: CommandLine) -> None:
 
 
 @needs_mcp
+@pytest.mark.parametrize("spaces", [("handbook", "--space", "limpet"), ("handbook,limpet",)])
+def test_several_spaces_can_be_named(demo: CommandLine, spaces: tuple[str, ...]) -> None:
+    with connected_agent(demo, "--demo", "--space", *spaces) as reader:
+        changes = reader.call("list_changes", status="all", limit=100)["items"]
+        assert {each["space"]["id"] for each in changes} == {"handbook", "limpet"}
+
+
+@needs_mcp
 def test_wrong_arguments_and_too_many_calls_are_refused(demo: CommandLine) -> None:
     with connected_agent(demo, "--demo") as reader:
         assert reader.error("get_change") == "ref is missing."

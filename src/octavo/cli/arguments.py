@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from octavo import __version__
 from octavo.cli.commands import COMMANDS, Command, fields_by_kind, load_command
@@ -311,6 +311,16 @@ def all_commands(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPars
         yield from all_commands(each)
 
 
+class _Joined(argparse.Action):
+    """Joins the values of a repeated option with commas: `octavo mcp` takes several spaces."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        earlier = getattr(namespace, self.dest, None)
+        setattr(namespace, self.dest, f"{earlier},{values}" if earlier else values)
+
+
 def add_global_options(to: argparse.ArgumentParser, *, again: bool = False) -> None:
     """Add the options that every command takes. Pass `again=True` for the parser of a command: options after the
     command then override the same options before the command."""
@@ -323,7 +333,9 @@ def add_global_options(to: argparse.ArgumentParser, *, again: bool = False) -> N
     group.add_argument(
         "--folder", dest="pages_folder", metavar="DIR", default=default, help="use a folder of Markdown files"
     )
-    group.add_argument("-s", "--space", metavar="SPACE", default=default, help="the space (or set OCTAVO_SPACE)")
+    group.add_argument(
+        "-s", "--space", metavar="SPACE", default=default, action=_Joined, help="the space (or set OCTAVO_SPACE)"
+    )
     refuse = "refuse all changes to data on the server (or set OCTAVO_READ_ONLY=1)"
     group.add_argument("--read-only", action="store_true", default=unset, help=refuse)
     debug = "print each request and write to standard error (`octavo log` has them too)"

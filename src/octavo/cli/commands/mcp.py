@@ -51,7 +51,7 @@ MCP = Command(
     declare=declare,
     run=run,
     details="The server speaks the Model Context Protocol on standard input and output. Its tools read, search and propose "
-    "notes; no tool submits, approves, merges, edits or deletes. --space limits the tools to these spaces, separated by "
-    "commas. See: octavo help agents",
-    examples=("octavo mcp --space handbook", "octavo mcp --profile work --space handbook,harbour-api"),
+    "notes; no tool submits, approves, merges, edits or deletes. --space limits the tools to a space, and can be "
+    "repeated. See: octavo help agents",
+    examples=("octavo mcp --space handbook", "octavo mcp --profile work --space handbook --space harbour-api"),
 )
