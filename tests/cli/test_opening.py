@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from octavo.cli.open_folder import OpenFolder
+from octavo.cli.platform_folders import PlatformFolder
 from tests.cli.command_process import CommandLine
 from tests.journeys.conftest import library
 
@@ -62,3 +64,31 @@ def test_mistakes_end_before_the_app(demo: CommandLine, arguments: tuple[str, ..
     ran = demo.run("--demo", *arguments)
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
+
+
+def test_folder_shows_its_first_titles_before_it_is_loaded(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "README.md").write_text("# Home\n\nWelcome.\n")
+    lines = ["# Table of contents", "", "* [Home](README.md)"]
+    for number in range(300):
+        (folder / f"page-{number}.md").write_text(f"# Page {number}\n\nWords.\n")
+        lines.append(f"  * [Page \\[{number}\\] \x1b\u202e](page-{number}.md)")
+    (folder / "SUMMARY.md").write_text("\n".join(lines) + "\n")
+    with CommandLine(tmp_path).terminal("open", str(folder)) as shown:
+        shown.wait_for("PAGES", "  Home", "    Page [0]", "    Page [20]")
+        shown.wait_for("Welcome.", "Page 20")
+        shown.write(b"\x11")
+        assert shown.end() == 0
+
+
+def test_titles_without_a_summary_are_the_names_in_the_folder(tmp_path: Path) -> None:
+    for name in (".git", "guides", "notes"):
+        (tmp_path / name).mkdir()
+    for name in ("README.md", "b\x1b.md"):
+        (tmp_path / name).touch()
+    found = OpenFolder(PlatformFolder(tmp_path / "data"), tmp_path, "Mia", []).first_titles()
+    assert found[0] == "README"
+    assert set(found[2:]) == {"guides", "notes"}
+    assert found[1].isprintable()
+    assert OpenFolder(PlatformFolder(tmp_path / "data"), tmp_path / "gone", "Mia", []).first_titles() == []

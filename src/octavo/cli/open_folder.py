@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from octavo.api.safety import safe_line
 from octavo.cli.platform_folders import PlatformFolder
 from octavo.lazy_import import lazy
 
@@ -24,6 +27,13 @@ WAIT_FACTOR = 30
 processor."""
 RETRY_SECONDS = 60.0
 """Seconds until changes that could not be loaded are loaded again."""
+MAX_TITLES = 100
+"""Maximum number of titles that are shown while the folder is loaded."""
+_MAX_PREVIEW = 1 << 16
+"""Number of bytes of `SUMMARY.md` that are read for these titles."""
+_MAX_NAMES = 1000
+_ENTRY = re.compile(r"^([ \t]{0,40})[*+-] \[((?:[^\]\\\n]|\\.)+)\]", re.MULTILINE)
+_ESCAPED = re.compile(r"\\(.)")
 STOP_SECONDS = 0.5
 """Maximum number of seconds to wait for the indexing thread at the end."""
 
@@ -42,6 +52,21 @@ class OpenFolder:
         self._next_check_at = 0.0
         self._is_closed = False
         self._index_thread: threading.Thread | None = None
+
+    def first_titles(self) -> list[str]:
+        """Return the first titles of the table of contents, indented, without reading any page. They come from
+        `SUMMARY.md`, else from the names of the files and folders at the top."""
+        summary = self._folder / "SUMMARY.md"
+        try:
+            if summary.is_file():
+                with summary.open("rb") as file:
+                    text = file.read(_MAX_PREVIEW).decode("utf-8", "replace")
+                found = [(each[1], _ESCAPED.sub(r"\1", each[2])) for each in islice(_ENTRY.finditer(text), MAX_TITLES)]
+                return [f"{indent.expandtabs(4)}{safe_line(title)}" for indent, title in found]
+            names = sorted(each.name for each in islice(self._folder.iterdir(), _MAX_NAMES))
+        except OSError:
+            return []
+        return [safe_line(name.removesuffix(".md")) for name in names if not name.startswith(".")][:MAX_TITLES]
 
     def build(self) -> Platform:
         """Load the folder and start indexing it for search. Raises OSError."""
@@ -82,7 +107,9 @@ class OpenFolder:
             self._index_thread.join(STOP_SECONDS)
 
     def _on_file_read(self, number: int, count: int) -> None:
-        if number == count or number % 100 == 0:
+        if number == count:
+            self.progress = f"Saving {self._title}…"
+        elif number % 100 == 0:
             self.progress = f"Reading {self._title}: {number:,} of {count:,} files…"
 
     def _start_indexing(self) -> None:

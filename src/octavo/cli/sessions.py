@@ -158,7 +158,9 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
         f"folder {platform_folder.path}",
     )
     session = _session(settings, client, namespace, kind="folder", label=label, settle=SETTLE_LOCAL)
-    session = replace(session, load_progress=lambda: opened.progress, reload_files=load_changes)
+    session = replace(
+        session, load_progress=lambda: opened.progress, reload_files=load_changes, first_titles=opened.first_titles
+    )
     return replace(
         session,
         folder_warnings=wait_until_loaded,

@@ -369,9 +369,12 @@ class _FolderReader:
     def _files(self) -> list[Json]:
         """Return all files in the assets folder and all files that pages, covers and links refer to."""
         file_paths = dict.fromkeys(files_below(self.folder, ASSETS))
+        seen: set[tuple[str, Path]] = set()
         for path, (matter, body) in (*self._bodies.items(), *self._included.items()):
             for address in (*link_urls(body), single_line(matter.get("cover")) or ""):
-                self._add_file(file_paths, address, path)
+                if (place := (address, path.parent)) not in seen:
+                    seen.add(place)
+                    self._add_file(file_paths, address, path)
         for entry, _ in self._entries:
             if entry.kind == "link":
                 self._add_file(file_paths, entry.address, Path())

@@ -129,6 +129,8 @@ class SpaceList:
         """Update the tree of spaces. If no space is open, open the space that was read last, else the first."""
         open_space, workspace = self._open_space, self._open_space.shell.workspace
         snapshot = workspace.spaces
+        if snapshot.value is None and (titles := open_space.shell.session.first_titles()):
+            open_space.nav.show_first_titles(titles)
         if self._screen.show_no_organization(open_space.nav.spaces, "spaces"):
             return
         if snapshot.value is None:

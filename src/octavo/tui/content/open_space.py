@@ -265,7 +265,7 @@ class OpenSpace(SpacePanes):
             self.show_tree_of("pages")
             if self.shell.session.kind == "folder":
                 self.pages_tree.state.empty, self.pages_tree.state.hint = _EMPTY_FOLDER
-            self.pages_tree.state.show_loading(f"the pages in {space.title}")
+            self.pages_tree.state.show_loading(f"the pages in {space.title}", titles=self.shell.session.first_titles())
             self._screen.follow("tree", content.ListPages(at=space.ref), self._show_tree)
             threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
             self._screen.subscriptions.follow_whole("threads", threads, self._show_threads)

@@ -468,6 +468,11 @@ class Navigation(Vertical):
         """Show the spaces and collections, with the progress of offline copies (`offline_marks`) by space id."""
         self.spaces.show(space_nodes(collections, spaces, offline_marks))
 
+    def show_first_titles(self, titles: Sequence[str]) -> None:
+        """Show the first titles of a folder until its pages are loaded."""
+        self.query_one("#nav-title", Static).update(Content("PAGES"))
+        self.spaces.state.show_loading("pages", titles=titles)
+
     def show_pages(
         self, tree: PageTree, open_threads: Mapping[str, int], unsent: Mapping[str, Sequence[UnsentText]]
     ) -> None:

@@ -113,6 +113,9 @@ class Session:
 
     load_progress: Callable[[], str] = lambda: ""
     """Returns the progress of loading a folder as a sentence. Empty when loading is complete."""
+    first_titles: Callable[[], Sequence[str]] = tuple
+    """Returns the first titles of the table of contents of the folder, indented. They are known before the folder is
+    loaded. Empty if the session shows no folder."""
     reload_files: Callable[[], Awaitable[bool]] | None = None
     """Reloads the changed files of the folder, and returns True if there were any. None if the session shows no folder.
     Raises OSError."""

@@ -521,13 +521,14 @@ class ListState:
         """True if the loading message is shown."""
         return self._waiting is not None
 
-    def show_loading(self, subject: str, *, cancel: str = "") -> None:
-        """Show that `subject` (such as "the comments of Mobile SDK") is loading, unless items are already shown."""
+    def show_loading(self, subject: str, *, cancel: str = "", titles: Sequence[str] = ()) -> None:
+        """Show that `subject` (such as "the comments of Mobile SDK") is loading, unless items are already shown. `titles`
+        are the first lines of the items if they are known."""
         if self._failure is not None:
             self._failure = None
             self._list.lay_out_again()
         if not self._list.counts.loaded and self._waiting is None:
-            self._waiting = LoadingMessage(self._list, subject, cancel)
+            self._waiting = LoadingMessage(self._list, subject, cancel, titles)
             self._list.redraw()
 
     def fail(self, message: str, cause: str) -> None:

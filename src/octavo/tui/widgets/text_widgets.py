@@ -215,10 +215,11 @@ _SKELETON = (19, 11, 15)
 
 
 class LoadingMessage:
-    """A first load: blank for 150 ms, then three gray bars, after 1 s a message, after 5 s the key that cancels."""
+    """A first load: blank for 150 ms, then three gray bars, after 1 s a message, after 5 s the key that cancels. Instead
+    of the bars, `titles` of the items that load are shown at once if they are known."""
 
-    def __init__(self, widget: Widget, subject: str, cancel: str = "") -> None:
-        self.subject, self._cancel = subject, cancel
+    def __init__(self, widget: Widget, subject: str, cancel: str = "", titles: Sequence[str] = ()) -> None:
+        self.subject, self._cancel, self._titles = subject, cancel, titles
         self._step = 0
         self._widget = widget
         self._timers: list[Timer] = []
@@ -239,13 +240,16 @@ class LoadingMessage:
     def lines(self) -> list[Content]:
         """Return the lines to draw now."""
         lines = [Content("")]
-        if self._step >= 1:
+        if self._titles:
+            lines += [Content(f"  {title}").stylize("$octavo-muted") for title in self._titles]
+        elif self._step >= 1:
             lines += [Content.assemble("  ", ("░" * cells, "$panel")) for cells in _SKELETON]
         if self._step >= 2:
             words = Content.assemble("  Loading ", safe(self.subject), "…")
             if self._step >= 3 and self._cancel:
                 words = Content.assemble(words, "  ", safe(self._cancel))
-            lines += [Content(""), words.stylize("$octavo-muted")]
+            words = words.stylize("$octavo-muted")
+            lines = [words, *lines[1:]] if self._titles else [*lines, Content(""), words]
         return lines
 
 
