@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -199,3 +200,13 @@ def test_merge_checks_are_an_extra_field(demo: CommandLine) -> None:
     assert (checks[6]["review"], checks[7]["open-threads"]) == ("bad", "care")
     shown = demo.run("show", "harbour-api/7", "--demo", "--json", "checks").json
     assert {each["name"]: each["status"] for each in shown["checks"]} == checks[7]
+
+
+@pytest.mark.parametrize("columns", [1, 5, 20, 40, 60])
+def test_table_fits_a_narrow_terminal(demo: CommandLine, columns: int) -> None:
+    with demo.terminal("changes", "--demo", "--color", "never", columns=columns) as shown:
+        assert shown.end() == 0
+        output = b"".join(each.data for each in shown.chunks).decode()
+    lines = re.sub(r"\x1b]8;[^\x1b]*\x1b\\", "", output).splitlines()
+    assert max(map(len, lines)) <= columns
+    assert len(lines) == 8

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.command_process import CommandLine
 from tests.cli.conftest import Octavo
 
 KEY = "key-of-nobody-0123456789"
@@ -250,3 +251,26 @@ def test_ten_thousand_items_as_ndjson_need_little_memory(
     assert len([json.loads(each) for each in ran.stdout.splitlines()]) == 10_000
     (peak,) = (line.split()[1] for line in ran.stderr.splitlines() if line.startswith(b"VmHWM:"))
     assert int(peak) < 60 * 1024
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", "a\udcff"),
+        ("show", "harb\udcff"),
+        ("comment", "harbour-api/7", "-m", "a\udcff"),
+        ("open", "/a\udcff"),
+    ],
+)
+def test_argument_that_is_not_utf8_is_refused(octavo: Octavo, command: tuple[str, ...]) -> None:
+    ran = octavo(*command)
+    assert (ran.code, ran.out) == (2, "")
+    assert "it is not valid UTF-8." in ran.err
+
+
+def test_argument_is_read_as_utf8_without_such_a_locale(tmp_path: Path) -> None:
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ran = CommandLine(tmp_path, plain).run("help", "größe")
+    assert ran.code == 2
+    assert "Unknown help topic 'gr" in ran.err
+    assert "udc" not in ran.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ from importlib import import_module
 
 from octavo.cli.arguments import COMPLETE, WrongUsage, commands_of, parser
 from octavo.cli.commands import COMMANDS, load_command
-from octavo.cli.standard_streams import Failure, install_thread_and_log_hooks, tell, write_error, write_out
+from octavo.cli.standard_streams import USAGE, Failure, install_thread_and_log_hooks, tell, write_error, write_out
 from octavo.settings import did_you_mean
 
 _REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
@@ -29,6 +30,7 @@ def run(argv: Sequence[str]) -> int:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 # Characters that the encoding lacks are escaped, as in JSON.
                 sys.stdout.reconfigure(errors="backslashreplace")
+            argv = [_readable(each) for each in argv]
             options = _parse_arguments(argv)
         except (SystemExit, OSError):
             write_out("")  # argparse does not check whether the help or the version was written
@@ -49,6 +51,21 @@ def run(argv: Sequence[str]) -> int:
         elif str(failure):
             tell(str(failure))
         return failure.code
+
+
+def _readable(argument: str) -> str:
+    """Return an argument as text. Without a UTF-8 locale, Python has not decoded it. The name of an existing file stays
+    as it is. Raises Failure if it is not UTF-8."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        if not os.path.lexists(argument):
+            try:
+                return os.fsencode(argument).decode()
+            except UnicodeDecodeError:
+                shown = ascii(argument[:60])
+                raise Failure(f"Could not read the argument {shown}: it is not valid UTF-8.", USAGE) from None
+    return argument
 
 
 def _print_log() -> None:

@@ -47,6 +47,8 @@ _COLORS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 _GAP = "  "
 _SMALLEST_CUT = 12
 """Minimum width of the column that is cut so that the table fits the terminal."""
+_SMALLEST_REST = 4
+"""Minimum width of a cut column on a terminal that is narrower than that."""
 
 
 @dataclass(frozen=True)
@@ -384,17 +386,29 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
     for place, column in enumerate(columns):
         if column.is_cut and too_wide > 0:
             widths[place] = max(_SMALLEST_CUT, widths[place] - too_wide)
-    lines = [_GAP.join(_fit(title, width) for title, width in zip(titles, widths, strict=True)).rstrip()]
+    widths = _fitting_widths(widths, style.columns)
+    lines = [_GAP.join(_fit(title, width) for title, width in zip(titles, widths, strict=False)).rstrip()]
     lines = [style.color(line, "dim") for line in lines]
     for row, texts in zip(rows, cells, strict=True):
         parts = []
-        for column, text, width in zip(columns, texts, widths, strict=True):
+        for column, text, width in zip(columns, texts, widths, strict=False):
             shown = _fit(text, width)
             words, blank = shown.rstrip(" "), shown[len(shown.rstrip(" ")) :]
             url = row.get(column.link) if column.link else ""
             parts.append(style.link(style.color(words, column.colors.get(text, "")), url or "") + blank)
         lines.append(_GAP.join(parts).rstrip())
     return "".join(f"{line}\n" for line in lines)
+
+
+def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
+    """Return the widths of the first columns that fit on a narrow terminal. The last of them may be cut."""
+    fitting: list[int] = []
+    for width in widths:
+        left = limit - sum(fitting) - len(_GAP) * len(fitting)
+        if fitting and left < min(width, _SMALLEST_REST):
+            break
+        fitting.append(max(1, min(width, left)))
+    return fitting
 
 
 def _terminal_cell(column: Column, row: Row, now: datetime) -> str:
