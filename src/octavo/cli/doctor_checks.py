@@ -200,7 +200,7 @@ async def _key_check(client: Client) -> Check:
     try:
         user = await client(users.Me())
     except Unauthorized as error:
-        return failed_check("API key", str(error), "run: octavo auth refresh")
+        return failed_check("API key", str(error).removesuffix(" Sign in again."), "run: octavo auth refresh")
     except ApiError as error:
         return failed_check("API key", f"could not be checked: {error}", status="warning")
     return Check("API key", "ok", f"accepted: {user.name}")
