@@ -147,7 +147,7 @@ def test_auth_switch_changes_the_current_profile(
         assert f"as profile {name}." in ran.out
     assert octavo("auth", "switch", "work").code == 0
     assert octavo("auth", "status").out.startswith("*\twork\t")
-    assert octavo("auth", "switch", "nobody").code == 1
+    assert octavo("auth", "switch", "nobody").code == 3
 
 
 def test_base_url_and_profile_may_follow_the_command(

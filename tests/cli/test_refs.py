@@ -38,6 +38,7 @@ def test_every_ref_can_be_read_again(ref: Ref) -> None:
         ("handbook:guides/setup", Ref("handbook", page="guides/setup")),
         ("handbook/7:guides/setup@038bbb9b2b44", Ref("handbook", 7, "guides/setup", "038bbb9b2b44")),
         ("7:concepts/time", Ref(number=7, page="concepts/time")),
+        ("handbook:", Ref("handbook")),
         ("t6", Ref("t6")),
     ],
 )
@@ -45,7 +46,7 @@ def test_each_form_of_a_ref_is_read(text: str, ref: Ref) -> None:
     assert parse_ref(text) == ref
 
 
-@pytest.mark.parametrize("text", ["", ":", "/", "/7", "@", "handbook:", "a@b@c", "#", "x" * 3000])
+@pytest.mark.parametrize("text", ["", ":", "/", "/7", "@", "a@b@c", "#", "x" * 3000])
 def test_invalid_ref_is_refused(text: str) -> None:
     with pytest.raises(Failure, match="Could not read the REF") as refused:
         parse_ref(text)

@@ -51,7 +51,7 @@ STATE_FILE = Path(".octavo", "state.json")
 _MAX_STATE = 16 * 1024 * 1024
 _REF = re.compile(
     r"(?:(?P<space>[^:@#/\s][^:@#]*?)(?:[#/](?P<number>\d{1,9}))?|#?(?P<own>\d{1,9}))"
-    r"(?::(?P<page>[^@]*[^@/\s][^@]*?))?(?:@(?P<block>[^@\s]+))?"
+    r"(?::(?P<page>[^@]*[^@/\s][^@]*?)?)?(?:@(?P<block>[^@\s]+))?"
 )
 _MOST_NAMED = 12
 """Maximum number of spaces that a message lists."""

@@ -343,7 +343,7 @@ def _existing_profile(known: Profiles, name: str) -> Profile:
         raise ValueError(
             f"The profile {name!r} does not exist.{did_you_mean(name, known.entries)} Profiles: {there}."
             if there
-            else "You are not signed in. Sign in first."
+            else "You are not signed in. Run: octavo auth login"
         )
     return found
 

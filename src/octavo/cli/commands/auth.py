@@ -19,7 +19,7 @@ from octavo.cli.access import home_of, read_settings, signed_in
 from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
 from octavo.cli.output import Column, Field, Output, add_output_options
-from octavo.cli.standard_streams import FAILED, NOT_SIGNED_IN, USAGE, Failure, tell, write_out
+from octavo.cli.standard_streams import FAILED, NOT_FOUND, NOT_SIGNED_IN, USAGE, Failure, tell, write_out
 from octavo.cli.web_browser import start_browser
 from octavo.client import profiles, signing_in
 from octavo.client.client import Client
@@ -334,7 +334,13 @@ def _token(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _switch(settings: Settings, options: argparse.Namespace) -> int:
-    profile = signing_in.switch(home_of(settings), options.name)
+    home = home_of(settings)
+    try:
+        profile = signing_in.switch(home, options.name)
+    except ValueError as error:
+        known = home.read()
+        code = FAILED if known.problem else NOT_FOUND if known.entries else NOT_SIGNED_IN
+        raise Failure(str(error), code) from error
     _say(f"The current profile is now {profile.name} ({profile.origin}).")
     return 0
 
