@@ -95,7 +95,7 @@ def test_list_has_every_setting_with_its_source(octavo: Octavo, file: Path, monk
         (("set", "ca_file", "/nonexistent"), "there is no such file."),
         (("set", "keys", "x"), "keys is a section of config.toml. To change it, run: octavo config edit"),
         (("unset", "inbox"), "inbox is a section of config.toml."),
-        (("set", "editor", "\udcff"), "the value must be UTF-8 text."),
+        (("set", "editor", "\udcff"), "it is not valid UTF-8."),
         (("edit",), "standard input is not a terminal. Edit this file instead: "),
     ],
 )
