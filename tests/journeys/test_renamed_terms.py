@@ -90,7 +90,9 @@ async def test_selected_places_become_pending_suggestions(stage: Stage, size: tu
     async with stage.play(size=size) as run:
         contest = await rename(run)
         at = run.app.screen.at  # type: ignore[attr-defined]  # The screen is the change request.
-        await run.press("#", "down", "enter", "*", '"')
+        await run.press("#", "down", "enter")
+        await run.see("3 places", "36 of 36 pages searched")
+        await run.press("*", '"')
         await run.hear("Added 3 pending suggestions. Submit your review to send the suggestions.")
         created = [each.op for each in run.app.session.outbox.pending_comments(at)]
         bodies = [op.body.markdown for op in created if isinstance(op, comments.Create)]
