@@ -81,7 +81,7 @@ def load(
 
     A folder is identified by its real path. A new space is named `title`, or after the folder. `space_id` names an
     existing space to load into. `on_progress` is called with the number of pages read and the total; search then finds
-    the pages only after `search_index.finish_reindexing`.
+    the pages only after `page_texts.finish_reindexing`.
     """
     world = world.for_user(author)
     folder_read = read_folder(folder)

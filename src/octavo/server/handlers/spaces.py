@@ -124,7 +124,7 @@ CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableConten
 def set_current(world: World, space_id: str, revision: Json, *, index_later: bool = False) -> Json:
     """Set the revision of a space's main content, update the search index and return the space.
 
-    With `index_later`, the pages are only marked, and indexed by `search_index.finish_reindexing`.
+    With `index_later`, the pages are only marked, and indexed by `page_texts.finish_reindexing`.
     """
     path = f"/spaces/{space_id}"
     space = world.store.get(path)
