@@ -3,11 +3,13 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import keyring
 import pytest
 
+from octavo.data import sync_queue
 from octavo.server.demo.library import build
 from octavo.server.rest import World
 from octavo.server.store import Store
@@ -72,6 +74,8 @@ def stage(tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     (home := tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(home)
+    # The clock of the stage stands still, so the pause between these requests would never end.
+    monkeypatch.setattr(sync_queue, "LATER_INTERVAL", timedelta())
     clock = short_texts.clock
     yield Stage(tmp_path, library)
     short_texts.clock = clock
