@@ -78,7 +78,7 @@ class Site(Model):
 
 
 class Checkout(Model):
-    """The checkout that is required before a site can be published."""
+    """The payment that is required before a site can be published."""
 
     type: Literal["checkout"] = "checkout"
     session_id: SafeAddress

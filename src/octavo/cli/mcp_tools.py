@@ -61,7 +61,7 @@ class ToolError(Exception):
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool with its constant description."""
+    """A tool of the MCP server: its description, its parameters, and the function that runs it."""
 
     name: str
     description: str

@@ -35,6 +35,7 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 from octavo.lazy_import import lazy
 
+# lazy: the linters and the downloads of URLs
 _check_content = lazy("octavo.cli.checking:check_content")
 _content_options = lazy("octavo.cli.checking:ContentOptions")
 
@@ -169,9 +170,6 @@ class _Version:
 
 def _normalize(text: str) -> str:
     return " ".join(text.split())
-
-
-# lazy: the linters and the downloads of URLs
 
 
 SCHEMA = "octavo.review/1"
@@ -317,7 +315,7 @@ async def _load_threads(references: References, target: Target) -> list[tuple[Fo
 
 
 class _PlacedThreads:
-    """The blocks of threads on the changed pages."""
+    """The threads of an export, each assigned to its block if it is on a changed page."""
 
     def __init__(self, pages: Sequence[_Page], threads: Sequence[tuple[FoundThread, Sequence[Reply]]]) -> None:
         self.by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)

@@ -419,7 +419,7 @@ class UnsentIndex:
 
     def of_discussion(self, at: Discussion) -> tuple[UnsentText, ...]:
         """Return the unsent texts of a change request, or of the main content of a space."""
-        return tuple(self._places.get(at, ()))
+        return tuple(self._by_discussion.get(at, ()))
 
     def of_change_request(self, at: ChangeRequestRef) -> tuple[UnsentText, ...]:
         """Return the unsent texts of a change request itself, and its pending comments."""
@@ -461,7 +461,7 @@ class UnsentIndex:
         return by_thread
 
     @cached_property
-    def _places(self) -> Mapping[Discussion, Sequence[UnsentText]]:
+    def _by_discussion(self) -> Mapping[Discussion, Sequence[UnsentText]]:
         by_place: defaultdict[Discussion, list[UnsentText]] = defaultdict(list)
         for each in self._all:
             if each.at is not None:

@@ -32,7 +32,7 @@ _MORNING = 8
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark of a row, with the texts of the row at that time."""
+    """A mark of a row (done, snoozed or read), with the texts that the row had when it was marked."""
 
     key: str
     kind: MarkKind

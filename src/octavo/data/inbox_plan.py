@@ -337,7 +337,8 @@ class InboxPlanner:
         return (replace(each, rank=Rank.NEEDED) if each.url in needed else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[Want]:
-        """Return the wants of the responses that were fetched before a finished write changed them. They are due."""
+        """Yield the wants whose responses a finished write changed, if they have not been requested since. They are
+        due."""
         for each in self.finished:
             each.unfetched = set()
             for url in changed_by(each.entry):

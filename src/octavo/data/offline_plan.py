@@ -85,7 +85,7 @@ class OfflinePlanner:
                 self.space = value
                 self._cache.put_version(
                     self.space_want.url, inbox_plan.space_stamp(value)
-                )  # Wants of views have this stamp for the space.
+                )  # The wants of views use this stamp for the same response, so it is not fetched again for them.
                 if value.deleted_at is None:
                     yield from wants_of_space(value, self.owner)
             case content.ListPages(at=SpaceRef() as at), PageTree():

@@ -171,8 +171,8 @@ class ViewPlanner:
         """The wants that have a stamp."""
 
     def adopt_stamps(self, listed_at: datetime) -> None:
-        """Store stamps for the responses that were requested after `listed_at`, when the lists arrived. These responses
-        are then not due until a list gives them another stamp."""
+        """Store stamps for the responses that were requested no earlier than `listed_at`, the time when the newest
+        list arrived. They cannot be older than the list, so they are not due until a list gives them another stamp."""
         cache = self._live.cache
         for answer in self._watched.values():
             version, requested_at, stamp = cache.versions.get(answer.url), answer.requested_at, self._stamp(answer.op)

@@ -56,7 +56,7 @@ requests that the server refused."""
 
 
 class Planner(Protocol):
-    """Returns the responses that a part of Octavo needs."""
+    """Decides which responses a part of Octavo needs."""
 
     owner: str
 

@@ -448,8 +448,8 @@ def many_brackets_rule(state: StateInline, silent: bool) -> bool:
 
 
 def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
-    """Read a link around a mention as plain text and the mention. The platform writes such links, but CommonMark has no
-    nested links and would show the brackets of the outer link."""
+    """Read a link whose text contains a mention without the outer link: only its text and the mention remain. The
+    platform writes such links, but CommonMark has no nested links and would show the brackets of the outer link."""
     if not state.src.startswith("[", state.pos) or (outer := _LINKED_MENTION.match(state.src, state.pos)) is None:
         return False
     if outer.end() > state.posMax:

@@ -154,9 +154,9 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
 
 
 def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
-    """Return two positions for a value without a closing quote on this line: the end of its tag, and the place before
-    which a closing quote must come, which is the next tag or the end of the line. Both are -1 if the tag does not end
-    on this line."""
+    """Return two positions for a value in quotes: the end of the tag on this line, where the value ends if it has no
+    closing quote; and the position before which a closing quote must start, which is the next tag or the end of the
+    line. Both are -1 if the tag does not end on this line."""
     line_end = min(limit, _line_end(source, start))
     end = source.find("%}", start, line_end)
     if end < 0 or source.find("{%", start, end) >= 0:

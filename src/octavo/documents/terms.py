@@ -199,7 +199,8 @@ def _whole_words(text: str, replacement: _Replacement, first: int, last: int) ->
 
 
 def _extended(text: str, replacement: _Replacement, start: int, end: int) -> _Replacement:
-    """Return a replacement with unchanged text before and after it."""
+    """Return the replacement extended to the range from `start` to `end`. The text added on each side stays
+    unchanged."""
     return replacement._replace(
         start=start, end=end, new=text[start : replacement.start] + replacement.new + text[replacement.end : end]
     )

@@ -212,11 +212,11 @@ class FolderMerge:
             return
         mine = text_of(data)
         if text_digest(mine) == new or (base is not None and text_digest(base) == new):
-            self._keep(wanted, data)
+            self._write_if_renamed(wanted, data)
         elif base is not None and text_digest(base) == text_digest(mine):
             self._put(path, encode_like(wanted.text, data), self.result.edited)
         elif base is None and self._is_first:
-            self._keep(wanted, data)
+            self._write_if_renamed(wanted, data)
             self.result.kept.append(path)
         else:
             self._merge_both(wanted, base or "", data)
@@ -249,14 +249,14 @@ class FolderMerge:
             if digest != base:
                 self._put(path, new, self.result.added)
         elif digest in (base, digest_of(data)):
-            self._keep(wanted, data)
+            self._write_if_renamed(wanted, data)
         elif digest_of(data) == base:
             self._put(path, new, self.result.edited)
         elif self._is_first:
-            self._keep(wanted, data)
+            self._write_if_renamed(wanted, data)
             self.result.kept.append(path)
         else:
-            self._keep(wanted, data)
+            self._write_if_renamed(wanted, data)
             self._copies[path] = new
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
@@ -293,7 +293,7 @@ class FolderMerge:
         self._written[path] = data
         listed.append(path)
 
-    def _keep(self, wanted: WantedFile, data: bytes) -> None:
+    def _write_if_renamed(self, wanted: WantedFile, data: bytes) -> None:
         if wanted.path in {new for _, new in self.result.renamed}:
             self._written[wanted.path] = data
 

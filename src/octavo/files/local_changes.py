@@ -429,8 +429,8 @@ def page_file_title(text: str) -> str:
 
 
 def _places(entries: Entries, above: str = "") -> dict[str, tuple[str, str, str]]:
-    """Return the title of the entry of each page, with the paths of its parent and of its previous sibling, by the path
-    of the page."""
+    """Return a mapping from the path of each page to its title in the table of contents, the path of its parent, and
+    the path of the entry before it."""
     found: dict[str, tuple[str, str, str]] = {}
     before = ""
     for entry in entries:

@@ -290,7 +290,8 @@ def _row(status: Status, verdict: _Verdict) -> dict[str, Any]:
 async def _verdicts(
     settings: Settings, home: signing_in.Home, access: Access, found: Sequence[Status], *, offline: bool
 ) -> list[_Verdict]:
-    """Return a verdict for each account, from its server unless `offline`."""
+    """Return for each account whether its server accepts its API key. With `offline`, only whether there is a
+    readable key."""
 
     async def check(each: Status) -> _Verdict:
         if not each.fingerprint:

@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class Search:
-    """The results for the words of the command."""
+    """The search of `octavo search`: loads and prints the results for the words on the command line."""
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._live, self._options = session, session.live, options

@@ -263,7 +263,7 @@ class OutboxEntry:
     id: str
     op: DurableWrite
     facts: WriteFacts
-    """The facts of `op`."""
+    """What the order, the checks and the messages of the write depend on."""
     action: str
     created_at: datetime
     requested_at: datetime

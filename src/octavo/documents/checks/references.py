@@ -349,7 +349,8 @@ class CheckedFolder:
             yield finding("duplicate-path", message, self.summary.path if self.summary else path, place)
 
     def _listed_pages(self, index: SpaceIndex) -> Iterator[tuple[str, Place]]:
-        """Yield the pages in the table of contents, without links to their headings, with their places."""
+        """Yield the path and the place of each entry of the table of contents that links to a page, not to a heading
+        on a page."""
         if self.summary is None:
             return
         places = self.summary.places()

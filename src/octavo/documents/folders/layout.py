@@ -297,7 +297,7 @@ class FolderLayout:
     revision: Revision
     space: str
     paths: Mapping[str, str]
-    """Paths by ID."""
+    """Path in the folder of each page, file and piece of reusable content, by its ID."""
     skipped: tuple[Problem, ...] = ()
     """Pages and files that have no path, with the reason."""
 

@@ -348,8 +348,8 @@ class _PageMerge:
     def _merge_field(
         self, field: Versions[SourceBlock | None], context: Context
     ) -> str | Conflict | MergedBlock | None:
-        """Merge a field of front matter. It is None in versions that do not have the field. Return None if it is
-        deleted."""
+        """Merge a field of front matter. A version without the field has the value None. Return None if the merged
+        page does not have the field."""
         base, main, request = field
         if base is not None and main is not None and request is not None:
             return self._merge_block(Versions(base, main, request), context)

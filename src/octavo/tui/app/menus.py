@@ -167,7 +167,7 @@ def choose_organization(app: Shell) -> None:
     app.push_screen(OrganizationMenu(), switch)
 
 
-def choose_role(app: Shell) -> None:
+def choose_demo_user(app: Shell) -> None:
     """Show the menu of demo users, and start the app again as the chosen user."""
     roles = app.session.demo_roles
     if roles is None:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 _show_info = lazy("octavo.tui.core.item_info:show_info")
 _choose_topic = lazy("octavo.tui.app.menus:choose_topic")
 _choose_organization = lazy("octavo.tui.app.menus:choose_organization")
-_choose_role = lazy("octavo.tui.app.menus:choose_role")
+_choose_demo_user = lazy("octavo.tui.app.menus:choose_demo_user")
 _show_server_version = lazy("octavo.tui.app.menus:show_server_version")
 _show_offline_spaces = lazy("octavo.tui.content.offline_copies:show_offline_spaces")
 _quit_or_up = lazy("octavo.tui.app.quitting:quit_or_up")
@@ -148,7 +148,7 @@ ANYWHERE: Commands[Octavo] = Commands(
         Command("server", "", "Server version", "Show the version of the server",
                 run=lambda app, _: _show_server_version(app), is_available=_has_session),
         Command("act_as", "", "Switch demo user…", "Switch to another demo user",
-                run=lambda app, _: _choose_role(app), is_available=lambda app, _: app.has_session and app.session.demo_roles is not None),
+                run=lambda app, _: _choose_demo_user(app), is_available=lambda app, _: app.has_session and app.session.demo_roles is not None),
         Command("tour", "f6", "Tour", "Start or leave the demo tour", run=lambda app, _: app.workspace.tour.toggle(),
                 title_now=lambda app, _: "Start tour" if app.workspace.tour.next_step is None else "Leave tour",
                 is_available=lambda app, _: app.workspace.tour.is_offered, shown=False),

@@ -231,7 +231,7 @@ class Teardown:
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 """Parameters of mallopt(3)."""
 _LARGE = 128 * 1024
-"""Minimum size of a large block, in bytes."""
+"""Size in bytes from which an allocation is mapped separately (see `keep_large_blocks_apart`)."""
 
 
 def use_one_arena() -> None:

@@ -71,7 +71,8 @@ class TypedText:
         self._is_lost = self._has_input = False
 
     def drops(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return True if a key or paste must be ignored. `may_close`: the last key may have closed the input on purpose."""
+        """Return True if a key or paste must be ignored because it belongs to a text whose input is gone. With
+        `may_close`, the last event may have closed the input on purpose, so its disappearance alone is no reason."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False

@@ -96,8 +96,9 @@ class Suggestions(ABC, Generic[T]):
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the value that closes the list without a choice: the suggestion named `typed`, or `typed` if no
-        suggestion matches. None to keep the list open."""
+        """Return the result with which the list closes at once, without a choice, when `typed` is in its input: a
+        suggestion whose name is complete, or `typed` if it cannot become a suggestion any more. None to keep the list
+        open."""
 
 
 class Autocomplete(Chooser["T | str", T]):

@@ -99,7 +99,8 @@ class BulkSelection:
 
 
 def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> BulkSelection:
-    """Return the selected threads that `action` applies to. Resolving prefers open threads."""
+    """Return the selected threads that `action` applies to. To resolve, resolved threads are left out if any selected
+    thread is open."""
     candidates = list(selected)
     if action in ("resolve", "reply_resolve"):
         candidates = [each for each in selected if each.comment.is_open] or candidates

@@ -30,7 +30,7 @@ class SpaceThreads:
     is_old_version = False
 
     def __init__(self, panes: SpacePanes, target: CursorTarget) -> None:
-        """Create the threads of a view. `target` is the target of its keys."""
+        """Create the threads of a space, empty at first. `target` is the item that the keys of the view act on."""
         self._panes, self._target = panes, target
         self.threads: tuple[Comment, ...] = ()
         self._are_loaded = False

@@ -472,8 +472,8 @@ class SearchScreen(Dialog[None]):
     def _open_thread(self, hit: search_index.Hit) -> None:
         """Open a thread on its page, or in the list of threads if the thread is on no page.
 
-        The dialog is closed first, because no view can be opened from a dialog. The end of the closing is not awaited:
-        a click is handled by the dialog itself.
+        The dialog is closed first, because no view can be opened from a dialog. `dismiss` is not awaited: after a
+        click, this runs in the message loop of the dialog, which would wait for its own end.
         """
         shell = self.shell
         op = comments.List(at=hit.place, status="all", format="markdown", limit=200)

@@ -103,7 +103,7 @@ class Step(NamedTuple):
 
     stop: Stop
     is_opened: bool
-    """True if the user opened an item at the stop, False if the user switched to another location."""
+    """True if the user left the stop by opening an item there, False if by switching to another location."""
 
 
 class NavigationHistory:
@@ -169,7 +169,7 @@ class NavigationHistory:
         if current is None or previous is None or not previous.is_opened:
             return False
         if (previous.stop.mode, previous.stop.screens) == (current.mode, current.screens):
-            return False  # A step between two pages of one screen leads to no list.
+            return False  # Both stops are on the same screen, so the previous one is another page, not a list.
         self.go(-1)
         return True
 

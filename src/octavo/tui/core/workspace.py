@@ -211,7 +211,7 @@ class Workspace:
         """True if the first screen is painted, so open threads are counted."""
 
     def follow(self, session: Session) -> None:
-        """Follow the data of `session`."""
+        """Subscribe to the data of `session`, until `reset`."""
         self._session = session
         self.connection.follow(session)
         self.tour.follow(session)

@@ -103,13 +103,13 @@ def set_link_targets(shown: ShownPage) -> None:
     ):
         context = LinkContext(tree, space.ref, app_origins(page), shell.session.kind == "folder")
 
-    def space_of(space_id: str) -> LinkTitle | None:
+    def title_of_space(space_id: str) -> LinkTitle | None:
         known = shell.workspace.space(space_id)
         return LinkTitle(known.title or "Untitled", to_emoji(known.emoji), "space") if known is not None else None
 
     if before is not None and before.page_id == page.id and before.context is context:
         return
-    deferred.targets = LinkTargets(context, page.id, deferred.titles, space_of)
+    deferred.targets = LinkTargets(context, page.id, deferred.titles, title_of_space)
     if before is not None and before.page_id == page.id and before.context.tree != tree:
         view.reset_lines()  # Visible links still have the old titles.
 

@@ -90,7 +90,7 @@ class PageNavigation:
         return [] if self.position().has_moved(self._waiting_since) else self._waiting_moves
 
     def cancel_waiting_moves(self) -> None:
-        """Do not repeat the moves that wait."""
+        """Drop the moves that wait until the whole page is parsed."""
         self._waiting_moves = []
 
     # Headings and blocks

@@ -31,11 +31,12 @@ class ReadingPosition(NamedTuple):
     below: int = 0
     """Rows between the top of the pane and that block."""
     unit: int = 0
-    """Index of the unit at the top. This and the next three fields are at their defaults at the top of the page."""
+    """Index of the unit at the top of the pane. At the start of the page, this and the next three fields have their
+    defaults."""
     top: str = ""
     """Key of the block at the top."""
     offset: int = 0
-    """Lines between the first line of that block and the top."""
+    """Lines between the first line of the block `top` and the top of the pane."""
     unit_offset: int = 0
     """Lines between the first line of the unit and the top."""
     width: int = 0

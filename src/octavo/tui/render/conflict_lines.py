@@ -329,7 +329,8 @@ def _frame(
     lines: list[Line],
     width: int,
 ) -> list[Line]:
-    """Return the lines of a conflict between two rules. The first rule names the conflict and the choice."""
+    """Return `lines` between two horizontal lines. The upper one names the conflict, and shows the choice or, before
+    a choice, the status."""
     name = [Piece(title, styles.strong)]
     if heading:
         name.append(Piece(f"  {heading}", styles.muted))

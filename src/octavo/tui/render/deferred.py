@@ -454,11 +454,11 @@ class LinkTargets:
         context: LinkContext,
         page_id: str,
         titles: AsyncCache[TitleQuery, LinkTitle] | None = None,
-        space_of: Callable[[str], LinkTitle | None] = lambda space: None,
+        title_of_space: Callable[[str], LinkTitle | None] = lambda space: None,
     ) -> None:
-        """Resolve the links of the page `page_id` in `context`. `space_of` returns the title of a space, or None."""
+        """Resolve the links of the page `page_id` in `context`. `title_of_space` returns the title of a space, or None."""
         self.context, self.page_id = context, page_id
-        self._titles, self._space_title = titles, space_of
+        self._titles, self._space_title = titles, title_of_space
         self._resolved: dict[str, links.Target] = {}
 
     def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:

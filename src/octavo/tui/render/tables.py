@@ -57,8 +57,8 @@ cells."""
 _WIDEST_COLUMN = 100
 """Maximum width of a column of prose, in cells. Longer lines are hard to read."""
 _LONG_WORD = 16
-"""Maximum width in cells of a part of a word that stays whole. Before a table has to scroll, longer parts are
-broken."""
+"""A part of a word up to this width, in cells, stays whole. Longer parts are broken if the table would otherwise
+scroll."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
 
 

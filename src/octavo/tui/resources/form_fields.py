@@ -59,7 +59,8 @@ class VisibleWhen:
 
 @dataclass(frozen=True)
 class FormField:
-    """A field of a form."""
+    """A value of an operation that the user fills in with a form: its place in the request, its label, and the limits
+    for it."""
 
     name: str
     """Path in the model, for example `source.url`."""
@@ -174,7 +175,7 @@ def _fields_of(
         return nested
     return [
         replace(
-            _single_field(field, annotation),
+            _field_of_type(field, annotation),
             upload_kind=upload_kind_of((annotation.type, *annotation.others, *annotation.limits)),
         )
     ]
@@ -187,7 +188,7 @@ def _example_text(example: Any) -> str:
     return example if isinstance(example, str) else yaml_values.to_yaml(example).rstrip("\n")
 
 
-def _single_field(field: FormField, annotation: _Annotation) -> FormField:
+def _field_of_type(field: FormField, annotation: _Annotation) -> FormField:
     """Return a field for a single value or a list."""
     kinds = (annotation.type, *annotation.others)
     if all(get_origin(kind) is Literal for kind in kinds):

@@ -265,7 +265,8 @@ async def _load_trees(
 
 @dataclass(frozen=True)
 class ConflictPrediction:
-    """Predicted conflicts of a merge."""
+    """What is known about the conflicts of a merge before it: the expected conflicts, and whether all pages could be
+    read."""
 
     conflicts: tuple[PredictedConflict, ...] = ()
     unread: int = 0

@@ -72,7 +72,7 @@ class RevertChecks:
 
 
 async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> RevertChecks:
-    """Load the plan of the revert. Raises ApiError."""
+    """Load the merged change request and the plan of its revert. Raises ApiError."""
     live = app.session.live
     merged = await live.fetch(change_requests.Get(at=change_request.ref(space)))
     sides = await load_sides(live, space, merged, None)

@@ -197,7 +197,7 @@ class PageDiff:
 
     def _on_page_loaded(self) -> None:
         self._update_thread_commands()
-        self.go_to_pending_thread()
+        self.take_pending_step()
         self._show_position()
 
     @property
@@ -276,7 +276,7 @@ class PageDiff:
         name = sides.old_name if sides is not None else ""
         self.pane.show(compared, title=change.title, key=f"{change.key} {name}", threads=self._thread_rows())
         self._update_thread_commands()
-        self.go_to_pending_thread()
+        self.take_pending_step()
         self._comparison.diffs.prefetch(self._pages.likely_next())
 
     # Links
@@ -334,7 +334,7 @@ class PageDiff:
         elif self._documents is not None:
             self.pane.set_threads(self._thread_rows())
         self._update_thread_commands()
-        self.go_to_pending_thread()
+        self.take_pending_step()
 
     def _thread_rows(self) -> Mapping[str, Sequence[ThreadSummary]]:
         """Return the threads, drafts and findings of the page, by block key. Empty while the diff is loading."""
@@ -374,14 +374,14 @@ class PageDiff:
         self._pages.select_entry(key)
         self._pending_step = key, step
         self.show()
-        self.go_to_pending_thread()
+        self.take_pending_step()
 
     def show_block(self, page: str, key: str) -> None:
         """Show a page, and select a block once the page is loaded."""
         self._pages.select_entry(page)
         self._pending_step = page, key
         self.show()
-        self.go_to_pending_thread()
+        self.take_pending_step()
 
     def _select_block(self, key: str) -> None:
         blocks = (document.find(key) for document in reversed(self._documents or ()))
@@ -389,8 +389,8 @@ class PageDiff:
             self.pane.navigation.select_block(block)
             self.pane.cursor.scroll_into_view()
 
-    def go_to_pending_thread(self) -> None:
-        """Go to the pending thread once its page is loaded."""
+    def take_pending_step(self) -> None:
+        """Take the pending step once its entry is loaded: go to its thread or block."""
         self._find_wanted_thread()
         self._find_wanted_block()
         shown = self._pages.key if self.scroll.is_on else self._shown[0].key if self._shown is not None else None

@@ -456,7 +456,7 @@ class ChangeRequestScreen(View):
             self.page_diff.scroll.retry_all()
 
     def on_screen_suspend(self) -> None:
-        if is_stop(self.app.screen):  # The view stays visible below a dialog.
+        if is_stop(self.app.screen):  # A dialog drops nothing, because the view stays visible below it.
             self.comparison.drop_others()
             if self.page_diff.scroll.is_on:
                 self.page_diff.scroll.drop_others()
@@ -476,7 +476,7 @@ class ChangeRequestScreen(View):
         if self.comparison.changed is not None:
             self.changed_tree.show(self.comparison.changed)
             self.page_diff.show()
-            self.page_diff.go_to_pending_thread()
+            self.page_diff.take_pending_step()
         elif self.comparison.error_text:
             self.changed_tree.show_error()
 

@@ -97,7 +97,8 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
 
 
 def find_tree_conflicts(triple: RevisionTriple, now: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
-    """Return the tree conflicts of a change request with the page tree `now`, and the conflicting fields by page ID."""
+    """Return the conflicts in the page tree between a change request and main, whose present tree is `now`, and by
+    page ID the fields of the page that both sides changed."""
     page_ids = pages_to_read(triple, None)
     # No texts, because only conflicts in the page tree are wanted. Text conflicts are found by their conflict markers.
     predicted = predict_merge(triple, dict.fromkeys(page_ids, ("", "", ""))).conflicts

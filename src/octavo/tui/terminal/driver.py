@@ -80,7 +80,7 @@ class PoliteThread:
 
     @property
     def is_idle(self) -> bool:
-        """Return True if all work is done."""
+        """Return True if no work is waiting or running."""
         return not self._works
 
     def begin(self, steps: Iterator[object], on_error: Callable[[Exception], object], *, soon: bool = True) -> Work:
