@@ -65,6 +65,7 @@ async def test_y_before_the_checks_arrive_is_ignored(stage: Stage) -> None:
         assert isinstance(dialog, CheckedDialog)
         run.gate.open()
         await run.until(lambda: dialog._is_key_delayed, "show the checks")
+        assert not run.app.notices.shown(), "the notice must disappear when the checks are complete"
         assert dialog.query_one("#yes", TextButton).key == "", "a button that ignores its key must not show it"
         await run.press("y")
         await run.hear("The checks just finished loading. Read them, then press y.")

@@ -52,9 +52,7 @@ AGAIN = "Press q again to quit."
 def quit_or_up(app: Shell) -> None:
     """Go up one level. At the top of a view, quit if “Press q again to quit.” is still on the screen, else show it."""
     screen = app.screen
-    hints = [each.number for each in app.notices.shown() if each.text == AGAIN]
-    for number in hints:
-        app.notices.close(number)
+    is_second_press = app.notices.close_text(AGAIN)
     if app.history.go_up():
         return
     focused = screen.focused.id if screen.focused is not None else None
@@ -62,7 +60,7 @@ def quit_or_up(app: Shell) -> None:
         return
     if len(app.screen_stack) > 1:
         app.pop_screen()
-    elif hints or not isinstance(screen, View):
+    elif is_second_press or not isinstance(screen, View):
         _quit(app)
     else:
         app.say(AGAIN, tone="care")

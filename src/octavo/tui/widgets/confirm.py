@@ -199,7 +199,10 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             self._facts = facts
         self._word = self._word if word is None else word
         self._word_reason = self._word_reason if word_reason is None else word_reason
-        self._blocked = self._blocked if blocked is None else blocked
+        if blocked is not None and blocked != self._blocked:
+            if self._blocked and isinstance(self.app, HostApp):
+                self.app.notices.close_text(self._blocked)  # The reason for a refused key no longer holds.
+            self._blocked = blocked
         self._foot = self._foot if foot is None else foot
         self.verb = self.verb if verb is None else verb
         self._intro = self._intro if intro is None else intro

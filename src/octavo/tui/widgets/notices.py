@@ -84,6 +84,13 @@ class NoticeBoard:
         if len(self._notices) != old_count:
             self._notify_changed()
 
+    def close_text(self, text: str) -> bool:
+        """Remove the notice with this text. Return False if it is not shown."""
+        numbers = [notice.number for notice in self.shown() if notice.text == text]
+        for number in numbers:
+            self.close(number)
+        return bool(numbers)
+
     def shown(self) -> tuple[Notice, ...]:
         """Return the notices whose time has not run out, oldest first."""
         now = self._clock()
