@@ -7,6 +7,7 @@ import tests.speedups  # isort: skip  # noqa: F401  # First: other modules impor
 import gc
 import logging
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -22,7 +23,8 @@ from tests.benchmarks.terminal import THIS_TREE
 settings.register_profile("octavo", deadline=None, max_examples=50)  # No deadline: examples are slow on a busy machine.
 settings.load_profile("octavo")
 
-os.environ.update(THIS_TREE)
+os.environ.update(THIS_TREE, TZ="UTC")  # The times in recorded pictures are in UTC.
+time.tzset()
 
 HERE = Path(__file__).parent
 GARBAGE_LIMIT = 500_000

@@ -26,6 +26,7 @@ IMPORTED_EVERYWHERE = {
     "untrusted_input",
     "concurrency",
     "lazy_import",
+    "local_time",
 }
 """Modules that all packages may import. They import only each other."""
 
@@ -46,6 +47,7 @@ MAY_IMPORT = {
     "untrusted_input": set[str](),
     "concurrency": set[str](),
     "lazy_import": set[str](),
+    "local_time": set[str](),
     "__init__": set[str](),
 }
 TUI_PACKAGES = (
@@ -78,6 +80,7 @@ ALLOWED_IN = {
         "octavo.concurrency",
         "octavo.settings",
         "octavo.lazy_import",
+        "octavo.local_time",
     },
 }
 """Modules outside octavo.tui that a low package of octavo.tui may import."""
@@ -270,6 +273,11 @@ def test_only_one_module_ignores_case_in_texts() -> None:
     )
     found = {module for module, path in FILES.items() if ignores_case.search(path.read_text(encoding="utf-8"))}
     assert found == {"octavo.api.folding"}
+
+
+def test_only_one_module_converts_times_to_local_time() -> None:
+    found = {module for module, path in FILES.items() if "astimezone()" in path.read_text(encoding="utf-8")}
+    assert found == {"octavo.local_time"}, "Convert times with localize: some times have no local date"
 
 
 def test_suppressed_checks_name_their_rule_and_reason() -> None:

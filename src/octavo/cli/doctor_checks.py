@@ -31,6 +31,7 @@ from octavo.client.origin import is_loopback, proxy_for, triple
 from octavo.client.profiles import Access
 from octavo.data.database import is_damaged
 from octavo.data.event_log import read_log
+from octavo.local_time import localize
 from octavo.redaction import redact
 from octavo.settings import Settings, in_words, read_each
 from octavo.settings.extras import EXTRAS, has_extra
@@ -285,7 +286,7 @@ def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> Non
         entries = list(read_log(settings.state_folder))
     lines = ["# Checks", *(f"{each.status:<7} {each.name}: {each.text}" for each in checks)]
     lines += ["", "# Settings that are set, without their values", *names]
-    lines += ["", "# Log", *(f"{each.time:%Y-%m-%d} {each.text}" for each in entries)]
+    lines += ["", "# Log", *(f"{localize(each.time):%Y-%m-%d} {each.text}" for each in entries)]
     text = redact("\n".join(lines) + "\n").replace(str(Path.home()), "~")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -23,6 +23,7 @@ from octavo.api.errors import (
     TlsError,
     Unreachable,
 )
+from octavo.local_time import localize
 
 READS = frozenset({"GET", "HEAD"})
 TEMPORARY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -265,7 +266,7 @@ def refusal(host: str, status: int, message: str, again: str = "", method: str =
 
 def retry_sentence(moment: datetime, now: datetime) -> str:
     """Return a sentence that says when to try again."""
-    here, today = moment.astimezone(), now.astimezone().date()
+    here, today = localize(moment), localize(now).date()
     return f"Try again {'' if here.date() == today else 'tomorrow '}at {here:%H:%M:%S}."
 
 

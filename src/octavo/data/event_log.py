@@ -22,6 +22,7 @@ from typing import Any, Literal, get_args
 from octavo import __version__
 from octavo.api.activity import Activity
 from octavo.api.safety import safe_line
+from octavo.local_time import localize
 from octavo.redaction import redact
 from octavo.untrusted_input import parse_json
 
@@ -44,9 +45,9 @@ class LogEntry:
 
     @property
     def text(self) -> str:
-        """The entry as one line of text, in the local time."""
+        """The entry as one line of text, in the time zone of the user."""
         facts = " ".join(f"{name}={value}" for name, value in self.facts.items() if value != "")
-        return f"{self.time.astimezone():%H:%M:%S} {self.level:<7} {self.event} {facts}".rstrip()
+        return f"{localize(self.time):%H:%M:%S} {self.level:<7} {self.event} {facts}".rstrip()
 
     @property
     def as_json(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from typing import Literal
 from octavo.data.database import moment
 from octavo.data.inbox import InboxRow
 from octavo.data.state_db import NotSaved, StateDb
+from octavo.local_time import localize
 
 MarkKind = Literal["done", "snoozed", "read"]
 MOST_MARKS = 5000
@@ -204,11 +205,9 @@ def _apply(marks: Marks, changes: Iterable[tuple[tuple[str, bool], Mark | None]]
 
 
 def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime) -> datetime:
-    """Return the end of a snooze: in an hour, or in the morning of the next day or of Monday.
-
-    `now` is in the time zone of the user.
-    """
+    """Return the end of a snooze: in an hour, or in the morning of the next day or of Monday, in local time."""
     if choice == "hour":
-        return now + timedelta(hours=1)
-    days = 1 if choice == "tomorrow" else 7 - now.weekday()
-    return (now + timedelta(days=days)).replace(hour=_MORNING, minute=0, second=0, microsecond=0)
+        return localize(now + timedelta(hours=1))
+    here = localize(now).replace(hour=_MORNING, minute=0, second=0, microsecond=0, tzinfo=None)
+    # The time zone is added to the result, because the clocks may change until then.
+    return localize(here + timedelta(days=1 if choice == "tomorrow" else 7 - here.weekday()))

@@ -21,6 +21,7 @@ from octavo.api.spaces import Space
 from octavo.api.text import KnownValues
 from octavo.api.users import User
 from octavo.data.offline_spaces import OfflineSpace
+from octavo.local_time import localize
 from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.item_labels import offline_summary
 from octavo.tui.core.view import View
@@ -152,7 +153,7 @@ def _as_text(facts: Iterator[tuple[str, object]]) -> list[tuple[str, str]]:
 
 
 def _format_time(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M %Z}".rstrip() + f" · {long_age(moment)}"
+    return f"{localize(moment):%Y-%m-%d %H:%M %Z}".rstrip() + f" · {long_age(moment)}"
 
 
 def _permission_names(permissions: Model) -> str:

@@ -18,6 +18,7 @@ from octavo.api.organizations import Organization
 from octavo.data.inbox import InboxRow, ThreadRef, matches
 from octavo.data.inbox_loader import InboxSnapshot
 from octavo.data.inbox_marks import MarkedRows
+from octavo.local_time import localize
 from octavo.settings import FILE
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread
@@ -338,7 +339,7 @@ class InboxScreen(ListView[InboxRow]):
 
     def _day_summary(self, width: int) -> list[Content]:
         """Return today's done items and the snoozed items, to show instead of an empty list."""
-        now = self.shell.session.state.now().astimezone()
+        now = localize(self.shell.session.state.now())
         done = self.feed.marks.done_since(row_views.start_of_day(now)) if self.feed.marks is not None else ()
         return row_views.summary_lines(done, self.marked_rows.snoozed, self.shell.workspace.counts, now, width)
 

@@ -13,6 +13,7 @@ from octavo.data.drafts import UnsentText, unsent_draft
 from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.inbox_marks import InboxMarks, snooze_until
 from octavo.data.state_db import NotSaved
+from octavo.local_time import localize
 from octavo.tui.comments import thread_commands
 from octavo.tui.core.routes import ToActivity, ToChangeRequest, ToPage
 from octavo.tui.core.write_queue import LocalChange
@@ -75,7 +76,7 @@ def mark_done(app: Shell, selected: SelectedRows) -> None:
 def snooze(app: Shell, selected: SelectedRows) -> None:
     """Ask until when to snooze the rows."""
 
-    now = app.session.state.now().astimezone()
+    now = localize(app.session.state.now())
     end_times = {each: snooze_until(each, now) for each in ("hour", "tomorrow", "next week")}
     choices: list[Choice[SnoozeEnd]] = [
         Choice("hour", "For an hour", right=f"{end_times['hour']:%H:%M}"),
@@ -168,7 +169,7 @@ def snooze_end_label(until: datetime | None, now: datetime) -> str:
     """Return the end of a snooze: `14:30`, `Tue 08:00`, `30 Nov`, or `something new happens`."""
     if until is None:
         return "something new happens"
-    until, now = until.astimezone(), now.astimezone()
+    until, now = localize(until), localize(now)
     if until.date() == now.date():
         return f"{until:%H:%M}"
     return f"{until:%a %H:%M}" if (until - now).days < 7 else f"{until:%d %b}"

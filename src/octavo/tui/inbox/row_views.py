@@ -24,6 +24,7 @@ from octavo.api.operation import SpaceRef
 from octavo.data.inbox import HEADINGS, REASONS, DraftRef, InboxRow, Reason, ThreadRef, WriteRef
 from octavo.data.inbox_marks import Mark, MarkedRows
 from octavo.data.live import Snapshot
+from octavo.local_time import localize
 from octavo.settings import LONGEST_NAME
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.connection import Subscriptions
@@ -427,7 +428,7 @@ _MAX_WIDTH = 76
 
 def start_of_day(now: datetime) -> datetime:
     """Return the last midnight in the time zone of `now`."""
-    return now.replace(hour=0, minute=0, second=0, microsecond=0)
+    return now.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
 
 
 def summary(done: Sequence[Mark], snoozed: Sequence[tuple[InboxRow, datetime | None]]) -> str:
@@ -456,7 +457,7 @@ def summary_lines(
         for mark in done[:MAX_ITEMS]:
             text = Content.assemble(("✓ ", "$success"), safe(mark.title))
             lines.append(
-                spread(text, Content.styled(f"{mark.marked_at.astimezone():%H:%M}", "$octavo-muted"), content_width)
+                spread(text, Content.styled(f"{localize(mark.marked_at):%H:%M}", "$octavo-muted"), content_width)
             )
         lines += _more_line(len(done))
     if snoozed:

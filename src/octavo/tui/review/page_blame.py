@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -17,6 +18,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, Model, SpaceRef
 from octavo.data.page_blame import ContentVersion, Origin, PageBlame, RequestPeople, load_people
 from octavo.documents.blocks import Block
+from octavo.local_time import localize
 from octavo.tui.core.item_labels import REVISION_TYPES
 from octavo.tui.core.list_view import LINK_COMMANDS, PREVIEW_COMMANDS, ListView
 from octavo.tui.core.routes import ToChangeRequest
@@ -370,5 +372,6 @@ def _date_line(version: ContentVersion) -> Content:
     return join_texts([long_age(moment), _date(moment)]) if moment is not None else _muted("The date is not known.")
 
 
-def _date(moment: Any) -> str:
-    return f"{moment.day} {moment:%B %Y}"
+def _date(moment: datetime) -> str:
+    here = localize(moment)
+    return f"{here.day} {here:%B %Y}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from octavo.api.folding import FoldedText
 from octavo.api.safety import safe_text
+from octavo.local_time import localize
 
 if TYPE_CHECKING:
     from textual.content import Content
@@ -130,7 +131,7 @@ def offline_since(as_of: datetime | None) -> str:
 
 def time_of_day(moment: datetime) -> str:
     """Return the local time, such as `14:05`, with the weekday if it is not today: `Tue 14:05`."""
-    local_time, today = _with_time_zone(moment).astimezone(), clock().astimezone().date()
+    local_time, today = localize(_with_time_zone(moment)), localize(clock()).date()
     return f"{local_time:%H:%M}" if local_time.date() == today else f"{local_time:%a %H:%M}"
 
 

@@ -1,0 +1,14 @@
+"""The local time of dates and times that users see. Times that programs read, such as JSON, stay in UTC."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+
+def localize(moment: datetime) -> datetime:
+    """Return `moment` in the time zone of the machine. A moment at the end of the calendar, which may have no date there,
+    is returned unchanged."""
+    try:
+        return moment.astimezone()
+    except (OverflowError, ValueError):
+        return moment
