@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -141,3 +143,30 @@ def test_hundreds_of_faults_on_a_page_are_all_found() -> None:
     found = list(CheckedFolder((read_page("a.md", text),)).findings())
     assert len([each for each in found if each.rule == "link"]) == 300
     assert len([each for each in found if each.rule == "anchor"]) == 300
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("it's here.png", '<img src=".gitbook/assets/it&#x27;s here.png">'),
+        ("it's here.png", "![](<.gitbook/assets/it's here.png>)"),
+        ("a & b.png", '<img src=".gitbook/assets/a%20&#x26;%20b.png">'),
+        ("a_b (1).png", r"![](.gitbook/assets/a\_b%20\(1\).png)"),
+        ("Logo.PNG", "![](.gitbook/assets/logo.png)"),
+        ("cafe\u0301.png", "![](.gitbook/assets/caf\u00e9.png)"),
+        ("潮" * 80 + ".png", f"![](.gitbook/assets/{quote('潮' * 80)}.png)"),
+    ],
+    ids=["entity", "apostrophe", "entity in a URL", "escapes", "case", "accents", "long name"],
+)
+def test_file_is_used_however_its_name_is_written(name: str, url: str) -> None:
+    folder = CheckedFolder(
+        (read_page("README.md", url),), files=[f".gitbook/assets/{name}", ".gitbook/assets/spare.png"]
+    )
+    assert [each.path for each in folder.findings() if each.rule == "unused-file"] == [".gitbook/assets/spare.png"]
+
+
+def test_redirect_to_a_page_is_no_loop_because_the_page_comes_first() -> None:
+    pages = tuple(read_page(path, "# Page") for path in ("a.md", "b/README.md"))
+    redirects = "redirects:\n  a: a.md\n  b: b/README.md\n  c: ./a.md\n  d: e\n  e: d\n  f: f.md\n"
+    found = CheckedFolder(pages, configuration=redirects).findings()
+    assert [each.words for each in found if each.rule == "redirect-loop"] == ["d", "e", "f"]

@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import unescape
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from octavo.api.folding import fold
 from octavo.documents.blocks import Document, match_anchor
 from octavo.documents.checks.findings import CheckedPage, Finding, Place, RuleChoice, finding, sorted_findings
 from octavo.documents.links import (
@@ -282,9 +284,11 @@ def _sentence(message: str) -> str:
 
 
 _ASSETS = ".gitbook/assets/"
-_ASSET_URL = re.compile(r"\.gitbook/assets/(?=([^\"'<>\n]{1,300}))")
-"""Start of an asset URL. The group has up to 300 characters after the start: the file name ends somewhere in them. The
-group is in a lookahead, because these characters can contain the next asset URL."""
+_MAX_NAME = 300
+"""Maximum number of characters in the name of an asset."""
+_ASSET_URL = re.compile(r"\.gitbook/assets/(?=([^\"<>\n]{1,2700}))")
+"""Start of an asset URL. The group has the characters after the start: the file name ends somewhere in them. A character
+can be written as nine, such as `%E6%BD%AE`. The group is in a lookahead, because it can contain the next asset URL."""
 INDEX = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
 """The end of the path of an index page, which is the page of its folder: `readme` or `index`."""
 
@@ -379,8 +383,8 @@ class CheckedFolder:
         assets: dict[str, list[str]] = {}
         for path in self.files:
             if _ASSETS in path:
-                assets.setdefault(path.rpartition(_ASSETS)[2], []).append(path)
-        urls = (url for page in self.all_pages for url in _ASSET_URL.findall(page.text))
+                assets.setdefault(fold(path.rpartition(_ASSETS)[2]).replace("\\", ""), []).append(path)
+        urls = (match[1] for page in self.all_pages for match in _ASSET_URL.finditer(page.text))
         used = {name for url in urls for name in _names_at_start(url, assets)}
         for path in (path for name, paths in assets.items() if name not in used for path in paths):
             yield finding("unused-file", "no page uses this file", path)
@@ -403,18 +407,20 @@ class CheckedFolder:
     def _redirect(
         self, source: str, target: str, place: Place, targets: Mapping[str, str], index: SpaceIndex
     ) -> Iterator[Finding]:
+        if _is_url(target) or _has_page(target, index):
+            return  # The platform follows a redirect only if no page has its path. So a page ends every chain.
         chain = follow_redirects(_url_path(source), targets, "")
         if chain.end == "loop":
             yield finding("redirect-loop", " → ".join(chain.steps), self.configuration_path, place, words=source)
-        elif not (_is_url(target) or _url_path(target) in targets or _has_page(target, index)):
+        elif _url_path(target) not in targets:
             yield finding("link", f"no page at “{target}”", self.configuration_path, place, words=source)
 
 
 def _names_at_start(url: str, names: Collection[str]) -> Iterator[str]:
-    """Yield the names in `names` with which `url` begins. `url` is the text after `.gitbook/assets/`. The end of the
-    file name in the text is unknown, because names can have spaces."""
-    for text in {url, unquote(url), url.replace("\\", ""), unquote(url).replace("\\", "")}:
-        yield from (text[:end] for end in range(1, len(text) + 1) if text[:end] in names)
+    """Yield the names in `names`, which are folded, with which `url` begins. `url` is the text after `.gitbook/assets/`.
+    The end of the file name in the text is unknown, because names can have spaces."""
+    for text in {fold(each).replace("\\", "") for each in (url, unescape(url), unquote(url), unquote(unescape(url)))}:
+        yield from (text[:end] for end in range(1, min(len(text), _MAX_NAME) + 1) if text[:end] in names)
 
 
 def _is_url(target: str) -> bool:
