@@ -37,6 +37,8 @@ from tests.documents.outline import inline
         ('<a data-mention href="p.md">p.md</a>', "<mention|p.md→p.md>"),
         ("see https://a.b/c_(d)_e.", "see  <|https://a.b/c_(d)_e→https://a.b/c_(d)_e> ."),
         ("(https://a.b/c)", "( <|https://a.b/c→https://a.b/c> )"),
+        ("http://a.b:1;http://c.d:2", "<|http://a.b:1→http://a.b:1> ; <|http://c.d:2→http://c.d:2>"),
+        ("https://a.b/c?d=e,https://f.g", "<|https://a.b/c?d=e,https://f.g→https://a.b/c?d=e,https://f.g>"),
         ("<https://a.b>", "<|https://a.b→https://a.b>"),
         ("readme.md and a.com", "readme.md and a.com"),
         ("`https://a.b`", "<code;code|https://a.b>"),

@@ -38,9 +38,11 @@ _HINT_ICONS = {
     "danger": "circle-exclamation",
 }
 _URL_OR_EMOJI = re.compile(
-    r"(?<![\w/])(?P<url>https?://[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{2,2000})"
+    r"(?<![\w/])(?P<url>https?://"
+    r"(?:[\w.:-]{2,300}(?=[,;]https?://)|[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{2,2000}))"
     r"|:(?P<emoji>[a-z0-9+-][\w+-]{0,80}):(?::skin-tone-(?P<tone>[2-6]):)?"
 )
+"""A URL without a path ends before a comma or semicolon that begins the next URL of a list."""
 _MIN_NAME_LENGTH, _FLAG_LENGTH = 6, 4
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
 _INLINE_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
