@@ -170,3 +170,13 @@ def test_redirect_to_a_page_is_no_loop_because_the_page_comes_first() -> None:
     redirects = "redirects:\n  a: a.md\n  b: b/README.md\n  c: ./a.md\n  d: e\n  e: d\n  f: f.md\n"
     found = CheckedFolder(pages, configuration=redirects).findings()
     assert [each.words for each in found if each.rule == "redirect-loop"] == ["d", "e", "f"]
+
+
+def test_page_in_the_same_folder_is_suggested_before_others_with_its_name() -> None:
+    links = read_page("docs/10/a.md", "[b](/docs/b.md) [index](/docs/old/README.md) [a](../8/a.md)")
+    others = [
+        read_page(path, "# Page")
+        for path in ("docs/9/b.md", "docs/10/b.md", "docs/10/README.md", "README.md", "docs/9/a.md")
+    ]
+    found = CheckedFolder((links, *others)).findings()
+    assert [each.suggestion for each in found if each.rule == "link"] == ["b.md", None, "../9/a.md"]

@@ -192,7 +192,7 @@ class ReferenceCheck:
     def _with_suggestion(
         self, rule: str, message: str, page: CheckedPage, path: str, candidates: Iterable[str], anchor: str = ""
     ) -> _Problem:
-        meant = _most_similar_path(path, candidates)
+        meant = _most_similar_path(path, candidates, page.path)
         if meant is None:
             return _Problem(rule, message)
         relative = _relative_path(meant, page.path)
@@ -213,13 +213,16 @@ def _most_similar(name: str, names: Iterable[str]) -> str | None:
     return closest_name(name, [each for each in names if len(each) > 2], _MIN_LIKENESS, any_order=True)
 
 
-def _most_similar_path(path: str, paths: Iterable[str]) -> str | None:
-    """Return the only path with the same file name, else the path with the most similar letters. None if there is none."""
+def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:
+    """Return the path of another page or file in the folder of the page at `start` that has the same file name, else the
+    only path with the same file name, else the path with the most similar letters. None if there is none."""
     known = list(paths)
     name = posixpath.basename(path).lower()
     same_name = [each for each in known if posixpath.basename(each).lower() == name]
-    if len(same_name) == 1:
-        return same_name[0]
+    here = [each for each in same_name if each != start and posixpath.dirname(each) == posixpath.dirname(start)]
+    for found in (() if INDEX.search(posixpath.splitext(path)[0]) else here, same_name):
+        if len(found) == 1:
+            return found[0]
     return closest_name(path, known, _MIN_PATH_LIKENESS)
 
 
