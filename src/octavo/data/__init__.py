@@ -25,7 +25,7 @@ Reads
     inbox_marks.py          the marks of inbox rows: done, snoozed, read
     offline_plan.py         the wants of an offline space; offline_spaces.py downloads the spaces one by one
     search_index.py         full-text search; search_text.py is its pure part
-    term_search.py          searches pages for an old term; indexed_terms.py finds the pages in the index
+    term_search.py          searches pages for an old term, with the pages that the index finds
     page_blame.py           who wrote each block of a page, and the pages that a revision changed
     space_names.py          names of spaces for the command line
 

@@ -23,7 +23,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,6 @@ from octavo.data.database import (
     private_file,
     private_folder,
 )
-from octavo.data.indexed_terms import IndexedPages, indexed_pages
 from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
@@ -56,6 +55,8 @@ _search_terms = lazy("octavo.data.search_text:SearchTerms")  # lazy: needed for 
 _index_update = lazy("octavo.data.search_text:index_update")
 _removal_update = lazy("octavo.data.search_text:removal_update")
 
+_MAX_LETTERS = 200_000
+"""Number of indexed characters above which the index may not have the whole text of a page."""
 VERSION = 4
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
@@ -181,6 +182,23 @@ class IndexedCounts:
 
     def __bool__(self) -> bool:
         return bool(self.pages or self.titles or self.threads or self.replies or self.change_requests)
+
+
+@dataclass(frozen=True)
+class IndexedPages:
+    """The pages of a space whose text is in the index, and those of them that may have a term."""
+
+    updated_at: dict[str, float] = field(default_factory=dict)
+    """Time of the last change of each indexed page, by page id. The time belongs to the version in the index. Pages
+    without a time are left out, because their version is unknown."""
+    found: frozenset[str] = frozenset()
+    """Ids of the pages that have all words of at least one query."""
+
+    def has_version(self, page_id: str, updated_at: datetime | None) -> bool:
+        """Return whether the index has the version of a page that was last changed at `updated_at`. False if a time is
+        unknown."""
+        indexed = self.updated_at.get(page_id)
+        return indexed is not None and updated_at is not None and abs(indexed - updated_at.timestamp()) < 0.001
 
 
 class SearchIndex:
@@ -351,7 +369,7 @@ class SearchIndex:
 
     async def pages_with(self, space: str, queries: Iterable[tuple[str, ...]]) -> IndexedPages:
         """Return which pages of a space are indexed, and which of them have all words of one of the queries."""
-        work = partial(indexed_pages, space, tuple(queries))
+        work = partial(_indexed_pages, space, tuple(queries))
         return await asyncio.to_thread(self._read, work, IndexedPages())
 
     async def replies(self) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
@@ -734,3 +752,27 @@ def _replies(db: sqlite3.Connection) -> Mapping[tuple[Discussion, str], tuple[st
             places[space, change] = at
         replies[at, thread] = (*replies.get((at, thread), ()), from_index_text(text))
     return replies
+
+
+def _indexed_pages(space: str, queries: Iterable[tuple[str, ...]], db: sqlite3.Connection) -> IndexedPages:
+    """Return the indexed pages of a space, and those that have all words of one of the queries."""
+    rows = db.execute(
+        "SELECT page, at FROM documents WHERE space = ? AND kind = 'page' AND length(stamp) > 0 AND at IS NOT NULL"
+        " AND letters <= ?",
+        (space, _MAX_LETTERS),
+    )
+    updated_at = {str(page): float(at) for page, at in rows}
+    found: set[str] = set()
+    for query in queries:
+        found |= set.intersection(*(_pages_with(space, word, db) for word in query))
+    return IndexedPages(updated_at, frozenset(found))
+
+
+def _pages_with(space: str, word: str, db: sqlite3.Connection) -> set[str]:
+    quoted = '"' + fold_to_index_text(word).replace('"', '""') + '"'
+    rows = db.execute(
+        "SELECT DISTINCT documents.page FROM texts JOIN passages ON passages.id = texts.rowid"
+        " JOIN documents ON documents.id = passages.document WHERE texts MATCH ? AND space = ? AND kind = 'page'",
+        (quoted, space),
+    )
+    return {str(page) for (page,) in rows}
