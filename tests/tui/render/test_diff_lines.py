@@ -300,3 +300,11 @@ def test_removed_parameters_and_responses_have_names() -> None:
     assert row("berth  integer", found).split() == ["−", "berth", "integer"]
     assert row("name required", found)
     assert row("201", found)
+
+
+@pytest.mark.parametrize("width", [90, 30])
+@pytest.mark.parametrize(("space", "visible"), [("\t", r"\t"), ("\n", r"\n")])
+def test_setting_that_differs_only_in_white_space_shows_it(space: str, visible: str, width: int) -> None:
+    found = rows('{% widget name="one two" %}\n', f'{{% widget name="one{space}two" %}}\n', width=width)
+    assert f"one{visible}two" in row(visible, found)
+    assert not set("\n\r\t") & set("".join(found))

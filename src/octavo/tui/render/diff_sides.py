@@ -222,6 +222,10 @@ def note_sides(
     return [SidePair(old=lines) if is_old_side else SidePair(new=lines)]
 
 
+_VISIBLE_SPACE = str.maketrans({"\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\f": r"\f"})
+"""Visible form of white space that a line must not contain."""
+
+
 def render_setting_changes(
     changed: Iterable[model.AttributeChange], kind: str, styles: Styles, side_widths: SideWidths, block: Block | None
 ) -> list[SidePair]:
@@ -237,7 +241,10 @@ def render_setting_changes(
             *(" ".join(value.split()) if value is not None else None for value in (each.old, each.new))
         )
         if old == new:
-            old, new = each.old, each.new  # The values differ only in white space, so show both whole.
+            # The values differ only in white space, so show it.
+            old, new = (
+                value.translate(_VISIBLE_SPACE) if value is not None else None for value in (each.old, each.new)
+            )
         text = f"{name}: {'none' if old is None else old} → {'none' if new is None else new}"
         if cells(text) <= side_widths.text_width:
             longer = f"{line} {styles.glyphs.between} {text.removeprefix('code ')}"
