@@ -22,7 +22,7 @@ CTRL_Q = b"\x11"
 HEAVY = {"textual", "rich", "pydantic", "httpx", "keyring", "starlette", "uvicorn", "markdown_it", "sqlite3", "asyncio"}
 AFTER_THE_FIRST_SCREEN = {
     *("httpx", "httpcore", "keyring", "truststore", "starlette", "uvicorn", "anyio", "h11"),
-    *("pygments", "rapidfuzz", "shtab", "tomllib", "unittest", "http.client", "importlib.metadata"),
+    *("pygments", "rapidfuzz", "shtab", "tomllib", "unittest", "http.client"),
     *(
         "octavo.server",
         "octavo.client.client",

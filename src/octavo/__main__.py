@@ -19,6 +19,9 @@ def main(argv: list[str] | None = None) -> int:
             return 0
         except (AttributeError, OSError):
             pass  # There is no standard output, or it is not writable. The command line reports this below.
+    # Octavo uses no plugins of pydantic. To search for plugins, pydantic would read the metadata of every installed
+    # package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         from octavo.cli import command_line, standard_streams
 

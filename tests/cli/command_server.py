@@ -105,6 +105,7 @@ def _start(number: int) -> None:
         os._exit(0)
     connection = socket.socket(fileno=number)
     connection.set_inheritable(False)
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     command_line = import_module("octavo.cli.command_line")
     for name in command_line.COMMANDS:
         command_line.load_command(name)

@@ -56,9 +56,6 @@ _open_folder = lazy("octavo.cli.sessions:folder")
 _open_server = lazy("octavo.cli.sessions:server")
 
 
-# lazy: the data layer, which the help of a command does not need
-
-
 def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitable[int]], *, action: str) -> int:
     """Open a session, run `work` and return its exit code. Raises Failure. For an ApiError or NotSaved of `work`, its
     message begins with “Could not” and `action`, such as `load the change requests`."""

@@ -31,6 +31,7 @@ from octavo.data.queries import (
     requested_of,
     reviews_of,
 )
+from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import find_suggestions
 from octavo.lazy_import import lazy
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from octavo.tui.review.merge_checks import Checks
 
 _run_checks = lazy("octavo.tui.review.merge_checks:run_checks")  # lazy: for the merge checks only
-_parse = lazy("octavo.documents.source_reader:parse")  # lazy: for the outline only
 
 
 CHANGE_FIELDS = (
@@ -217,7 +217,7 @@ def page_row(target: Target, page: Page, revision: str | None) -> dict[str, Any]
 
 def outline_of(markdown: str) -> list[dict[str, Any]]:
     """Return the headings of a page, each with `level`, `title` and `anchor`."""
-    return [{"level": each.level, "title": each.title, "anchor": each.anchor} for each in _parse(markdown).headings]
+    return [{"level": each.level, "title": each.title, "anchor": each.anchor} for each in parse(markdown).headings]
 
 
 def space_row(space: Space, spaces: Sequence[Space]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from octavo.api.comments import Reply
 from octavo.api.content import ListPages
-from octavo.cli.checking import choose_rules
+from octavo.cli.checking import ContentOptions, check_content, choose_rules
 from octavo.cli.comparisons import PARALLEL, PageTexts, Sides, changed_items, load_texts, select_page, sides_of
 from octavo.cli.item_rows import FoundThread, load_replies, load_threads
 from octavo.cli.output import Field
@@ -33,12 +33,6 @@ from octavo.documents.page_trees import ChangedPage
 from octavo.documents.sequences import similar_parts
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
-from octavo.lazy_import import lazy
-
-# lazy: the linters and the downloads of URLs
-_check_content = lazy("octavo.cli.checking:check_content")
-_content_options = lazy("octavo.cli.checking:ContentOptions")
-
 
 Placed = Literal["exact", "words", "likely"]
 """Method by which a block was found: by its key, by the words of the quote, or as the most similar block."""
@@ -236,7 +230,7 @@ async def _findings(references: References, target: Target, page: str) -> list[d
     Failure."""
     if page:
         target = replace(target, page=await references.page(target, page))
-    report = await _check_content(references.live, target, _content_options(target.change_request is not None))
+    report = await check_content(references.live, target, ContentOptions(target.change_request is not None))
     rules = choose_rules((), ())
     return [each.as_json() for each in sorted_findings(report.findings) if rules.applies(each)]
 

@@ -32,8 +32,7 @@ from octavo.api.errors import ApiError, Invalid, ReadOnly
 from octavo.api.operation import SPECS, Listing, ListPage, Operation, identity, read_pages, walk_pages
 from octavo.api.urgency import IsWaitedFor, current_urgency
 from octavo.api.wire import NothingChanged, Request, encode, route_of
-from octavo.client import exchange as transfers
-from octavo.client import responses
+from octavo.client import exchange, responses
 from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.origin import origin_of
 from octavo.client.policy import READS, Budget, Limits, Unsendable, background_wait, clock_offset, limits
@@ -149,7 +148,7 @@ class Client:
         """Download a URL from a response, and yield its bytes. Raises ApiError, also if there are more than `most`
         bytes."""
         carrier, agent, ca_file = await self._ready(), self._agent, self._ca_file
-        coming = transfers.download(url, most, origin=self.origin, carrier=carrier, agent=agent, ca_file=ca_file)
+        coming = exchange.download(url, most, origin=self.origin, carrier=carrier, agent=agent, ca_file=ca_file)
         async with aclosing(coming) as chunks:
             async for chunk in chunks:
                 yield chunk
@@ -163,7 +162,7 @@ class Client:
         keyless = await self._build_carrier(None)
         try:
             agent, ca_file = self._agent, self._ca_file
-            await transfers.upload(
+            await exchange.upload(
                 url, content, size, kind, origin=self.origin, keyless=keyless, agent=agent, ca_file=ca_file
             )
         finally:
@@ -259,7 +258,7 @@ class Client:
         transport = self._transport
         if callable(transport):
             return InProcessCarrier(self.origin, key, transport)
-        return await transfers.open_carrier(self.origin, key, transport=transport, ca_file=self._ca_file)
+        return await exchange.open_carrier(self.origin, key, transport=transport, ca_file=self._ca_file)
 
 
 def raw_request(op: Operation[Any]) -> RawRequest:

@@ -125,8 +125,6 @@ def _change_request_id(world: World, at: ChangeRequestRef) -> str:
     raise MissingResource(f"{collection}/{number}")
 
 
-# lazy: handlers are imported for the first operation that needs them
-
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
 """Largest body of a content edit, in bytes. Edits may carry files, so their limit is higher than `BODY_CAP`."""

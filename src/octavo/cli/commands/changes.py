@@ -185,9 +185,6 @@ CHANGES = Command(
 )
 
 
-# lazy: the renderer of links, after the first request
-
-
 MERGE_FIELDS = (
     Field("ref", "string"),
     Field("merged", "boolean"),

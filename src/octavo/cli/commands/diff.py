@@ -22,12 +22,12 @@ from octavo.documents.diff_text import source_diff
 from octavo.documents.page_trees import ChangedPage
 from octavo.files.local_changes import FileChange, LocalFiles, page_file_title
 from octavo.lazy_import import lazy
+from octavo.tui.render.comparison import compare
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
-# lazy: the renderer, on a terminal only
-_compare = lazy("octavo.tui.render.comparison:compare")
+# lazy: on a terminal only
 _print_changes = lazy("octavo.tui.render.printing:print_diff")
 
 
@@ -188,7 +188,7 @@ def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
     if not style.has_escapes:
         return head + "".join(f"  {each}\n".replace("  \n", "\n") for each in _word_lines(page, options.context))
     changes: str = _print_changes(
-        _compare(page.before, page.after), style.columns, options.context, colors=style.has_colors
+        compare(page.before, page.after), style.columns, options.context, colors=style.has_colors
     )
     return head + changes
 

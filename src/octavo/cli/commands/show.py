@@ -21,6 +21,7 @@ from octavo.cli.refs import References, Target
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, write_out
 from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
 from octavo.documents.page_trees import changed_pages
+from octavo.documents.source_reader import parse
 from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
 # lazy: the renderer, for text only
-_parse = lazy("octavo.documents.source_reader:parse")
 _print_document = lazy("octavo.tui.render.printing:print_document")
 
 
@@ -143,7 +143,7 @@ class _Shown:
     def _render_markdown(self, markdown: str) -> str:
         """Return Markdown as the app shows it."""
         text: str = _print_document(
-            _parse(markdown), self._width, colors=self._style.has_colors, has_escapes=self._style.has_escapes
+            parse(markdown), self._width, colors=self._style.has_colors, has_escapes=self._style.has_escapes
         )
         return text
 

@@ -17,20 +17,14 @@ from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.documents import front_matter, links, page_trees
 from octavo.documents.folders.folder import change_outside_code, rewrite_links
 from octavo.documents.markdown_to_json import content_body
-from octavo.documents.page_trees import DEFAULT_LAYOUT, EMPTY_REVISION, Pages, document_id
+from octavo.documents.page_trees import DEFAULT_LAYOUT, EMPTY_REVISION, Pages, document_id, revision_differences
 from octavo.documents.suggestions import UnknownBlock, revert_blocks
-from octavo.lazy_import import lazy
 from octavo.server.handlers import change_requests, spaces
 from octavo.server.handlers.change_requests import base_of, present_change_request
 from octavo.server.handlers.permissions import require
 from octavo.server.page_texts import evaluate_text, expand_includes
 from octavo.server.rest import Refusal, World, handle, omit, paginate
 from octavo.server.store import Json, MissingResource, image_size
-
-_revision_differences = lazy("octavo.documents.page_trees:revision_differences")
-
-
-# lazy: the model of differences, 8 ms
 
 CHANGES_LIMIT = 10
 """Default number of changes in a list of changes."""
@@ -195,7 +189,7 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
     else:
         parents = after["parents"]
         before = spaces.get(world, op.at.space_id, parents[0]) if parents else EMPTY_REVISION
-    every = _revision_differences(before, after, lambda file: file_url(world, file))
+    every = revision_differences(before, after, lambda file: file_url(world, file))
     limit = CHANGES_LIMIT if op.limit is None else op.limit
     response: Json = {"changes": every[:limit]}
     if len(every) > limit:

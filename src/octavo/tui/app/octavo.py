@@ -37,7 +37,7 @@ from octavo.tui.core.view import View, current_view
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.display import filters
-from octavo.tui.terminal.driver import EscapeOrAlt
+from octavo.tui.terminal.driver import EscapeOrAlt, TerminalDriver
 from octavo.tui.terminal.textual_internals import new_stylesheet
 from octavo.tui.widgets.commands import Command, Commands, accepted_keys
 from octavo.tui.widgets.short_texts import plural
@@ -227,10 +227,7 @@ class Octavo(Shell):
 
     def get_driver_class(self) -> type[Driver]:
         default = super().get_driver_class()
-        if default.__name__ != "LinuxDriver":
-            return default
-        driver: type[Driver] = load("octavo.tui.terminal.driver:TerminalDriver")
-        return driver
+        return TerminalDriver if default.__name__ == "LinuxDriver" else default
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [*super().get_line_filters(), *self._line_filters]

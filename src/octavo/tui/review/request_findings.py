@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, cast
+from typing import cast
 
 from textual.worker import WorkType
 
@@ -45,7 +45,6 @@ from octavo.documents.linters.readers import (
 )
 from octavo.documents.page_trees import ChangedPage
 from octavo.documents.source_reader import parse
-from octavo.lazy_import import load
 from octavo.settings.programs import Linter
 from octavo.tui.core.view import View
 from octavo.tui.render.comparison import PageComparison
@@ -143,17 +142,15 @@ class RequestFindings:
         self._on_change()
 
     @cached_property
-    def _linters(self) -> Any:
+    def _linters(self) -> LinterRuns | None:
         """Runner of the automatic linters of this space. None if the space has no such linter."""
         shell = self._view.shell
         linters = [each for each in shell.settings.linters if each.is_automatic]
         if not linters:
             return None
         space = shell.workspace.space(self._space.space_id)
-        chosen = load("octavo.tui.review.request_findings:linters_for")(
-            linters, space.title if space is not None else "", self._space.space_id
-        )
-        return load("octavo.tui.review.request_findings:LinterRuns")(chosen) if chosen else None
+        chosen = linters_for(linters, space.title if space is not None else "", self._space.space_id)
+        return LinterRuns(chosen) if chosen else None
 
     def _start(self) -> None:
         if self._waiting and self._place is not None and not self._is_checking:
@@ -174,8 +171,8 @@ class RequestFindings:
                 page = next((each for each in tree.walk() if each.id == job.page.key), None)
                 if page is None or job.sides != sides:
                     continue
-                if is_linting:
-                    found = (*job.by_rules, *await self._lint(job, page))
+                if is_linting and (linters := self._linters) is not None:
+                    found = (*job.by_rules, *await self._lint(linters, job, page))
                 else:
                     found = await _find(self._view.live, page, job.before, job.new, sides.new, tree, self._known)
                     texts, linted = self._linted.get(job.page.key, (("", ""), ()))
@@ -189,11 +186,11 @@ class RequestFindings:
         finally:
             self._is_checking = False
 
-    async def _lint(self, job: _Job, page: Page) -> tuple[AddedFinding, ...]:
+    async def _lint(self, linters: LinterRuns, job: _Job, page: Page) -> tuple[AddedFinding, ...]:
         """Return the findings of the linters on the added words of a page. Show each failure once."""
         text = job.new.source
         added = await asyncio.to_thread(added_ranges, job.before, text)
-        result = await self._linters.findings(LintedPage(page.path or page.id, page_path(page), job.new, text, added))
+        result = await linters.findings(LintedPage(page.path or page.id, page_path(page), job.new, text, added))
         for failure in set(result.failures) - self._failures:
             self._failures.add(failure)
             self._view.shell.say(failure, tone="care")
