@@ -57,17 +57,17 @@ _EMPTY_CELL = Block("cell")
 
 
 def diff(old: Document, new: Document) -> Diff:
-    """Return the changes from `old` to `new`."""
+    """Compare two pages. If they look the same but their sources differ, the differing lines are counted."""
     index = NodeIndex()
     old_side, new_side = ([index.node(block) for block in document.blocks] for document in (old, new))
     steps = _compare_siblings(old_side, new_side)
     find_moves(steps, compare_nodes)
     changed = to_entries(pair_replaced_blocks(join_replaced_sections(steps)))
     size = change_size(changed, old.blocks)
-    found = Diff(changed, changed_metadata(old.metadata, new.metadata), size=size)
-    if not found.is_empty or old.source == new.source:
-        return found
-    return replace(found, unseen_lines=_differing_lines(old.source, new.source))
+    result = Diff(changed, changed_metadata(old.metadata, new.metadata), size=size)
+    if not result.is_empty or old.source == new.source:
+        return result
+    return replace(result, unseen_lines=_count_differing_lines(old.source, new.source))
 
 
 def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DiffStep]:
@@ -108,7 +108,7 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
     if new.kind in _TABLE_KINDS and old.kind in _TABLE_KINDS:
         columns = column_pairs(old.block, new.block)
         step.parts = TableChange(columns, ())
-        step.rows = _rows(old, new, columns)
+        step.rows = _compare_rows(old, new, columns)
         step.settings += column_changes(columns)
     elif new.kind in _CODE_KINDS and old.kind in _CODE_KINDS:
         step.parts = CodeChange(diff_lines(old.block.text, new.block.text))
@@ -133,7 +133,7 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the changes of the fallback text of a block, without changes that its attributes already show."""
+    """Return the changes of the fallback text of a block, except those that its attributes already show."""
     old_side, new_side = plain_text(old.runs), plain_text(new.runs)
     if old_side != new_side:
         return (AttributeChange("fallback text", old_side or None, new_side or None),)
@@ -141,13 +141,12 @@ def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
     found = changed_run_attributes(diff_runs(old.runs, new.runs).words)
     if not found and runs_key(old.runs) != runs_key(new.runs):
         found = tuple(_attribute_changes_without_text(old, new))
-    # Leave out the link to the target of the block itself, because the change of that attribute is already listed.
+    # If the link repeats the target of the block, its change is already listed as an attribute.
     return tuple(each for each in found if (each.old, each.new) not in shown_changes)
 
 
 def _attribute_changes_without_text(old: Block, new: Block) -> Iterator[AttributeChange]:
-    """Compare the runs of two blocks whose text is equal. Yield one change if the kinds of the runs differ, else the
-    changes of their attributes."""
+    """Yield the differences between runs with equal text: their kinds if these differ, else their attributes."""
     old_side, new_side = (", ".join(run.kind for run in side.runs) or None for side in (old, new))
     if old_side != new_side:
         yield AttributeChange("fallback", old_side, new_side)
@@ -168,8 +167,10 @@ def _is_unchanged(step: DiffStep) -> bool:
         case RowChange(cells=cells):
             return all(cell.words is None and not cell.settings for cell in cells)
         case TableChange(columns=columns):
-            both = all(pair.old is not None and pair.new is not None and has_same_title(pair) for pair in columns)
-            return both and all(row.status == "same" for row in step.rows)
+            has_same_columns = all(
+                pair.old is not None and pair.new is not None and has_same_title(pair) for pair in columns
+            )
+            return has_same_columns and all(row.status == "same" for row in step.rows)
     if step.inside is not None:
         return all(each.status == "same" for each in step.inside)
     assert step.old is not None
@@ -180,35 +181,35 @@ def _is_unchanged(step: DiffStep) -> bool:
     return is_worded and runs_key(ours.runs) == runs_key(theirs.runs) and ours.text == theirs.text
 
 
-def _rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[DiffStep]:
+def _compare_rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[DiffStep]:
     pairs, moved = row_pairs(old.children, new.children, columns)
     steps = []
     for ours, theirs in pairs:
         if ours is None:
             assert theirs is not None
             source = moved.get(id(theirs))
-            steps.append(_row("arrived", source, theirs, columns) if source else DiffStep("added", new=theirs))
+            steps.append(_compare_row("arrived", source, theirs, columns) if source else DiffStep("added", new=theirs))
         elif theirs is None:
             target = moved.get(id(ours))
             steps.append(DiffStep("left", ours, target) if target else DiffStep("removed", old=ours))
         elif ours.number == theirs.number:
             steps.append(DiffStep("same", ours, theirs))
         else:
-            steps.append(_row("changed", ours, theirs, columns))
+            steps.append(_compare_row("changed", ours, theirs, columns))
     return join_rows(steps, columns)
 
 
-def _row(status: Status, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> DiffStep:
+def _compare_row(status: Status, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> DiffStep:
     if old.number == new.number:
         return DiffStep(status, old, new)
-    step = DiffStep(status, old, new, RowChange(tuple(_cell(old, new, pair) for pair in columns)))
+    step = DiffStep(status, old, new, RowChange(tuple(_compare_cell(old, new, pair) for pair in columns)))
     step.settings = changed_attributes(old.block, new.block)
     if status == "changed" and _is_unchanged(step):
         step.status = "same"
     return step
 
 
-def _cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
+def _compare_cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
     ours, theirs = cell_at(old, pair.old_index), cell_at(new, pair.new_index)
     old_side, new_side = ours.block if ours else None, theirs.block if theirs else None
     if (ours is None and theirs is None) or (ours and theirs and ours.number == theirs.number):
@@ -221,7 +222,7 @@ def _cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
     return CellChange(old_side, new_side, found if found.kinds else None, others)
 
 
-def _differing_lines(old: str, new: str) -> int:
+def _count_differing_lines(old: str, new: str) -> int:
     differing = (
         changed_range for changed_range in diff_ranges(old.split("\n"), new.split("\n")) if not changed_range.equal
     )
@@ -229,7 +230,7 @@ def _differing_lines(old: str, new: str) -> int:
 
 
 Word = tuple[Literal["same", "ins", "del"], str]
-"""A stretch of text: in both versions, in the new one only, or in the old one only."""
+"""A text with its change: `same` is in both versions, `ins` only in the new one, `del` only in the old one."""
 Change = Literal["same", "added", "edited", "deleted", "moved"]
 
 _SIGNS: dict[str, Literal["same", "ins", "del"]] = {"insert": "ins", "delete": "del"}
@@ -254,8 +255,8 @@ class BlockChange:
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield the blocks of both versions in reading order. Containers are replaced by their blocks, except containers that
-    were added, deleted or moved as a whole, and those whose own settings changed."""
+    """Yield the blocks of both versions in reading order. A container that changed only inside is replaced by its
+    blocks."""
     yield from _changes(diff.entries)
 
 
@@ -291,14 +292,14 @@ def _edited_block(change: Change, old: Block, new: Block, parts: Parts, *, has_s
 
 
 def _joined_words(parts: Parts) -> tuple[Word, ...]:
-    """Return the text of a changed block, with one entry for each stretch."""
+    """Return the text of a changed block. Adjacent words with the same change are joined."""
     stretches = groupby(_words(parts), key=lambda word: word[0])
     return tuple((sign, "".join(text for _, text in words)) for sign, words in stretches)
 
 
 def _words(parts: Parts) -> Iterator[Word]:
-    """Yield the text of a changed block with its changes. For a container, yield only its title, because its blocks
-    have changes of their own."""
+    """Yield the words of a changed block with their changes. Yield only the title of a container: its blocks are
+    changes of their own."""
     match parts:
         case TextChange(words):
             yield from map(_word, words)
@@ -328,7 +329,7 @@ def _word(part: TextPart) -> Word:
 
 
 def new_keys(diff: Diff) -> dict[str, str]:
-    """Return the key in the new version of each block of the old version that still exists, edited or moved."""
+    """Return the new key of each block that exists in both versions, by its old key."""
     return dict(_pairs(diff.entries))
 
 
@@ -358,7 +359,7 @@ def _block_pairs(old: Block, new: Block, parts: Parts) -> Iterator[tuple[str, st
 
 
 def _equal_pairs(old: Block, new: Block) -> Iterator[tuple[str, str]]:
-    """Yield the keys of a block and its descendants, if both versions have the same structure."""
+    """Yield the old and new keys of a block and its descendants, if both versions have the same structure."""
     pairs = list(zip(old.walk(), new.walk(), strict=False))
     if all(before.kind == after.kind for before, after in pairs):
         yield from ((before.key, after.key) for before, after in pairs)

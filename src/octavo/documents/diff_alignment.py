@@ -46,12 +46,13 @@ _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_COMPARED = 6000
-"""Maximum number of pairs in a gap that are all compared. In larger gaps, only blocks at similar positions are."""
+"""Maximum number of pairs in a gap for which all pairs are compared. In larger gaps, only blocks at similar positions
+are compared."""
 _MAX_PAIRS = 250_000
 
 
 def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Pair the blocks of two sides in the order of both sides. A block without a counterpart is paired with None."""
+    """Pair the blocks of two sides without changing their order. A block without a counterpart is paired with None."""
     pairs: list[Pair] = []
     found = _join_across_islands(diff_ranges(_alignment_keys(old), _alignment_keys(new)), old, new)
     gaps = [each for each in found if not each.equal]
@@ -73,8 +74,8 @@ def _alignment_keys(nodes: Sequence[Node]) -> list[Hashable]:
 
 
 def _join_across_islands(found: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]) -> Sequence[DiffRange]:
-    """Join differences that are separated only by short blocks which both sides repeat. For example, “Returns:” in one
-    section does not correspond to “Returns:” in another section."""
+    """Join differing ranges that are separated only by short repeated blocks. For example, “Returns:” in one section
+    does not correspond to “Returns:” in another section."""
     short = [
         at
         for at, each in enumerate(found)
@@ -103,8 +104,8 @@ def _join_across_islands(found: Sequence[DiffRange], old: Sequence[Node], new: S
 def _renumbered_headings(
     short: Sequence[int], found: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the indexes in `found` of the ranges of numbered headings, such as “Step 4”, that were only renumbered. A
-    heading was renumbered if a longer equal block is before the range on one side and after it on the other side."""
+    """Return the indexes in `found` of headings such as “Step 4” that are equal only because the steps were renumbered.
+    Then a long equal block is before the heading on one side, and after it on the other side."""
     series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
         at
@@ -122,8 +123,8 @@ def _renumbered_headings(
 
 def _number_pattern(node: Node) -> str:
     """Return the text of a heading with `#` for each number. Empty if the heading has no number."""
-    form = _DIGITS.sub("#", node.text) if node.kind == "heading" else ""
-    return form if form != node.text else ""
+    pattern = _DIGITS.sub("#", node.text) if node.kind == "heading" else ""
+    return pattern if pattern != node.text else ""
 
 
 def _is_short(nodes: Sequence[Node]) -> bool:
@@ -137,18 +138,18 @@ def _unique_equals(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
     both = set(numbers).intersection(others)
     if not both:
         return frozenset()
-    counts, of_others = Counter(numbers), Counter(others)
+    counts, other_counts = Counter(numbers), Counter(others)
     return frozenset(
         node.number
         for node in old
         if node.number in both
         and (node.size >= MIN_MOVED_LENGTH or (node.kind in _PART_KINDS and node.size > 2))
-        and counts[node.number] == of_others[node.number] == 1
+        and counts[node.number] == other_counts[node.number] == 1
     )
 
 
 def align_without(old: Sequence[Node], new: Sequence[Node], moved: Collection[int]) -> list[Pair]:
-    """Return the pairs of `align`, but leave the blocks whose `id()` is in `moved` without a counterpart."""
+    """Pair blocks as `align` does, but pair each block whose `id()` is in `moved` with None."""
     if not moved:
         return align(old, new)
     pairs: list[Pair] = []
@@ -210,7 +211,7 @@ def similarity(old: Node, new: Node) -> float:
 
 
 def _is_same_container(old: Node, new: Node) -> bool:
-    """Return whether two containers have the same title. Untitled containers match if one of them is empty."""
+    """True if two containers have the same title, or if both have none and at least one of them is empty."""
     title, other = (title_of(node) if node.kind in TITLED_KINDS else "" for node in (old, new))
     return fold(title) == fold(other) if title or other else not (old.children and new.children)
 
@@ -248,8 +249,8 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) 
 
 
 def best_pairs(worth: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
-    """Return the pairs in the order of both sides that have the highest total value. `worth[i][j]` is the value of a
-    pair of index `i` on the first side and index `j` on the second side. `width` is the length of the second side."""
+    """Return the pairs (i, j) with the highest total value. Both indexes increase from pair to pair. `worth[i][j]` is
+    the value of a pair. `width` is the number of items on the second side."""
     best = _best_totals(worth, width)
     pairs = []
     i = j = 0
@@ -352,8 +353,8 @@ class _Section(NamedTuple):
         return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
 
     def worth(self, other: _Section) -> float:
-        """Return the value of keeping this section and its counterpart in order, as `best_pairs` needs it. It grows
-        with the number of equal blocks, then with the length."""
+        """Return the value of this pair of sections for `best_pairs`. It grows with the number of equal blocks, then
+        with the length."""
         equal = Counter(node.number for node in self.nodes) & Counter(node.number for node in other.nodes)
         return equal.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
 
@@ -407,9 +408,8 @@ def _moved_pairs(old: Sequence[_Section], new: Sequence[_Section]) -> list[Pair]
 
 
 def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int, int]:
-    """Return the index of the new counterpart of each old section, by the index of the old section. A counterpart has
-    the same unique title, or the same title and blocks, or the same title next to another counterpart, or similar
-    text."""
+    """Map the index of each old section to the index of its counterpart. Match, in this order: unique title and blocks,
+    unique title, same title next to a matched section, similar text."""
     found: dict[int, int] = {}
     paired: set[int] = set()
     before, after = [each.text() for each in old], [each.text() for each in new]
@@ -425,10 +425,10 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
     for names in (_exact_section_names, _section_names):
         ours, theirs = names(old), names(new)
         counts, others = Counter(ours), Counter(theirs)
-        places = {name: j for j, name in enumerate(theirs) if others[name] == counts[name] == 1}
+        new_indexes = {name: j for j, name in enumerate(theirs) if others[name] == counts[name] == 1}
         for i, name in enumerate(ours):
-            if name in places:
-                pair(i, places[name])
+            if name in new_indexes:
+                pair(i, new_indexes[name])
     for step in (1, -1):
         for i, j in list(found.items()):
             while 0 <= i + step < len(old) and 0 <= j + step < len(new):

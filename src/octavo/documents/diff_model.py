@@ -19,8 +19,8 @@ Op = Literal["equal", "insert", "delete", "format", "link"]
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Consecutive words with the same change. For `format` (new format, attributes or white space) and `link` (new
-    target) the words are equal: `run` is the new run, and `old` is the old run."""
+    """Consecutive words with the same change. If `op` is `format` or `link`, only the format, an attribute, the white
+    space or the target changed: `old` is the run before, `run` the run after."""
 
     op: Op
     run: Run
@@ -81,7 +81,7 @@ class ColumnPair:
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """Changes of a table or of cards. The rows are entries. The `parts` of changed rows are a `RowChange`."""
+    """Changes of a table or of cards. Each row is an entry. The `parts` of a changed row is a `RowChange`."""
 
     columns: tuple[ColumnPair, ...]
     rows: tuple[Entry, ...]
@@ -194,8 +194,8 @@ class MovedBlock:
 class RestructuredBlocks:
     """Blocks that are shown together, because they were rearranged or because a section was replaced.
 
-    `note` says what happened. If it is empty, the entries have notes. `entries` compare the contents of the containers,
-    or list the removed and added blocks. If `old` and `new` are empty, the note is about the next entry.
+    `note` says what happened. It is empty if the entries have notes of their own. If `old` and `new` are empty, it is
+    about the next entry. `entries` compare the contents of the containers, or list the removed and added blocks.
     """
 
     old: tuple[Block, ...]

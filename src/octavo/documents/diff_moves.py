@@ -1,6 +1,5 @@
-"""Finds moved blocks, also across containers, and joins the changes of replaced sections. Counts added and removed words; a
-Chinese or Japanese character counts as a word.
-"""
+"""Finds moved blocks, also across containers, and sections that were replaced. Counts the words that were added and
+removed."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ _MAX_PAIRS = 4000
 
 
 def find_moves(steps: Sequence[DiffStep], compare: CompareNodes) -> None:
-    """Turn pairs of removed and added steps of equal or similar blocks into moves, at any depth. Moves are numbered
+    """Turn a removed and an added step into a move if their blocks are equal or similar, at any depth. Number the moves
     from 1."""
     visible = [each for step in steps for each in (step, *step.descendants())]
     containers = [step for step in visible if step.inside is None and _is_container_step(step)]
@@ -95,8 +94,8 @@ class _MoveFinder:
         self._give_numbers(all_steps)
         self._parents = {id(inner): step for step in all_steps for inner in (*(step.inside or ()), *step.rows)}
         self._split: set[int] = set()
-        """`id()` of the steps of containers with a block inside that moved or exists in both versions. Such a
-        container cannot move as a whole."""
+        """`id()` of the steps of containers that cannot move as a whole, because a block inside moved or exists in both
+        versions."""
         for step in all_steps:
             if step.status not in ("added", "removed"):
                 self._mark_split(step)
@@ -127,8 +126,8 @@ class _MoveFinder:
     def find_edited(
         self, steps: Sequence[DiffStep], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
-        """Turn added and removed steps of similar blocks into moves, the most similar pair first. Blocks of
-        the same kind are similar if `similarity_of` returns `at_least`."""
+        """Turn removed and added steps of similar blocks into moves. Blocks are similar if they have the same kind and
+        `similarity_of` returns at least `at_least`."""
         removed: dict[str, list[DiffStep]] = {}
         for step in steps:
             if self._is_free(step, "removed"):
@@ -156,8 +155,8 @@ class _MoveFinder:
         before: dict[int, DiffStep] = {}
         after: dict[int, DiffStep] = {}
         for siblings in lists:
-            for fates in (("removed", "left"), ("added", "arrived")):
-                side = [step for step in siblings if step.status in fates]
+            for statuses in (("removed", "left"), ("added", "arrived")):
+                side = [step for step in siblings if step.status in statuses]
                 before |= {id(step): last for last, step in pairwise(side)}
                 after |= {id(step): following for step, following in pairwise(side)}
         for neighbors in (after, before):

@@ -1,4 +1,4 @@
-"""Blocks prepared for a comparison, and the comparison of their attributes. Equal blocks have equal numbers, and each node knows its text."""
+"""Blocks prepared for a comparison, and the comparison of their attributes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Node:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Node]:
-        """Yield those nodes among this node and its descendants that have text of their own."""
+        """Yield this node and its descendants, as far as they have text of their own."""
         if self.block.runs or self.block.text or not self.children:
             if self.text:
                 yield self
@@ -97,8 +97,8 @@ def _attributes_key(block: Block) -> Hashable:
 
 
 def compared_attributes(block: Block) -> dict[str, Any]:
-    """Return the attributes of a block to compare. Columns are left out because they are compared separately. Anchors
-    are left out if they follow from the text."""
+    """Return the attributes of a block to compare, without columns and default values. `tight` becomes its opposite,
+    `spaced`."""
     return {
         ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
         for name, value in block.attrs.items()
@@ -280,8 +280,8 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the run of each word. The words of a link that are in the new version all get the complete new text of
-    the link, so that a change of the link can name it."""
+    """Return the run of each word. Each remaining word of a link gets the complete new text of the link, so that a
+    change of the link can name it."""
     runs = [word.run for word in words]
     kept = [at for at, word in enumerate(words) if word.op != "delete"]
     for link, group in groupby(kept, lambda at: runs[at].link):

@@ -15,8 +15,8 @@ from octavo.documents.diff_alignment import Pair, align
 from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node
 from octavo.documents.sequences import text_similarity
 
-_PARAMETER_PLACES = {"path-parameters": "path", "query-parameters": "query", "headers": "header"}
-_PARAMETER_PLACES |= {"body-parameters": "body", "form-data-parameters": "form data"}
+_PARAMETER_LOCATIONS = {"path-parameters": "path", "query-parameters": "query", "headers": "header"}
+_PARAMETER_LOCATIONS |= {"body-parameters": "body", "form-data-parameters": "form data"}
 _HEADINGS = {"path": "Path Parameters", "query": "Query Parameters", "header": "Headers", "body": "Request Body"}
 _COLUMNS = ("Name", "Type", "Description")
 _WORD = re.compile(r"\w+")
@@ -32,9 +32,9 @@ class _Operation(NamedTuple):
     summary: tuple[Run, ...]
     description: list[Node]
     parameters: list[tuple[str, Node]]
-    """The parameters of the operation, with the location of each: path, query, header or body."""
+    """Pairs of the location (path, query, header or body) and the parameter."""
     responses: list[tuple[Block, list[Node]]]
-    """The responses of the operation, each with its content."""
+    """Pairs of the response and its content."""
 
 
 def uses_old_tags(operation: Node) -> bool:
@@ -59,16 +59,16 @@ def with_new_tags(operation: Node) -> Node:
         if details.description
         else []
     )
-    for place, parameter in details.parameters:
-        placed = {**parameter.block.attrs, **({"in": place} if place else {})}
+    for location, parameter in details.parameters:
+        placed = {**parameter.block.attrs, **({"in": location} if location else {})}
         children.append(_container_node(parameter.block._replace(attrs=placed), parameter.children))
     children += [_container_node(block, content) for block, content in details.responses]
     return _container_node(operation.block._replace(attrs=attrs), children)
 
 
 def join_rewritten_operations(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join the block of an API operation with the blocks that it was rewritten to or from. `run` has only added and
-    removed steps. `compare` compares two nodes."""
+    """Join the block of an API operation with the plain blocks that replaced it, or that it replaced. `run` has only
+    added and removed steps."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [node for step in run if step.status == status and (node := step.old if is_removed else step.new)]
@@ -85,21 +85,21 @@ def _rewrites(
     titles = {_comparable_title(title): title for node in others for title in _tab_titles(node)}
     rows = {each.text: each.number for node in others for each in node.walk() if each.kind == "row"}
     expanded = [_expand_operation(_read(operation), titles, rows) for operation in operations]
-    drafts = [part for parts in expanded for part in parts]
-    if len(drafts) * len(others) > _MAX_PAIRS:
+    expanded_blocks = [part for parts in expanded for part in parts]
+    if len(expanded_blocks) * len(others) > _MAX_PAIRS:
         return []
-    pairs = align(drafts, others)
+    pairs = align(expanded_blocks, others)
     found = []
     for operation, parts in zip(operations, expanded, strict=True):
         part_ids = set(map(id, parts))
-        places = [
+        matched_indexes = [
             at
             for at, (part, other) in enumerate(pairs)
             if part is not None and id(part) in part_ids and other is not None
         ]
-        if not places:
+        if not matched_indexes:
             continue
-        first, last = places[0], places[-1]
+        first, last = matched_indexes[0], matched_indexes[-1]
         while first > 0 and (part := pairs[first - 1][0]) is not None and id(part) in part_ids:
             first -= 1
         while last + 1 < len(pairs) and (part := pairs[last + 1][0]) is not None and id(part) in part_ids:
@@ -107,15 +107,15 @@ def _rewrites(
         diff_range = pairs[first : last + 1]
         covered = [other for _, other in diff_range if other is not None]
         length = sum(
-            min(one.size, other.size) * _text_similarity(one, other) for one, other in diff_range if one and other
+            min(part.size, other.size) * _text_similarity(part, other) for part, other in diff_range if part and other
         )
         if length >= max(_MIN_LENGTH, _MIN_SHARE_KEPT * sum(part.size for part in parts)):
             found.append(_rewrite_step(operation, covered, diff_range, compare, is_removed=is_removed))
     return found
 
 
-def _text_similarity(one: Node, other: Node) -> float:
-    return text_similarity(one.text, other.text)
+def _text_similarity(part: Node, other: Node) -> float:
+    return text_similarity(part.text, other.text)
 
 
 def _rewrite_step(
@@ -136,8 +136,8 @@ def _rewrite_step(
 
 
 def _insert_in_order(run: Sequence[DiffStep], found: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of a run, with each step of `found` in place of the steps whose blocks it contains. The other
-    steps keep their order on each side."""
+    """Replace the steps of a run whose blocks are in a step of `found` by that step. The other steps keep their order
+    on each side."""
     removed = [step for step in run if step.old is not None]
     added = [step for step in run if step.old is None]
     ordered: list[DiffStep] = []
@@ -167,15 +167,15 @@ def _read(operation: Node) -> _Operation:
         else:
             for each in child.children:
                 if each.kind == "api-parameter":
-                    details.parameters.append((_PARAMETER_PLACES.get(name, name.replace("-", " ")), each))
+                    details.parameters.append((_PARAMETER_LOCATIONS.get(name, name.replace("-", " ")), each))
                 else:
                     details.description.append(each)
-    named = [(place, each) for place, each in details.parameters if each.text or each.block.attrs.get("name")]
+    named = [(location, each) for location, each in details.parameters if each.text or each.block.attrs.get("name")]
     return details._replace(parameters=named)
 
 
 def _response(node: Node) -> tuple[Block, list[Node]]:
-    """Return a response with its description as an attribute, and its content."""
+    """Return a response with its description as an attribute, and the other content of the response."""
     descriptions = [
         child
         for child in node.children
@@ -192,22 +192,24 @@ def _section_text(section: Node) -> str:
 
 
 def _expand_operation(details: _Operation, titles: Mapping[str, str], row_numbers: Mapping[str, int]) -> list[Node]:
-    """Return an operation as plain blocks (headings, tables and tabs). The platform writes such blocks where it writes no
-    operation tag. `titles` are the tab titles to use for its responses. `row_numbers` maps the text of each row on the
-    other side to its number."""
+    """Return an operation as plain blocks: headings, tables and tabs, as the platform writes it without an operation
+    tag. `titles` maps comparable tab titles to the titles on the other side. `row_numbers` maps the text of each row on
+    the other side to its number."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
-    address = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()
+    url = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()
     code = frozenset({"code"})
-    runs = (Run(method.upper(), code | {"mark"}, kind="code"), Run(" "), Run(address, code, kind="code"))
+    runs = (Run(method.upper(), code | {"mark"}, kind="code"), Run(" "), Run(url, code, kind="code"))
     blocks = (
         [_leaf_node(Block("heading", {"level": 2}, runs=details.summary, lines=block.lines))] if details.summary else []
     )
     blocks += [_leaf_node(Block("paragraph", runs=runs, lines=block.lines)), *details.description]
-    by_location = sorted(details.parameters, key=lambda each: [place for place, _ in details.parameters].index(each[0]))
-    for place, group in groupby(by_location, lambda each: each[0]):
+    by_location = sorted(
+        details.parameters, key=lambda each: [location for location, _ in details.parameters].index(each[0])
+    )
+    for location, group in groupby(by_location, lambda each: each[0]):
         parameters = [parameter for _, parameter in group]
-        heading = _HEADINGS.get(place, f"{place} parameters".strip().title())
+        heading = _HEADINGS.get(location, f"{location} parameters".strip().title())
         blocks.append(_leaf_node(Block("heading", {"level": 4}, runs=(Run(heading),), lines=parameters[0].block.lines)))
         rows = [
             row if row.text not in row_numbers else replace(row, number=row_numbers[row.text])
@@ -231,9 +233,9 @@ def _row(parameter: Node) -> Node:
     if attrs.get("required"):
         name += (Run("*", frozenset({"mark"}), attrs={"color": "red"}),)
     description: list[Run] = []
-    for leave in parameter.leaves():
+    for leaf in parameter.leaves():
         description += [Run("\n", kind="break")] if description else []
-        description += leave.block.runs or (Run(leave.text),)
+        description += leaf.block.runs or (Run(leaf.text),)
     cells = [name, (Run(str(attrs.get("type") or "")),), tuple(description)]
     return _container_node(
         Block("row", lines=lines), [_leaf_node(Block("cell", runs=runs, lines=lines)) for runs in cells]

@@ -31,12 +31,12 @@ _MAX_COMPARED = 400
 
 
 class _NodeInContainers(NamedTuple):
-    """A block and the containers around it, outermost first. `titles` is True if the node was made from the title of
+    """A block and the containers around it, outermost first. `is_title` is True if the node was made from the title of
     the last container."""
 
     node: Node
     path: tuple[Node, ...] = ()
-    titles: bool = False
+    is_title: bool = False
 
 
 _Pair = tuple[_NodeInContainers | None, _NodeInContainers | None]
@@ -171,7 +171,7 @@ def _flatten_containers(
             continue
         if title := _title(node.block):
             heading = Node(Block("heading", runs=title, lines=node.block.lines), [], -id(node), plain_text(title))
-            yield _NodeInContainers(heading, (*path, node), titles=True)
+            yield _NodeInContainers(heading, (*path, node), is_title=True)
         yield from _flatten_containers(node.children, is_closed, (*path, node))
 
 
@@ -236,10 +236,9 @@ def _step(one: _NodeInContainers | None, other: _NodeInContainers | None, compar
 def _restructured_step(
     pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
 ) -> DiffStep:
-    """Return one restructured step for all pairs. The steps inside it show the changes in the new containers. A step
-    inside it that has no nodes is a note: the blocks after the note moved into or out of a container. `old_containers`
-    maps the `id()` of the new version of each remaining container to the old version. None if containers were added or
-    removed as a whole."""
+    """Return one step for all pairs, with steps inside for the new containers. A step without nodes is a note about the
+    steps after it. `old_containers` maps the `id()` of a new container to its old version. It is None if containers
+    were added or removed as a whole."""
     old = tuple(_outermost_nodes(one for one, _ in pairs))
     new = tuple(_outermost_nodes(other for _, other in pairs))
     step = DiffStep("restructured", old_nodes=old, new_nodes=new, inside=[])
@@ -263,7 +262,7 @@ def _restructured_step(
         return _steps_inside(open_containers, step)
 
     for at, (one, other) in enumerate(pairs):
-        if other is None and one is not None and one.titles:
+        if other is None and one is not None and one.is_title:
             continue  # the note already mentions the removed container
         if other is None:
             # A heading starts a new topic. So do not show it in the containers of the blocks above it.
@@ -272,7 +271,7 @@ def _restructured_step(
             if one is not None and one.node.kind == "heading":
                 path = tuple(ours for ours, theirs in zip(path, following, strict=False) if ours is theirs)
             enter(path).append(_step(one, None, compare))
-        elif other.titles:
+        elif other.is_title:
             enter(other.path)
             if one is not None and open_containers[-1][1].old is None:
                 _retitle(open_containers[-1][1], one)
@@ -300,7 +299,7 @@ def _restructured_step(
 
 
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
-    """Return the containers that exist on both sides: the old version by `id()` of the new version."""
+    """Return the old version of each container that exists on both sides, by `id()` of the new version."""
     found: dict[int, Node] = {}
     taken: set[int] = set()
     for one, other in pairs:
@@ -316,8 +315,8 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
 
 
 def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_containers: Mapping[int, Node]) -> str:
-    """Return a note that names the containers that a block left and entered. Empty if there are none, or if its
-    container was split or joined."""
+    """Return a note such as “unwrapped from a quote”. Empty if the block stayed in its containers, or if its container
+    was split or joined."""
     kept_ids = {id(old_containers[id(node)]) for node in new.path if id(node) in old_containers} & set(
         map(id, old.path)
     )
@@ -344,8 +343,8 @@ def collapse_container(step: DiffStep) -> None:
 
 
 def _finish_container(container: DiffStep) -> None:
-    """Complete the step of a container that exists in both versions, after its steps inside are known. The old
-    children of the container become the old blocks of these steps."""
+    """Complete the step of a container that exists in both versions. The old blocks of the steps inside become its old
+    children."""
     assert container.inside is not None, "a container must have steps inside"
     assert container.old is not None
     assert container.new is not None
@@ -379,18 +378,18 @@ def _steps_inside(open_containers: Sequence[tuple[Node, DiffStep]], whole: DiffS
 
 
 def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
-    """Store in the step of a container that its title was a heading, or the title of another container."""
+    """Record in the step of a new container that its title was a heading or the title of another container."""
     assert container.new is not None, "the container must be in the new version"
-    now, old_containers = (
+    new_block, old_block = (
         container.new.block,
-        old.path[-1].block._replace(children=()) if old.titles else old.node.block,
+        old.path[-1].block._replace(children=()) if old.is_title else old.node.block,
     )
-    container.status, container.old = "changed", Node(old_containers, [], -1, old.node.text)
-    container.settings = changed_attributes(old_containers, now)
-    if now.runs:
-        container.title = diff_runs(old_containers.runs, now.runs)
+    container.status, container.old = "changed", Node(old_block, [], -1, old.node.text)
+    container.settings = changed_attributes(old_block, new_block)
+    if new_block.runs:
+        container.title = diff_runs(old_block.runs, new_block.runs)
     else:
-        before, after = plain_text(old.node.block.runs), str(now.attrs["title"])
+        before, after = plain_text(old.node.block.runs), str(new_block.attrs["title"])
         container.settings = tuple(setting for setting in container.settings if setting.name != "title")
         container.settings += (AttributeChange("title", before, after),) if before != after else ()
 

@@ -48,8 +48,8 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 def _pair_by_cells(
     old: Block, new: Block, ours: range, theirs: range, *, untitled: bool = False
 ) -> Iterator[ColumnPair]:
-    """Pair columns by the cells that they have in common, because their titles are not unique. With `untitled`, pair
-    the columns between these pairs by position."""
+    """Pair columns by their common cells, because their titles are not unique. With `untitled`, pair the columns
+    between these pairs by position."""
     before, after = ([_column_texts(table, at) for at in indices] for table, indices in ((old, ours), (new, theirs)))
     worth = [
         {j: share for j, other in enumerate(after) if (share := _shared_share(one, other)) >= _MIN_CELLS_IN_COMMON}
@@ -200,7 +200,8 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
 
 
 def _is_part_of_row(step: DiffStep, row: DiffStep, status: str) -> bool:
-    """Return whether most text of the row `step` was merged into `row` (if removed) or split from `row` (if added)."""
+    """True if most text of the removed row in `step` was merged into `row`, or of the added row was split from
+    `row`."""
     is_removed = status == "removed"
     part, whole, old_row = (step.old, row.new, row.old) if is_removed else (step.new, row.old, row.new)
     assert part is not None
@@ -227,11 +228,11 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
     for part in parts:
         for column_index, part_cell in enumerate(part.children):
             if text := _cell_text(part_cell):
-                into = _find_cell(text, ["" if said in before else said for said in target_texts])
-                place = into if into is not None else column_of.get(column_index, 0)
-                runs[place] = (
-                    *runs[place],
-                    *((Run("\n", kind="break"),) if runs[place] else ()),
+                into = _find_cell(text, ["" if target_text in before else target_text for target_text in target_texts])
+                target_column = into if into is not None else column_of.get(column_index, 0)
+                runs[target_column] = (
+                    *runs[target_column],
+                    *((Run("\n", kind="break"),) if runs[target_column] else ()),
                     *part_cell.block.runs,
                 )
     cell_blocks = [Block("cell", runs=run, lines=many.block.lines) for run in runs]
@@ -239,9 +240,9 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
     for block, (_, index) in zip(cell_blocks, indices, strict=True):
         cell = cell_at(one, index)
         other = cell.block if cell is not None else None
-        was, now = (block, other) if is_join else (other, block)
-        changed = diff_runs(was.runs if was else (), now.runs if now else ())
-        cells.append(CellChange(was, now, changed if changed.kinds else None))
+        old_cell, new_cell = (block, other) if is_join else (other, block)
+        changed = diff_runs(old_cell.runs if old_cell else (), new_cell.runs if new_cell else ())
+        cells.append(CellChange(old_cell, new_cell, changed if changed.kinds else None))
     joined_block = many.block._replace(children=tuple(cell_blocks))
     joined_row = Node(joined_block, [], -id(joined_block), " ".join(plain_text(run) for run in runs))
     joined = DiffStep(
@@ -281,8 +282,8 @@ _MAX_TEXT_PAIRS = 20_000
 
 
 def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Find text that became a table without header, or a table that became text. Join both into one restructured step.
-    `run` has only added and removed steps. `compare` compares two nodes."""
+    """Join text that became a table without header, or a table that became text, into one restructured step. `run` has
+    only added and removed steps."""
     grids = [step for step in run for node in (step.old, step.new) if node is not None and node.kind in _TABLE_KINDS]
     if len(grids) != 1 or (grid := grids[0].new or grids[0].old) is None:
         return run
@@ -314,23 +315,26 @@ def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[Di
             *(DiffStep("removed", old=text) for text in removed),
             *(_text_step(node, pairs, compare) for node in converted),
         ]
-    names = set(map(id, converted))
+    converted_ids = set(map(id, converted))
     return [
-        joined if step is grids[0] else step for step in run if id(step.old if is_new_table else step.new) not in names
+        joined if step is grids[0] else step
+        for step in run
+        if id(step.old if is_new_table else step.new) not in converted_ids
     ]
 
 
 def _pair_with_cells(others: Sequence[Node], grid: Node) -> dict[int, Node]:
-    """Return the cell that has the words of each text block, by `id()` of the block. Empty if too few words are
-    equal."""
+    """Map the `id()` of each text block to the cell with its words. Empty if too few words are equal."""
     texts, cells = [text for node in others for text in _text_blocks(node)], _filled_cells(grid)
     if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
         return {}
     # Compare cells and content-refs as paragraphs, because `align` pairs only compatible kinds.
     paragraphs = [_as_kind("paragraph", text) if text.kind == "content-ref" else text for text in texts]
     cell_blocks = [_as_kind("paragraph", cell) for cell in cells]
-    named = {id(each): node for each, node in zip((*paragraphs, *cell_blocks), (*texts, *cells), strict=True)}
-    pairs = [(named[id(one)], named[id(other)]) for one, other in align(paragraphs, cell_blocks) if one and other]
+    originals = {id(each): node for each, node in zip((*paragraphs, *cell_blocks), (*texts, *cells), strict=True)}
+    pairs = [
+        (originals[id(one)], originals[id(other)]) for one, other in align(paragraphs, cell_blocks) if one and other
+    ]
     length = sum(
         cell.size * text_similarity(plain_text(one.block.runs), plain_text(cell.block.runs)) for one, cell in pairs
     )

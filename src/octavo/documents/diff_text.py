@@ -152,7 +152,7 @@ def _join_clause(parts: list[DiffRange], before: Sequence[_Token]) -> list[DiffR
 
 
 class _ChangeBuilder:
-    """Joins adjacent tokens with the same change and format to a `TextPart`."""
+    """Joins adjacent tokens with the same change and format into `TextPart`s."""
 
     def __init__(self) -> None:
         self._words: list[TextPart] = []

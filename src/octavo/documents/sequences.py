@@ -26,8 +26,8 @@ def most_similar(text: str, others: Sequence[str], at_least: float) -> int | Non
 
 
 def similar_parts(text: str, others: Sequence[str], at_least: float, limit: int) -> list[tuple[float, int]]:
-    """Return the texts in `others` that have a part similar to `text`, as similarities from 0 to 100 and indexes. The most
-    similar text comes first."""
+    """Return pairs (similarity from 0 to 100, index) of the texts in `others` that have a part similar to `text`, most
+    similar first."""
     library = _rapidfuzz()
     matches = library.process.extract(
         text, others, scorer=library.fuzz.partial_ratio, score_cutoff=at_least, limit=limit
@@ -36,8 +36,8 @@ def similar_parts(text: str, others: Sequence[str], at_least: float, limit: int)
 
 
 def closest_name(text: str, others: Sequence[str], at_least: float, *, any_order: bool = False) -> str | None:
-    """Return the name in `others` that is most similar to `text`. None if all similarities are below `at_least`, from 0 to
-    100. With `any_order`, parts and other orders of words count as similar, too."""
+    """Return the name in `others` that is most similar to `text`. None if all similarities are below `at_least`, from 0
+    to 100. With `any_order`, parts of names match too, and the order of words does not matter."""
     library = _rapidfuzz()
     scorer = library.fuzz.WRatio if any_order else library.fuzz.ratio
     match = library.process.extractOne(text, others, scorer=scorer, score_cutoff=at_least)
@@ -45,7 +45,7 @@ def closest_name(text: str, others: Sequence[str], at_least: float, *, any_order
 
 
 def longest_common(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield the longest common subsequence as positions in `old` and `new` and a length."""
+    """Yield the ranges of the longest common subsequence as (index in `old`, index in `new`, length)."""
     for operation in _rapidfuzz().distance.LCSseq.opcodes(old, new):
         if operation.tag == "equal":
             yield operation.src_start, operation.dest_start, operation.src_end - operation.src_start
