@@ -304,7 +304,7 @@ async def test_selection_is_cleared_and_needs_the_right_to_comment(stage: Stage)
         await run.see("− All times")
         await run.press("enter", "asterisk")
         await run.hear("1 block selected. Press A to write one remark.")
-        await run.see("* Selected  for a remark")
+        await run.see("* Selected  “All times")
         await run.press("escape")
         await run.gone("* Selected")
         await run.press("A")
@@ -315,6 +315,22 @@ async def test_selection_is_cleared_and_needs_the_right_to_comment(stage: Stage)
         await run.see("− All times")
         await run.press("enter", "asterisk")
         await run.hear("Your role in Harbour API does not let you comment.")
+
+
+async def test_both_versions_of_a_block_can_be_selected(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_change_request(run, "word for one thing")
+        await run.see("− endpoint")
+        await run.press("enter", ")", "asterisk", ")", "asterisk")
+        await run.see("* Selected in the old version  “endpoint hook")
+        await run.hear("2 blocks selected. Press A to write one remark.")
+        await run.gone("1 block selected.")
+        await run.press(")", "asterisk")
+        await run.hear("3 blocks selected. Press A to write one remark.")
+        await run.see("* Selected  “endpoint hook")
+        await run.press("asterisk")
+        await run.hear("2 blocks selected. Press A to write one remark.")
+        await run.see("* Selected in the old version  “endpoint")
 
 
 async def test_list_of_comments_resolves_linked_threads_or_the_selected_thread(stage: Stage) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from octavo.api.bodies import Markdown
@@ -189,9 +189,10 @@ class _SelectedBlock:
 
     page: str
     key: str
-    page_title: str
-    text: str
+    page_title: str = field(compare=False)
+    text: str = field(compare=False)
     is_old: bool
+    """True if the block is in the old version of the page. The new version may have a block with the same key."""
 
 
 class SelectedBlocks:
@@ -199,18 +200,21 @@ class SelectedBlocks:
 
     def __init__(self, view: View, pages: DiscussionView, on_change: Callable[[], None]) -> None:
         self._view, self._pages, self._on_change = view, pages, on_change
-        self._blocks: dict[tuple[str, str], _SelectedBlock] = {}
+        self._blocks: list[_SelectedBlock] = []
+        self._notice = ""
 
     def __len__(self) -> int:
         return len(self._blocks)
 
-    def marks(self, page: str) -> dict[str, ThreadSummary]:
-        """Return the mark of each selected block of a page, by block key."""
-        return {
-            key: ThreadSummary("Selected", "", "for a remark", is_open=False, sign="*")
-            for on, key in self._blocks
-            if on == page
-        }
+    def marks(self, page: str) -> Iterator[tuple[str, ThreadSummary]]:
+        """Yield the block key and the mark of each selected block of a page. The mark quotes the block."""
+        for block in self._blocks:
+            if block.page == page:
+                label = "Selected in the old version" if block.is_old else "Selected"
+                yield (
+                    block.key,
+                    ThreadSummary(label, "", thread_actions.short_quote(block.text), is_open=False, sign="*"),
+                )
 
     @property
     def _at_cursor(self) -> _SelectedBlock | None:
@@ -222,12 +226,15 @@ class SelectedBlocks:
     def toggle(self) -> None:
         """Select the block under the cursor, or clear its selection."""
         if (block := self._at_cursor) is not None:
-            key = block.page, block.key
-            if self._blocks.pop(key, None) is None:
-                self._blocks[key] = block
+            if block in self._blocks:
+                self._blocks.remove(block)
+            else:
+                self._blocks.append(block)
             self._on_change()
-            count = plural(len(self), "block")
-            self._view.shell.say(f"{count} selected. Press A to write one remark." if self else "No block selected.")
+            shell, count = self._view.shell, plural(len(self), "block")
+            shell.notices.close_text(self._notice)
+            self._notice = f"{count} selected. Press A to write one remark." if self else "No block selected."
+            shell.say(self._notice)
 
     def clear(self) -> bool:
         """Clear the selection. Return False if no block was selected."""
@@ -245,7 +252,7 @@ class SelectedBlocks:
 
     def write_remark(self, app: Shell) -> None:
         """Open a composer for one remark, which becomes a pending comment on each selected block."""
-        at, blocks = self._pages.discussion, list(self._blocks.values())
+        at, blocks = self._pages.discussion, list(self._blocks)
         if not isinstance(at, ChangeRequestRef) or not blocks:
             return
         draft_key = f"remark {at.space_id} {at.change_request_id}"
@@ -274,13 +281,14 @@ class SelectedBlocks:
                 pending = [each.id for each in outbox.pending_comments(at) if each.id in added]
                 await app.session.drafts.save(draft_key, text)
                 await outbox.remove_pending_comments(pending, lambda _: None)
-                self._blocks.update({(each.page, each.key): each for each in blocks})
+                self._blocks[:] = blocks
                 self._on_change()
 
             count = plural(len(blocks), "pending comment")
             linked = " They will be resolved together." if len(blocks) > 1 else ""
             change = LocalChange(f"add {count}", apply, undo, f"Removed {count}. Press A to continue the remark.")
-            app.writes.change(change, message=f"Added {count}.{linked} Submit your review to send them.")
+            pronoun = "them" if len(blocks) > 1 else "it"
+            app.writes.change(change, message=f"Added {count}.{linked} Submit your review to send {pronoun}.")
 
         excerpt = "\n".join(" ".join(each.text.split()) for each in blocks)
         title = f"Remark on {plural(len(blocks), 'block')}"

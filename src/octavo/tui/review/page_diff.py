@@ -353,7 +353,7 @@ class PageDiff:
         for key, rows in self._findings.summaries(change.key).items():
             block_key = key if key and anchors.documents[1].find(key) else ""
             lines[block_key] = [*rows, *lines.get(block_key, ())]
-        for key, mark in self.selected_blocks.marks(change.key).items():
+        for key, mark in self.selected_blocks.marks(change.key):
             if any(side.find(key) for side in anchors.documents):
                 lines[key] = [mark, *lines.get(key, ())]
         return lines
