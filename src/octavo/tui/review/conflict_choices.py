@@ -53,7 +53,6 @@ class Choices:
             if isinstance(kinds, dict)
             else {}
         )
-        self._texts = {name: self.draft_of(name).text for name, kind in self._kinds.items() if kind == "own"}
         self.saved_conflicts: set[str] = set(map(str, saved_conflicts)) if isinstance(saved_conflicts, list) else set()
         """Names of the tree conflicts whose choices were saved. These conflicts have no markers in a text."""
 
@@ -69,12 +68,9 @@ class Choices:
         """Return the draft of the text that you wrote for a conflict."""
         return DialogDraft(self._app, f"conflict {self._id} {name}")
 
-    def choose(self, name: str, kind: ChoiceKind | None, text: str = "") -> None:
-        """Store a choice for a conflict. `text` is the text of the kind `own`. With the kind None the choice is
-        cleared, and a text that you wrote is kept."""
+    def choose(self, name: str, kind: ChoiceKind | None) -> None:
+        """Store a choice for a conflict, or clear the choice if `kind` is None. Your own text is kept in its draft."""
         self._kinds.pop(name, None)
-        if kind == "own":
-            self._texts[name] = text
         if kind is not None:
             self._kinds[name] = kind
         self._save()
@@ -120,7 +116,7 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
         )
         app.say(f"You changed nothing, so {ending}")
         return False
-    choices.choose(name, "own", new_text)
+    choices.choose(name, "own")
     return True
 
 
@@ -143,7 +139,8 @@ async def save_choices(
     choices: Choices,
     on_written: Callable[[tuple[str, ...]], None],
 ) -> None:
-    """Save the choices on top of the loaded revision and check the saved pages. `on_written` gets the edited pages."""
+    """Save the choices on top of the loaded revision and check the saved pages. `on_written` gets the IDs of the edited
+    pages."""
     chosen = choices.by_name
     changes = open_conflicts.edits(chosen, f"#{change_request.number}")
     pages = tuple(page.page for page in open_conflicts.resolved_pages(chosen))
@@ -184,7 +181,7 @@ class _SavedEdits(NamedTuple):
     """Result of sending the edits of a change request."""
 
     error: str = ""
-    """Reason why not all edits were saved, in sentences. Empty if they were."""
+    """Reason why not all edits were saved, in sentences. Empty if all were saved."""
     revision: str | None = None
     """New revision of the change request."""
     overwrote: bool = False
@@ -194,7 +191,7 @@ class _SavedEdits(NamedTuple):
 async def _send_edits(
     live: Live, at: ChangeRequestRef, revision: str | None, changes: Sequence[ContentEdit]
 ) -> _SavedEdits:
-    """Save edits on top of `revision`, in batches of the size that the server accepts."""
+    """Save edits on top of `revision`, in batches of `MAX_CHANGES`."""
     sent, overwrote = 0, False
     for start in range(0, len(changes), MAX_CHANGES):
         batch = changes[start : start + MAX_CHANGES]
@@ -333,8 +330,8 @@ class ConflictSource:
         )
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Save the choices. `close` gets the edited pages, closes the view if no conflicts are left, and returns
-        whether it did."""
+        """Save the choices. `close` gets the IDs of the edited pages. It closes the view if no conflicts are left, and
+        returns True if it closed the view."""
 
         def written(pages: tuple[str, ...]) -> None:
             if close(pages):
