@@ -1,6 +1,5 @@
-"""The pages and files that a change request changes, their tree, and the cache of their diffs. The shown page is compared
-first, then the likely next pages.
-"""
+"""The changed pages and files of a change request, their tree, and the cache of their diffs. An entry is a row of the
+tree: a changed page or file, or a page with comments only."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$prima
 
 
 def entry_keys(kind: str, name: str) -> tuple[str, ...]:
-    """Return the possible keys of the entry for a conflict, from the `kind` and `name` of the conflict."""
+    """Return the keys that the entry of a conflict can have. `kind` and `name` are those of the conflict."""
     return ("variables",) if kind == "variable" else (name, f"file {name}", f"reusable {name}")
 
 
@@ -88,9 +87,8 @@ def tree_nodes(
     *,
     whole_tree: bool = False,
 ) -> list[TreeNode]:
-    """Return the tree of changed pages below their parent pages. Deleted pages keep their former positions. The other
-    changes follow the pages, then the entries in `commented`, which have comments but no changes. `whole_tree` adds the
-    unchanged pages."""
+    """Return the changed pages below their parent pages, then the other changes, then the entries in `commented`.
+    Deleted pages keep their former positions. `whole_tree` adds the unchanged pages."""
     by_key = {entry.key: entry for entry in entries}
     placed: set[str] = set()
     deleted = _deleted_by_parent(by_key, before, {page.id for root in after for page in root.walk()})
@@ -106,7 +104,7 @@ def tree_nodes(
         placed.add(page.id)
         below, entry = nodes_below(page.pages, page.id), by_key.get(page.id)
         if entry is None and not whole_tree:
-            return _ancestor_row(page, below, marks)
+            return _ancestor_rows(page, below, marks)
         return [_node(entry or ChangedPage(page.id, page.title or "Untitled"), marks, below, page.type)]
 
     def deleted_node(entry: ChangedPage) -> TreeNode:
@@ -127,8 +125,9 @@ def tree_nodes(
     return top
 
 
-def _ancestor_row(page: Page, below: Sequence[TreeNode], marks: EntryMarks) -> list[TreeNode]:
-    """Return a row for an unchanged page above changed pages. Unchanged ancestors with one child share a row."""
+def _ancestor_rows(page: Page, below: Sequence[TreeNode], marks: EntryMarks) -> list[TreeNode]:
+    """Return the rows of an unchanged page above changed pages. If the page has only such unchanged pages below, return
+    their rows, with the title of the page in front. Empty if no page below changed."""
     title = page.title or "Untitled"
     if all(node.kind == "group" and node.dim for node in below):
         return [replace(node, label=f"{title} › {node.label}") for node in below]
@@ -138,8 +137,8 @@ def _ancestor_row(page: Page, below: Sequence[TreeNode], marks: EntryMarks) -> l
 def _deleted_by_parent(
     by_key: Mapping[str, ChangedPage], before: Sequence[Page], after: Collection[str]
 ) -> dict[str | None, list[tuple[str, Sequence[str]]]]:
-    """Return the deleted pages by the ID of the nearest ancestor in the tree, which may be a deleted page too. None is
-    the top level. Each page comes with the siblings that preceded it, the nearest first."""
+    """Return the deleted pages by the ID of their parent in the tree, or by None at the top level. Each page comes with
+    the IDs of the siblings that preceded it, nearest first."""
     found: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
 
     def collect(pages: Sequence[Page], parent: str | None) -> None:
@@ -155,7 +154,7 @@ def _deleted_by_parent(
 
 
 def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequence[TreeNode]]]) -> int:
-    """Return the position in `placed` after the first of `siblings` that `placed` contains. 0 if it contains none."""
+    """Return the position in `placed` after the first sibling that it contains. 0 if it contains no sibling."""
     keys = [key for key, _ in placed]
     return next((keys.index(key) + 1 for key in siblings if key in keys), 0)
 
@@ -223,14 +222,14 @@ def describe_change(entry: ChangedPage) -> str:
 
 
 def unchanged_entry(node: TreeNode) -> ChangedPage:
-    """Return the entry for a page without changes."""
+    """Return the entry for the unchanged page of a node."""
     kind = "document" if node.kind == "page" else node.kind
     page = PageReference(id=str(node.key), type=kind, title=str(node.label))
     return ChangedPage(str(node.key), str(node.label), page=page)
 
 
 def open_threads_on(key: str, threads: Iterable[Comment]) -> list[Comment]:
-    """Return the open threads on the page of the entry `key`."""
+    """Return the open threads on the entry with this key."""
     return [each for each in threads if each.is_open_thread and entry_key_of(each) == key]
 
 
@@ -240,8 +239,8 @@ def entry_key_of(thread: Comment) -> str:
 
 
 def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:
-    """Return the next of `keys` after `current` with an open thread, or the previous key if `step` is -1. None at the
-    end."""
+    """Return the next key after `current` whose entry has an open thread, or the previous key if `step` is -1. None if
+    there is none."""
     at = keys.index(current) if current in keys else -1
     among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
     with_open = {entry_key_of(each) for each in threads if each.is_open_thread}
@@ -249,8 +248,7 @@ def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Seq
 
 
 def no_more_threads(number: int, step: int) -> str:
-    """Return the message that change request `number` has no more open threads after the current page, or before this
-    page if `step` is -1."""
+    """Return the message that change request `number` has no more open threads, or no previous ones if `step` is -1."""
     direction, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
     return f"No {direction} open threads in #{number}. Press {key} to go to the {other} open thread."
 
@@ -260,8 +258,8 @@ MAX_PARALLEL = 2
 MAX_AHEAD = 60
 """Maximum number of pages after the shown page that are compared in the background."""
 MAX_TEXT = 100_000
-"""Maximum number of characters of the pages whose diffs are cached, about 10 MB. Beyond this limit no more diffs are
-cached in the background, and the diffs that were shown longest ago are dropped."""
+"""Maximum total length of the pages with cached diffs, in characters. Their diffs take about 10 MB. Above this limit,
+the diffs shown longest ago are dropped, and background comparisons are not cached."""
 
 
 @dataclass(frozen=True)
@@ -285,7 +283,7 @@ def _diff_key(page: ChangedPage) -> DiffKey:
 
 
 class DiffCache:
-    """Diffs of pages between two sides. Calls `on_diff` with each compared page."""
+    """Diffs of pages between two revisions, compared on demand or in the background. Calls `on_diff` with each diff."""
 
     def __init__(self, live: Live, on_diff: Callable[[ChangedPage, PageComparison], None]) -> None:
         self._live, self._on_diff = live, on_diff
@@ -299,11 +297,12 @@ class DiffCache:
         self._shown: DiffKey | None = None
         self._is_reduced = False
         self._measured_keys: dict[str, DiffKey] = {}
-        """Key of the diff that each size in `sizes` was measured from, by page key."""
+        """Keys of the diffs from which `sizes` were measured, by page key."""
         self.sizes: dict[str, ChangeSize] = {}
         """Numbers of added and removed words of the compared pages, by page key."""
         self.kind_counts: dict[str, Mapping[ChangeKind, int]] = {}
-        """Numbers of changes of the compared pages by their most important kind, by page key."""
+        """Number of changes of each kind on the compared pages, by page key. A change counts only as its most important
+        kind."""
         self.with_markers: set[str] = set()
         """Keys of the compared pages with conflict markers in their text."""
 
@@ -334,8 +333,7 @@ class DiffCache:
             del self._cache[key]
 
     def cached(self, page: ChangedPage) -> PageComparison | None:
-        """Return the cached diff of a page, and remember the page as the shown page. None if there is
-        none."""
+        """Return the cached diff of a page, and remember the page as the shown page. None if no diff is cached."""
         self._shown, self._is_reduced = _diff_key(page), False
         comparison = self._cache.get(self._shown)
         if comparison is not None:
@@ -364,7 +362,7 @@ class DiffCache:
             self._start_next()
 
     def prefetch(self, pages: Iterable[ChangedPage]) -> None:
-        """Compare `pages` in the background, in the given order."""
+        """Compare `pages` in the background, in this order. Pages that still wait for an earlier call are dropped."""
         if self._sides is None or self._sides.old is None:
             return
         self._queue = deque(page for page in pages if page.is_document and not self._is_measured(page))
@@ -395,7 +393,7 @@ class DiffCache:
         self._background.discard(key)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, ApiError):
-            # The server cannot be reached, so the other pages are compared only when they are shown.
+            # The requests of the other pages would probably fail, too. These pages are compared when they are shown.
             self._queue.clear()
         else:
             report_error(task, "A comparison")

@@ -51,7 +51,7 @@ SAVE_DELAY = 1.0
 
 
 class ChangedTree:
-    """Shows the tree `#changes` below its title `#changes-title`, with viewed marks on the pages."""
+    """The tree of changed pages (`#changes`) with its title (`#changes-title`), and the viewed marks on the pages."""
 
     def __init__(
         self,
@@ -65,8 +65,8 @@ class ChangedTree:
         self._view, self._comparison, self._threads, self._findings = view, comparison, threads, findings
         self._redraw = redraw
         self.cursor_key: Callable[[], str | None] = lambda: None
-        """Returns the key of the page under the cursor of the diff, if the commands act on that page
-        instead of the selected entry. Otherwise None."""
+        """Returns the key of the page under the cursor of the diff while commands act on that page. None while they act
+        on the selected entry."""
         self.changing: dict[str, ChangedPage] = {}
         """Changed pages by key, in the order of the tree."""
         self._reading_order: list[str] = []
@@ -96,7 +96,7 @@ class ChangedTree:
 
     @property
     def selected(self) -> ChangedPage | None:
-        """Selected entry. None if the tree is empty."""
+        """Entry that commands act on. None if the tree is empty."""
         return self._entries.get(self.key)
 
     @property
@@ -116,7 +116,7 @@ class ChangedTree:
         return [self._entries[key] for key in islice((*keys[start:], *reversed(keys[:start])), MAX_AHEAD)]
 
     def unsent_of(self, key: str) -> Sequence[UnsentText]:
-        """Return the unsent drafts for the entry with the key `key`."""
+        """Return the unsent drafts for the entry with this key."""
         return self._unsent.get(key, ())
 
     # Drawing
@@ -165,7 +165,7 @@ class ChangedTree:
         self.widget.state.fail("Could not load the changes", self._comparison.error_text)
 
     def draw_title(self) -> None:
-        """Draw the number of viewed pages, and the kinds of the changes of the selected page."""
+        """Draw the number of viewed pages, warnings, and the kinds of changes on the selected page."""
         listed, comparison = [each.key for each in self._comparison.changed or ()], self._comparison
         viewed_count = sum(key in self.marks.keys for key in listed)
         is_known = comparison.changed is not None
@@ -199,7 +199,7 @@ class ChangedTree:
         return wrap(text, max(20, self.widget.size.width - 2))
 
     def _hidden_text(self) -> str:
-        """Return a text with the number of changes on the compared pages that do not affect what the page says."""
+        """Return a line that counts the changes that are hidden while only changes of the meaning are shown."""
         counts = [
             sum(count for kind, count in each.items() if kind in WITHOUT_MEANING)
             for each in self._comparison.diffs.kind_counts.values()
@@ -341,8 +341,8 @@ class ViewedMarks:
         """Keys of the pages that changed after you viewed them."""
 
     def load(self, revision: str) -> str | None:
-        """Load the marks for `revision`. If the stored marks belong to an earlier revision, return that revision: the
-        caller then has to call `keep_unchanged`. Otherwise return None."""
+        """Load the marks for `revision` and return None. If the stored marks belong to an earlier revision, return the
+        earlier revision. The caller must then call `keep_unchanged`."""
         before = self._state.get_fact(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))

@@ -32,7 +32,7 @@ class DialogContent:
 
     facts: tuple[Fact, ...]
     intro: str | None = None
-    """Introduction once the checks are loaded. None keeps the introduction shown before."""
+    """New introduction. None keeps the current introduction."""
     after: str = ""
     blocked: str = ""
     """Reason why the write is blocked. Empty if it is allowed."""
@@ -161,7 +161,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         if content == self.content:
             self._confirm_with(before)  # `send` compares the server's state with the checks that you saw.
             return
-        self.query_one("#typed", LineInput).clear()  # The word was typed for the checks before.
+        self.query_one("#typed", LineInput).clear()  # The text was typed for the earlier checks.
         compare = self._write.describe_changes
         changes = await compare(before, after) if compare is not None else ""
         self._shell.say(

@@ -65,7 +65,7 @@ class ConflictedPage:
     source: str = field(default="", repr=False)
     """Current text of the page."""
     fields: Fields = field(default_factory=dict)
-    """Values of main and of the change request for conflicting fields, such as the title. The choice for the first
+    """Values of the conflicting fields, such as the title, in main and in the change request. The choice for the first
     conflict applies to all these fields."""
     is_unmarked: bool = False
     """True if the text has no conflict markers, so the conflicts were found by merging the versions again."""
@@ -94,10 +94,11 @@ class ConflictedPage:
         heading = leading_heading(text) if self.sets_title else None
         return heading[:MAX_TITLE_LENGTH] if heading else None
 
-    def outcome(self, choices: Mapping[str, MergeChoice], name: str) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the text with the choices applied, and the changed fields compared with main."""
+    def outcome(self, choices: Mapping[str, MergeChoice], label: str) -> tuple[str, tuple[AttributeChange, ...]]:
+        """Return the text with the choices applied, and the changed fields compared with main. `label` names the change
+        request in conflict markers."""
         first = self.conflicts[0][0]
-        text = self.text({first: MergeChoice("main"), **choices} if self.fields else choices, name)
+        text = self.text({first: MergeChoice("main"), **choices} if self.fields else choices, label)
         settings = settings_of(self.fields, is_main=first not in choices or choices[first].kind != "request")
         if first not in choices:
             settings = unresolved_settings(settings)
@@ -105,8 +106,9 @@ class ConflictedPage:
             settings = (AttributeChange("title", leading_heading(self.main or "") or None, title), *settings)
         return text, settings
 
-    def text(self, choices: Mapping[str, MergeChoice], name: str) -> str:
-        """Return the text with the choices applied. Other conflicts keep their conflict markers."""
+    def text(self, choices: Mapping[str, MergeChoice], label: str) -> str:
+        """Return the text with the choices applied. Other conflicts keep their conflict markers, with `label` as the
+        name of the change request."""
         own_choices = {
             conflict: choices[self.choice_name(conflict)]
             for conflict, _ in self.merged.named_conflicts
@@ -118,7 +120,7 @@ class ConflictedPage:
                 conflict: MergeChoice("own") if conflict == first else choice
                 for conflict, choice in own_choices.items()
             }
-        return self.merged.text(own_choices, request=name)
+        return self.merged.text(own_choices, request=label)
 
 
 @dataclass(frozen=True)
@@ -155,14 +157,15 @@ class OpenConflicts:
         """Return True if there is a choice that can be saved."""
         return bool(self.resolved_pages(choices)) or any(conflict.name in choices for conflict in self.tree_conflicts)
 
-    def edits(self, choices: Mapping[str, MergeChoice], name: str) -> list[ContentEdit]:
-        """Return the edits for the resolved pages and tree conflicts."""
+    def edits(self, choices: Mapping[str, MergeChoice], label: str) -> list[ContentEdit]:
+        """Return the edits for the resolved pages and tree conflicts. `label` names the change request in conflict
+        markers."""
         edits: list[ContentEdit] = []
         for page in self.resolved_pages(choices):
             fields: dict[str, Any] = {}
             if page.fields and choices[page.conflicts[0][0]].kind == "request":
                 fields = {name: mine for name, (_, mine) in page.fields.items()}
-            text = page.text(choices, name)
+            text = page.text(choices, label)
             if (title := page.title_after(text)) is not None:
                 fields["title"] = title
             if text != page.source:
@@ -245,9 +248,9 @@ async def find_conflicts(
 ) -> OpenConflicts:
     """Return the conflicts on the `changed` pages of the content at `at`. Raises ApiError.
 
-    `revisions` are the revisions of the merge, if they are known. `server_revisions` are given if the server
-    reported conflicts: they replace `revisions` without a base, and pages may then have conflicts without
-    conflict markers. The pages in `resolved_pages` are only searched for conflict markers."""
+    `revisions` are the revisions of the merge, if they are known. `server_revisions` are used if `revisions` has no
+    base. They are given only if the server reported conflicts. Pages may then have conflicts without conflict markers.
+    Pages in `resolved_pages` are only searched for conflict markers."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
@@ -298,10 +301,11 @@ class _PageReader:
     at: ChangeRequestRef | SpaceRef
     revisions: MergeRevisions | None
     triple: tuple[Revision, Revision, Revision] | None
+    """The loaded `revisions`: base, main and the change request. None if a revision cannot be read."""
 
     async def page(self, page: Page, fields: Fields, *, is_merged: bool, is_reported: bool) -> ConflictedPage | None:
-        """Return the page with its conflicts. None if the page has no conflicts. A page without conflict markers is
-        checked only if `is_merged`."""
+        """Return the page with its conflicts. None if it has no conflicts. A page without conflict markers is checked
+        only if `is_merged`. `is_reported` is True if the server reported conflicts."""
         source = await self._text(self.at, page.id)
         markers = find_markers(source)
         if not markers and not is_merged:
@@ -401,8 +405,8 @@ def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return the lines with fields of both sides between the markers at the top of a text. None if the markers are not
-    at the top, or contain other text."""
+    """Return the field lines of both sides from the markers at the top of a text. None if the markers are not at the
+    top, or contain other text."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled = [line for side in sides for line in side if line.strip()]
@@ -413,7 +417,8 @@ def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
 
 
 def _read_conflicts(source: str, merged: MergedPage, label: str) -> MergedPage:
-    """Return the result of the merge, or the conflicts in the markers if the page was edited since."""
+    """Return `merged` if `source` is its unedited text. Otherwise return the conflicts between the markers of
+    `source`."""
     return merged if merged.text(request=label) == source else read_marked_page(source, merged)
 
 

@@ -1,6 +1,5 @@
-"""The view that resolves the conflicts between main and a change request, or of a page that you wrote in an editor while others
-changed the page.
-"""
+"""The view that resolves conflicts: between main and a change request, or between your draft of a page and the version
+that others saved."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
         checked_at,
         prediction.is_on_main,
         rules[1],
-        unlisted(changed),
+        count_unlisted(changed),
         prediction.names_with_markers,
     )
 
@@ -265,8 +265,7 @@ async def _load_trees(
 
 @dataclass(frozen=True)
 class ConflictPrediction:
-    """What is known about the conflicts of a merge before it: the expected conflicts, and whether all pages could be
-    read."""
+    """The expected conflicts of a merge, as far as they are known."""
 
     conflicts: tuple[PredictedConflict, ...] = ()
     unread: int = 0
@@ -287,11 +286,11 @@ class ConflictPrediction:
 
     @property
     def names_with_markers(self) -> tuple[str, ...]:
-        """The names that would have conflict markers after the merge."""
+        """The names of pages and files that would have conflict markers after the merge."""
         return tuple({each.id: each.name for each in self.conflicts if each.kind not in _MAIN_RULES}.values())
 
 
-def unlisted(changed: content.Changes) -> int:
+def count_unlisted(changed: content.Changes) -> int:
     """Return the number of changes that the server did not list or that could not be read."""
     return changed.more + changed.unreadable
 
@@ -304,11 +303,11 @@ async def predict_conflicts(
     *,
     main: str | None = None,
 ) -> ConflictPrediction:
-    """Predict the conflicts of a merge. Raises ApiError if the content cannot be loaded. `main` is the revision of main
-    if it is known. Cached revisions are not loaded again."""
+    """Predict the conflicts of a merge. `main` is the revision of main, if it is known. Raises ApiError if the content
+    cannot be loaded."""
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None
-        return ConflictPrediction(is_on_main=is_updated and not changed.changes and not unlisted(changed))
+        return ConflictPrediction(is_on_main=is_updated and not changed.changes and not count_unlisted(changed))
     if not change_request.base:
         return ConflictPrediction(is_known=False)
     sides = tuple(
@@ -328,7 +327,7 @@ async def predict_conflicts(
     merged = await asyncio.to_thread(_predict_merge, (base, theirs, ours), texts)
     duplicates = await asyncio.to_thread(find_duplicates, theirs.pages, merged.pages)
     unread = len(candidates) - len(read)
-    is_on_main = merged.is_on_main and not unread and bool(changed.changes) and not unlisted(changed)
+    is_on_main = merged.is_on_main and not unread and bool(changed.changes) and not count_unlisted(changed)
     if is_on_main:
         is_on_main = await asyncio.to_thread(_shows_all_changes, changed.changes, (base, theirs, ours), texts)
     return ConflictPrediction(
@@ -349,8 +348,8 @@ class ListPrediction:
 async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
-    """Predict a merge for a list, which has had the revisions of `change_request` since the given time. None if the base
-    revision cannot be read. Raises ApiError."""
+    """Predict a merge for a list of change requests. A list of changes that was requested after `since` is not loaded
+    again. None if the base revision cannot be read. Raises ApiError."""
     changed = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
     prediction = await predict_conflicts(live, at, change_request, changed, main=main)
     if not prediction.is_known:

@@ -206,8 +206,8 @@ def why_not_in_bulk(checks: Checks) -> str:
 async def check_queued(
     live: Live, queued: QueuedMerge, earlier: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
-    """Check whether a queued merge can run: its own checks, conflicts with the `earlier` merges, and those of the
-    `linters` that can block a merge. A failed check is part of the result."""
+    """Check whether a queued merge can run after the `earlier` merges. Only those `linters` run that block merges. If
+    the checks cannot be loaded, the result has the error."""
     try:
         checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_after(live, queued, checks, earlier)
@@ -284,9 +284,8 @@ async def merge_in_order(
     is_wanted: Callable[[], bool],
     linters: Sequence[Linter] = (),
 ) -> MergeTotals:
-    """Merge the change requests in order while `is_wanted()` is true, and stop at the first problem. `shown` has the
-    checks that the user saw. `show_fact` is called with the index of a change request and its new row. Each change
-    request is checked again, because earlier merges can cause conflicts."""
+    """Check and merge the change requests in order, until the first problem or until `is_wanted()` is False. `shown`
+    has the checks that the user saw. `show_fact` gets the index and the new row of a change request."""
     merged: list[str] = []
     for number, (queued, before) in enumerate(zip(queue, shown, strict=True)):
         if not is_wanted():

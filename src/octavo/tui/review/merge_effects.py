@@ -31,7 +31,7 @@ from octavo.tui.widgets.short_texts import Fact
 T = TypeVar("T")
 
 TIMEOUT = 10.0
-"""Seconds after which a check is given up."""
+"""Seconds after which a check is stopped."""
 MAX_CHECKED_PAGES = 30
 """Maximum number of pages that are read to find broken links if the server does not list the links."""
 MAX_MARKER_PAGES = 100
@@ -295,19 +295,19 @@ class MovedPage:
 
     title: str
     path: str
-    now: str | None
+    new_path: str | None
     """Path after the merge. None if the page is deleted."""
 
 
 def find_moved_pages(before: PageTree, after: PageTree) -> tuple[MovedPage, ...]:
     """Return the pages that the merge moves or deletes, unless another page has their old path after the merge.
     Subpages of a moved page are included."""
-    now = {page.id: page.path or "" for page in after.walk() if _has_path(page)}
-    paths = set(now.values())
+    new_paths = {page.id: page.path or "" for page in after.walk() if _has_path(page)}
+    used_paths = set(new_paths.values())
     return tuple(
-        MovedPage(page.title or "Untitled", page.path or "", now.get(page.id))
+        MovedPage(page.title or "Untitled", page.path or "", new_paths.get(page.id))
         for page in before.walk()
-        if _has_path(page) and now.get(page.id) != page.path and page.path not in paths
+        if _has_path(page) and new_paths.get(page.id) != page.path and page.path not in used_paths
     )
 
 
@@ -339,7 +339,7 @@ async def check_redirects(
     if not unredirected:
         return (Fact("care" if unread else "ok", "redirects", f"{moved_text}, all with a redirect{not_checked}"),)
     names = [
-        f"{each.title} /{each.path}" + (" (deleted)" if each.now is None else f" → /{each.now}")
+        f"{each.title} /{each.path}" + (" (deleted)" if each.new_path is None else f" → /{each.new_path}")
         for each in unredirected
     ]
     return (

@@ -1,4 +1,5 @@
-"""Dialog that reverts a merge, and the plan of the edits. The pages are reverted in a new change request, which is opened for review."""
+"""Dialog that reverts a merge, and the plan of the edits. The pages are reverted in a new change request, which is then
+opened for review."""
 
 from __future__ import annotations
 
@@ -106,14 +107,14 @@ def facts(planned: RevertPlan) -> tuple[Fact, ...]:
 async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
     """Create the change request, revert the pages in it, open it for review, and show it. An interrupted revert
     continues in its draft, which Octavo finds by its title."""
-    number = app.notices.say(f"Reverting #{merged.number}…", seconds=90)
+    notice = app.notices.say(f"Reverting #{merged.number}…", seconds=90)
     try:
         sentence, at = await _write_revert(app, space, merged)
     except ApiError as error:
         app.say(f"Could not revert #{merged.number}: {error} Press Z to retry.", tone="failed")
         return
     finally:
-        app.notices.close(number)
+        app.notices.close(notice)
     if at is None:
         app.say(sentence, tone="failed")
         return
@@ -126,8 +127,8 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
-    """Create or continue a draft that reverts a merged change request, then open it for review. Return a message, and
-    the change request, or None if the revert is incomplete. Raises ApiError."""
+    """Create or continue a draft that reverts a merged change request, then open it for review. Return a message and
+    the change request, which is None if the revert is incomplete. Raises ApiError."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
@@ -154,8 +155,8 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
 
 
 async def _find_or_create_draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
-    """Return the user's draft change request with this subject, or a new draft, and an empty text. On failure, return
-    None and a message. Raises ApiError."""
+    """Return your draft change request with this subject, or a new draft. If the draft cannot be created, return None
+    and a message. Raises ApiError."""
     live, me = app.session.live, app.workspace.me
     filters = {"creator": me.id} if me is not None else {}
     drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **filters))
@@ -200,8 +201,8 @@ class RevertPlan:
     """Pages that the merge edited and that have no later edits."""
     later_edited: tuple[LaterEditedPage, ...] = ()
     moved: tuple[tuple[Page, str | None, int], ...] = ()
-    """Pages that the merge moved, each with the id of the former parent page and the position. The parent is None at
-    the top level."""
+    """Pages that the merge moved, each with the ID of the former parent page and the former position. The parent is
+    None at the top level."""
     deleted: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()
@@ -276,8 +277,9 @@ class _Planner:
         moved = tuple(self._revert_moves(self._in_order(by_kind.get("page_moved", [])), restored_ids))
         deleted = self._deletable_pages(by_kind.get("page_created", []), {page.id for page, _, _ in moved})
         if moved:  # Moves can shift restored siblings, so restored pages are positioned again, too.
-            restored_places = [(page, self._before.parents[page], self._before.position_of(page)) for page in restored]
-            positions = [*moved, *((self._before.pages[page], above, place) for page, above, place in restored_places)]
+            before = self._before
+            restored_positions = [(before.pages[id], before.parents[id], before.position_of(id)) for id in restored]
+            positions = [*moved, *restored_positions]
             moved = tuple(sorted(positions, key=lambda each: list(self._before.pages).index(each[0].id)))
         return RevertPlan(
             tuple(self._before.pages[page] for page in restored),
@@ -347,7 +349,7 @@ class _Planner:
         created = [page for page in pages if page in self._now.pages]
         edited = {page for page in created if page in self._changed_later or not self._has_ids}
         remaining = set(self._now.pages) - set(created) - moved_ids | edited
-        needed = {above for page in remaining for above in self._now.path_to(page)[:-1] if above in created}
+        needed = {parent for page in remaining for parent in self._now.path_to(page)[:-1] if parent in created}
         for page in created:
             if page in edited:
                 reason = "edited" if self._has_ids else "may have been edited"
@@ -367,12 +369,12 @@ class _Tree:
         self._children: dict[str | None, list[str]] = {}
         self._add(revision.pages, None)
 
-    def _add(self, pages: tuple[Page, ...], above: str | None) -> None:
+    def _add(self, pages: tuple[Page, ...], parent: str | None) -> None:
         for page in pages:
             if page.id not in self.pages:
                 self.pages[page.id] = page
-                self.parents[page.id] = above
-                self._children.setdefault(above, []).append(page.id)
+                self.parents[page.id] = parent
+                self._children.setdefault(parent, []).append(page.id)
                 self._add(page.pages, page.id)
 
     def position_of(self, page: str) -> int:
@@ -381,12 +383,12 @@ class _Tree:
 
     def path_to(self, page: str) -> list[str]:
         """Return the IDs of the page and its ancestors, starting with the root."""
-        found: list[str] = []
-        at: str | None = page
-        while at is not None and at in self.parents:
-            found.insert(0, at)
-            at = self.parents[at]
-        return found
+        path: list[str] = []
+        ancestor: str | None = page
+        while ancestor is not None and ancestor in self.parents:
+            path.insert(0, ancestor)
+            ancestor = self.parents[ancestor]
+        return path
 
 
 def _ids(changes: Iterable[Change]) -> set[str]:
@@ -421,7 +423,7 @@ async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: Rev
         if fields := {**later.fields, **({"document": document} if document is not None else {})}:
             edits.append(UpdatePage(page=later.page, **fields))
     # Positions are set after all pages have their former parent.
-    edits += [UpdatePage(page=page.id, into=above) for page, above, _ in plan.moved]
+    edits += [UpdatePage(page=page.id, into=parent) for page, parent, _ in plan.moved]
     edits += [UpdatePage(page=page.id, at=position) for page, _, position in plan.moved]
     edits += [DeletePage(page=page.id) for page in plan.deleted]
     return RevertEdits(tuple(edits), tuple(with_conflicts))
@@ -430,8 +432,8 @@ async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: Rev
 async def _merge_later_text(
     live: Live, space: SpaceRef, sides: MergeSides, page: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
-    """Return the text of a page without the changes of the merge but with the later edits, and True if the merge and
-    the later edits conflict. The text is None if nothing is to change, or if the page is missing in a revision."""
+    """Return the text of a page with the later edits but without the merge, and True if both conflict. The text is None
+    if the page needs no edit, or is missing in a revision."""
     revisions = (sides.merged, sides.now, sides.before)
     base, main, proposed = await asyncio.gather(*(page_source(live, _ref(space, each.id), page) for each in revisions))
     if base is None or main is None or proposed is None:

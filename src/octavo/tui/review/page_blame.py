@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 _KIND_SIGNS = {"heading": "# ", "item": "• ", "task": "• ", "code": "‹› ", "row": "│ ", "card": "│ ", "figure": "▣ "}
-_MAX_WORDS_LINES = 12
+_MAX_TEXT_LINES = 12
 """Maximum number of lines of a block in the details."""
 
 
 @dataclass(frozen=True)
 class BlameTarget:
-    """The page to show the blame of."""
+    """Page whose blame is shown."""
 
     at: SpaceRef | ChangeRequestRef
     page_id: str
     title: str
     block: Block | None = None
-    """The block to select first. None for the first block of the page."""
+    """Block to select first. None for the first block of the page."""
     place_label: str = ""
     """Title of the space, or number of the change request."""
 
@@ -58,14 +58,14 @@ def open_blame(app: Shell, target: BlameTarget) -> None:
 
 @dataclass(frozen=True)
 class BlamedBlock:
-    """A block of the page, with its origin as far as it is known."""
+    """Block of the page with its origin. The origin is None while it is unknown."""
 
     block: Block
     origin: Origin[ContentVersion] | None
 
     @property
     def change_request(self) -> ChangeRequest | None:
-        """The change request that wrote the block. None if the block was edited on main, or if the origin is not known."""
+        """Change request that wrote the block. None if the block was edited on main, or if the origin is unknown."""
         return self.origin.version.change_request if self.origin is not None else None
 
 
@@ -89,7 +89,7 @@ BLAME: Commands[BlameScreen] = Commands(
 
 
 class BlameScreen(ListView[BlamedBlock]):
-    """The blocks of a page below the change requests that wrote them, and details of the selected block."""
+    """List of the blocks of a page below the change requests that wrote them, with details of the selected block."""
 
     CONTEXT = "blame"
     HELP = (
@@ -109,9 +109,9 @@ class BlameScreen(ListView[BlamedBlock]):
         self.MODE = "content" if isinstance(target.at, SpaceRef) else "changes"
         self.is_loading = False
         self._has_selected_target = False
-        """True after the first block was selected."""
+        """True once a block was selected."""
         self._people: dict[str, RequestPeople | ApiError] = {}
-        """The editors and approvers of change requests by id, or why they could not be loaded."""
+        """The editors and approvers by change request ID, or the error if they could not be loaded."""
         self._timer: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -142,7 +142,7 @@ class BlameScreen(ListView[BlamedBlock]):
         self.load_older()
 
     def load_older(self) -> None:
-        """Check some more revisions for the origins of the blocks. The list is updated after each revision."""
+        """Check some more revisions for the origins of the blocks. Update the list after each revision."""
         if not self.is_loading:
             self.run_worker(self._load(self.blame), exclusive=True, group="blame")
 
@@ -158,7 +158,7 @@ class BlameScreen(ListView[BlamedBlock]):
             self.rows.state.fail(f"Could not load the blame of {self.target.title}", str(error))
         finally:
             self.is_loading = False
-        self.rows.apply_filter()  # The heading of the blocks without a known origin says what is loading.
+        self.rows.apply_filter()  # The heading of blocks with unknown origin depends on `is_loading`.
         self._show_status()
         self._draw_details()
         self.refresh_bindings()
@@ -222,7 +222,7 @@ class BlameScreen(ListView[BlamedBlock]):
 
     @property
     def _not_known_label(self) -> str:
-        """The heading of the blocks whose origin is not known."""
+        """The heading of the blocks whose origin is unknown."""
         since = self.blame.known_since
         if self.is_loading or since is None:
             return "Checking older revisions…" if self.is_loading else "Not known yet"
@@ -309,7 +309,7 @@ class BlameScreen(ListView[BlamedBlock]):
     # Opening
 
     def _is_this(self, request: ChangeRequest) -> bool:
-        """Return whether the blame was opened in this change request."""
+        """Return True if the blame was opened in this change request."""
         return request.ref(self._space) == self.target.at
 
     @on(LineList.Opened, "#blocks")
@@ -340,7 +340,7 @@ def _version_label(version: ContentVersion) -> str:
 
 
 def _author(item: BlamedBlock) -> str:
-    """Return the name of the author of the change request. Empty if it is not known."""
+    """Return the name of the author of the change request. Empty if the author is unknown."""
     request = item.change_request
     return request.created_by.name if request is not None and request.created_by is not None else ""
 
@@ -354,7 +354,7 @@ def _words(block: Block) -> str:
 
 def _text_lines(block: Block) -> list[Content]:
     lines = [line for line in block.plain().splitlines() if line.strip()]
-    shown = [Content(line) for line in lines[:_MAX_WORDS_LINES]]
+    shown = [Content(line) for line in lines[:_MAX_TEXT_LINES]]
     more = len(lines) - len(shown)
     return [_title("BLOCK"), *shown, *([_muted(f"… and {plural(more, 'more line')}")] if more else [])]
 

@@ -1,8 +1,7 @@
-"""The diff of a page of a change request, with the threads between its lines. Says which texts changed since the thread about
-them was written.
+"""The diff of a page of a change request, with the threads between its lines. The threads say whether their words have
+changed since.
 
-Only for threads of change requests. Their pages are compared for the diff anyway, so no request is sent for this.
-"""
+No request is sent for this, because the pages are compared for the diff anyway."""
 
 from __future__ import annotations
 
@@ -61,18 +60,18 @@ _UNKNOWN = "Words changed or are gone since this comment."
 
 
 class WordChanges:
-    """The word changes of the threads on the pages that were compared. Pending comments move along with their block."""
+    """Says whether the words of a thread have changed since it was written. Pending comments move with their words."""
 
     def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._threads, self._pages = view, threads, pages
         self._by_thread: dict[str, WordChange] = {}
         self._added_texts: dict[str, tuple[str, frozenset[str]]] = {}
-        """The title and the added texts of each compared page, by page id."""
+        """Title and added texts of each compared page, by page ID."""
         self._moves: set[tuple[str, str]] = set()
-        """The id and the new block of the pending comments that were moved."""
+        """ID of each pending comment that was moved, with the key of its new block."""
 
-    def note_page(self, page_id: str, title: str, anchors: TwoVersionAnchors) -> bool:
-        """Note the added texts of a page. Return whether it has the words of a thread on another page."""
+    def add_page(self, page_id: str, title: str, anchors: TwoVersionAnchors) -> bool:
+        """Store the added texts of a page. Return True if they include the words of a thread on another page."""
         self._added_texts[page_id] = title, anchors.added_texts()
         return any(self.moved_to(thread) == title for thread in self._threads.comments)
 
@@ -108,9 +107,9 @@ class WordChanges:
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
     def note(self, thread: Comment, head: str | None) -> str:
-        """Return a sentence that says whether the words that a thread is about have changed. The sentence ends with a
-        colon if the old words follow. `head` is the current revision of the change request. Empty if the thread is not
-        on a block, or if the words cannot have changed."""
+        """Return a sentence that says whether the words of a thread have changed. It ends with a colon if the old words
+        follow. Empty if the thread is not on a block, or if its words cannot have changed. `head` is the current
+        revision."""
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""
@@ -135,9 +134,8 @@ class WordChanges:
 
 
 class PageDiff:
-    """Shows the diff of the selected entry in a `DiffView`, or all diffs one below the other while `scroll` is on. In a
-    `DiffView`, an entry without a diff is described in `#words`, which is visible while the view has the class
-    `-words`."""
+    """The diff of the selected entry, or all diffs one below the other while `scroll` is on. An entry without a diff is
+    described in `#words`, which is visible while the view has the class `-words`."""
 
     def __init__(
         self,
@@ -150,7 +148,8 @@ class PageDiff:
         thread: Comment | None = None,
         block: tuple[str, str] | None = None,
     ) -> None:
-        """`thread` is the thread to open first. `block` is the id of a page and the key of the block to select first."""
+        """`thread` is the thread to open first. `block` has the ID of a page and the key of the block to select
+        first."""
         self._view, self._show_position = view, show_position
         self._comparison, self._pages, self._threads, self._findings = comparison, pages, threads, findings
         self.page_discussion = PageDiscussion(view, self)
@@ -158,7 +157,7 @@ class PageDiff:
         self.selected_blocks = SelectedBlocks(view, self, self.draw_threads)
         """Blocks that are selected for one remark."""
         self.word_changes = WordChanges(view, threads, pages)
-        """Word changes of the threads on the compared pages: whether the words that a thread is about have changed."""
+        """Word changes of the threads on the compared pages."""
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
         """Shown entry and compared revisions."""
         self._shown_documents: tuple[Document, Document] | None = None
@@ -324,7 +323,7 @@ class PageDiff:
         if change.page is not None:
             anchors = TwoVersionAnchors((compared.old, compared.new))
             self.word_changes.update(change.page.id, anchors)
-            if self.word_changes.note_page(change.page.id, change.title, anchors):
+            if self.word_changes.add_page(change.page.id, change.title, anchors):
                 self.draw_threads()
 
     def draw_threads(self) -> None:
@@ -519,13 +518,13 @@ class PageDiff:
             return None
         return self.pane.cursor.current()
 
-    def _row_block(self, block: Block) -> str | None:
-        """Return the key of the block that a row between the blocks refers to. Such a row (`block`) is a draft or a
-        finding. None if `block` is anything else."""
-        if (found := self._findings.finding_of_row(block)) is not None:
+    def _row_block(self, row: Block) -> str | None:
+        """Return the key of the block that a draft or finding in the diff is on, from its `row`. None if `row` is
+        anything else."""
+        if (found := self._findings.finding_of_row(row)) is not None:
             return found.finding.block
-        draft_key = block.key.removeprefix(DRAFT)
-        return unsent_draft(draft_key).block if block.kind == "thread" and draft_key != block.key else None
+        draft_key = row.key.removeprefix(DRAFT)
+        return unsent_draft(draft_key).block if row.kind == "thread" and draft_key != row.key else None
 
     def source_of(self, block: Block) -> str:
         if self._documents is None or self.is_old_version:

@@ -1,6 +1,4 @@
-"""Commands on the shown page of a change request: on its findings, which are rows in the diff, and the command that reverts the
-changes to a block or to the page.
-"""
+"""Commands for the findings on the shown page of a change request, and the command that reverts a block or the page."""
 
 from __future__ import annotations
 
@@ -48,7 +46,7 @@ class PageFindings:
         return self._findings.on_page(self._pages.key)
 
     def summaries(self, page_key: str) -> dict[str, list[ThreadSummary]]:
-        """Return the rows of the findings on a page by the key of their block."""
+        """Return the rows of the findings on a page, by block key."""
         rows: dict[str, list[ThreadSummary]] = {}
         for each in self._findings.on_page(page_key):
             found = each.finding
@@ -95,7 +93,7 @@ class PageFindings:
         return "No findings on the words that this change request adds."
 
     def why_not_selected(self) -> str | None:
-        """Return why no finding is selected. None if one is."""
+        """Return why no finding is selected. None if a finding is selected."""
         return self.why_no_finding() or (None if self.selected else "Press ; to select a finding first.")
 
     def why_no_comment(self) -> str | None:
@@ -113,8 +111,8 @@ class PageFindings:
         return None
 
     def add_comment(self, app: Shell, *, with_suggestion: bool) -> None:
-        """Make the selected finding a pending comment, with a suggestion in it if `with_suggestion`. `u`
-        makes the comment a finding again."""
+        """Make the selected finding a pending comment, with a suggestion if `with_suggestion`. `u` makes the comment a
+        finding again."""
         selected, page = self.selected, self._pages.selected
         if selected is None or page is None or page.page is None:
             return

@@ -36,8 +36,8 @@ NO_BASE = "The server did not return the base revision of this change request."
 MAX_PARALLEL = 2
 """Maximum number of pages that are loaded in parallel."""
 MAX_TEXT = 400_000
-"""Maximum number of characters of the loaded pages. Beyond it, the pages farthest from the cursor are dropped, and
-loaded again when they come near."""
+"""Maximum number of characters of the loaded pages. Above this limit, the pages farthest from the cursor are dropped.
+They are loaded again when the cursor is near."""
 _FACT = "continuous diff"
 
 
@@ -66,7 +66,7 @@ class RequestScroll:
         self._sides: ComparedSides | None = None
         self._loading: set[str] = set()
         self._searched: set[str] = set()
-        """Pages that were loaded during the search. Pages that were dropped since are loaded again only near the
+        """Keys of the pages loaded during the search. If such a page was dropped, it is loaded again only near the
         cursor."""
         self._failed: set[str] = set()
         self._is_visible = False
@@ -139,20 +139,20 @@ class RequestScroll:
         listed, shown = str(tree.key), navigation.contents.page.key
         if self._pending:
             return self._go_to_pending(listed)
-        if listed != self._seen[0] and not self._is_beside_list:
+        if listed != self._seen[0] and not self._is_selection_unlisted:
             self._seen = listed, shown
             if listed != shown and listed in self._sections:
                 self._pending = listed
                 return self._go_to_pending(listed)
-        elif shown and shown != listed and (shown != self._seen[1] or self._is_beside_list):
+        elif shown and shown != listed and (shown != self._seen[1] or self._is_selection_unlisted):
             tree.select_hidden(shown)
             listed = str(tree.key)
         self._seen = listed, shown
         return listed
 
     @property
-    def _is_beside_list(self) -> bool:
-        """True if the diff has the focus, and an unchanged page is selected in the list."""
+    def _is_selection_unlisted(self) -> bool:
+        """True if the diff has the focus, and the selected page is not in the diff."""
         return self.pane.has_focus and str(self._pages.widget.key) not in self._sections
 
     def _go_to_pending(self, listed: str) -> str:
@@ -278,8 +278,8 @@ class RequestScroll:
     # Loading
 
     def load_near(self) -> None:
-        """Load the pages in view, then the page below and the page above. During a search, then load the other pages, as
-        many as are kept."""
+        """Load the pages in view, then the page below and the page above. During a search, then load the other pages,
+        up to `MAX_TEXT` characters."""
         if not self.is_on or self._sides is None:
             return
         to_search = self._to_search()
@@ -287,7 +287,7 @@ class RequestScroll:
         if is_searching is not self.navigation.contents.is_loading_to_search:
             self.navigation.contents.is_loading_to_search = is_searching
             if not is_searching:
-                self.pane.find_bar.content_changed()  # A first match above the cursor is known now.
+                self.pane.find_bar.content_changed()  # Matches above the cursor are known now.
                 self.pane.viewport.notify_moved()
         for section in [*self._near(), *to_search]:
             if len(self._loading) >= MAX_PARALLEL:
@@ -300,8 +300,8 @@ class RequestScroll:
                 self._view.run_worker(work, group="load")
 
     def _to_search(self) -> list[PageSection]:
-        """Return the pages to load for the search, from the page under the cursor on. Empty if there is no search, or if
-        the loaded pages are as long as allowed."""
+        """Return the pages to load for the search, from the page under the cursor on. Empty without a search, or if the
+        loaded pages reach `MAX_TEXT`."""
         order = list(self._sections.values())
         if not self.pane.find_bar.needle:
             self._searched.clear()
@@ -375,7 +375,7 @@ class RequestScroll:
         return True
 
     def retry_all(self) -> None:
-        """Load the pages again that could not be loaded, once they are near."""
+        """Load the pages again that could not be loaded, when the cursor is near."""
         self._failed.clear()
         self.show()
 
