@@ -587,7 +587,7 @@ async def test_second_start_and_cursor_send_few_requests(stage: Stage) -> None:
         for _ in range(3):
             await run.press("j")
             await run.until(
-                lambda: not any(statuses._needs_prediction(each) for each in statuses._followed.values()),
+                lambda: not any(statuses._lacks_prediction(each) for each in statuses._followed.values()),
                 "store the revisions that show whether the change request can be merged",
             )
         await run.quit()

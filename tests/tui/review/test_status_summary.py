@@ -37,7 +37,7 @@ def test_status_has_reviews_by_revision() -> None:
 
 
 def test_facts_that_are_not_loaded_are_unknown() -> None:
-    assert request_status(OUTDATED_REQUEST, 0, None, [], None, "ada").known == {"requested"}
+    assert request_status(OUTDATED_REQUEST, 0, None, [], None, "ada").loaded == {"requested"}
 
 
 def test_merged_change_request_is_not_outdated() -> None:

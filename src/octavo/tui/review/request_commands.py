@@ -107,7 +107,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
 
 _REVIEWER_ROLES = ("review", "create", "admin")
 _RECENT = "recent reviewers"
-"""Name under which the people whose reviews you requested are stored, newest first."""
+"""Name of the stored list of recent reviewers, newest first."""
 _MAX_RECENT = 8
 
 
@@ -315,8 +315,8 @@ def _why_no_merge(app: Shell, target: RequestTarget) -> str | None:
     return None
 
 
-def _space_title(app: Shell, each: ChangeRequest) -> str:
-    space = app.workspace.space(each.space or "")
+def _space_title(app: Shell, change_request: ChangeRequest) -> str:
+    space = app.workspace.space(change_request.space or "")
     return space.title if space is not None else "an unknown space"
 
 
@@ -339,7 +339,7 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
             drafts = (subject, description) if text is not None else (subject,)
             _send_details(app, target, changes, drafts)
 
-    also = DialogField(
+    description_field = DialogField(
         "Description (Markdown)",
         description.text,
         lines=6,
@@ -352,7 +352,7 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
         verb="Save",
         intro="" if text is not None else _NO_MARKDOWN,
         field=_subject_field(subject),
-        second_field=also if text is not None else None,
+        second_field=description_field if text is not None else None,
     )
     app.push_screen(dialog, on_answer)
 
@@ -453,14 +453,13 @@ def _create(app: Shell, space: SpaceRef) -> None:
 
 
 def _subject_field(draft: DialogDraft) -> DialogField:
-    keep, keep_now = draft.autosave, draft.autosave_now
     return DialogField(
         "Subject",
         draft.text,
         required_error=_REQUIRED,
         max_length=_MAX_SUBJECT,
-        save_draft=keep,
-        save_draft_now=keep_now,
+        save_draft=draft.autosave,
+        save_draft_now=draft.autosave_now,
     )
 
 

@@ -22,7 +22,7 @@ from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.review.changed_pages import ComparedSides, DiffCache
 from octavo.tui.review.merge_checks import load_revision, predict_conflicts
-from octavo.tui.review.request_status import is_predicted
+from octavo.tui.review.request_status import needs_prediction
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import short_age
@@ -38,7 +38,7 @@ itself."""
 PREDICTION_DELAY = 0.6
 """Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
 REVIEWS_WAIT = 2.0
-"""Seconds after opening in which the reviews may decide which old revision the diff is compared with."""
+"""Seconds after opening in which the loaded reviews may change the old revision."""
 
 
 class Comparison:
@@ -56,10 +56,10 @@ class Comparison:
         on_new_base: Callable[[], None],
         opens_at_review: bool,
     ) -> None:
-        """With `opens_at_review`, a change request that has changed since your last review opens with these changes
-        only. `on_change` is called after the changed pages or `error_text` have changed, `on_diff` after a page was
-        compared, `on_reviews` after the reviews or the predicted conflicts have changed, and `on_new_base` after the
-        changes since another old revision were loaded."""
+        """With `opens_at_review`, a change request that was edited after your last review opens with the later changes
+        only. `on_change` is called when the changed pages or `error_text` change, and `on_diff` when a page was
+        compared. `on_reviews` is called when the reviews or the predicted conflicts change. `on_new_base` is called
+        when the changes since another old revision are loaded."""
         self._view = view
         self._on_change, self._on_diff, self._on_reviews, self._on_new_base = (
             on_change,
@@ -94,8 +94,8 @@ class Comparison:
         """True if another old revision was chosen and its changes are still loading."""
         self._listed: Changes | None = None
         self._complete_changes: tuple[ComparedSides, Changes, tuple[ChangedPage, ...]] | None = None
-        """All changes, if the server lists only some, with the revisions and the incomplete list that they belong to.
-        All changes are loaded again if either differs."""
+        """Compared revisions, incomplete list of the server, and all changes between the revisions. None if the server
+        lists all changes. Loaded again if the revisions or the list differ."""
         self.conflicting: frozenset[str] = frozenset()
         """Keys of the pages that may conflict with main, as far as they are predicted."""
         self.is_on_main = False
@@ -151,12 +151,13 @@ class Comparison:
             return self._new_pages
         return self.tree.value.pages if self.tree.value is not None else ()
 
-    def set_change_request(self, now: ChangeRequest, *, is_current: bool) -> bool:
-        """Store the change request. Return whether the compared revisions have changed. `is_current`: the change
-        request is loaded from the server."""
-        before, self.change_request = self.change_request, now.with_space(self.space)
+    def set_change_request(self, change_request: ChangeRequest, *, is_current: bool) -> bool:
+        """Store the change request. Return True if its revisions or its status have changed. `is_current` is True if it
+        was loaded from the server, not from disk."""
+        before = self.change_request
+        after = self.change_request = change_request.with_space(self.space)
         self._is_request_current = is_current
-        has_changed = (before.revision, before.base, before.status) != (now.revision, now.base, now.status)
+        has_changed = (before.revision, before.base, before.status) != (after.revision, after.base, after.status)
         if not has_changed:
             self._finish_opening()
         return has_changed
@@ -203,7 +204,7 @@ class Comparison:
         self._on_reviews()
 
     def _stop_waiting_for_reviews(self) -> None:
-        """Decide on the old revision: a later change would move the text while you read it."""
+        """Stop choosing an old revision, because a later choice would move the text while you read it."""
         self._is_opening = False
         if not self._has_reviews:
             self._find_changes()
@@ -230,7 +231,7 @@ class Comparison:
         """Predict the merge after a delay, unless the merge of these revisions is already predicted."""
         change_request, space = self.change_request, self._view.shell.workspace.space(self.space.space_id)
         predicted_for = ""
-        if is_predicted(change_request) and self._listed is not None:
+        if needs_prediction(change_request) and self._listed is not None:
             main = space.revision if space is not None and change_request.outdated else None
             predicted_for = f"{change_request.id} {change_request.revision} {change_request.base} {main}"
         if predicted_for != self._predicted_for:

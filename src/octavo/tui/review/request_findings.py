@@ -1,6 +1,5 @@
-"""The findings on the words that a change request added, by the rules and by the linters of the user, and which of them you
-dismissed. Also the row of the linters in the merge checks.
-"""
+"""The findings of rules and linters on the words that a change request adds, except those that you dismissed. Also
+their rows in the merge checks."""
 
 from __future__ import annotations
 
@@ -57,7 +56,7 @@ from octavo.tui.widgets.short_texts import Fact, plural
 MAX_TEXT = 400_000
 """Maximum number of characters of a checked page. Longer pages are not checked."""
 MAX_LINKED = 20
-"""Maximum number of pages linked from a changed page that are loaded to find their headings."""
+"""Maximum number of linked pages that are loaded for a changed page, to check links to their headings."""
 MAX_DISMISSED = 500
 """Maximum number of dismissed findings of a change request that are stored."""
 
@@ -82,35 +81,36 @@ class RequestFindings:
         self._view, self._space, self._on_change = view, space, on_change
         self._fact_key = f"dismissed findings {change_request_id}"
         self._found: dict[str, tuple[AddedFinding, ...]] = {}
-        self._known: dict[str, CheckedPage] = {}
+        self._loaded_pages: dict[str, CheckedPage] = {}
         """Checked pages, and pages that were loaded for their headings, by page ID."""
         self._waiting: dict[str, _Job] = {}
         self._to_lint: dict[str, _Job] = {}
         self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
-        """The two texts that linters last compared, and their findings, by page key."""
+        """Old and new text of each page when linters last checked it, and their findings, by page key."""
         self._failures: set[str] = set()
         """Failures of linters that were shown."""
         self._is_checking = False
         self._compared_sides: ComparedSides | None = None
-        """Sides of the pages that are passed to `check`."""
-        self._place: tuple[ComparedSides, PageTree] | None = None
+        """Compared revisions of the pages that are passed to `check`."""
+        self._compared: tuple[ComparedSides, PageTree] | None = None
+        """Compared revisions and the page tree. None while either is unknown."""
 
     @cached_property
     def _dismissed(self) -> list[str]:
-        """Keys of the dismissed findings after the keys of their pages, the oldest first."""
+        """Page key and finding key of each dismissed finding, separated by a space, the oldest first."""
         stored = self._view.shell.session.state.get_fact(self._fact_key)
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
-    def set_place(self, sides: ComparedSides | None, tree: PageTree | None) -> None:
-        """Set the compared revisions and the page tree. The findings are dropped if the revisions have changed, and the
-        loaded pages if either has changed."""
+    def set_revisions(self, sides: ComparedSides | None, tree: PageTree | None) -> None:
+        """Set the compared revisions and the page tree. Drop the findings if the revisions have changed, and the loaded
+        pages if either has changed."""
         self._compared_sides = sides
-        place = (sides, tree) if sides is not None and tree is not None else None
-        if place != self._place:
-            if self._place is None or place is None or place[0] != self._place[0]:
+        compared = (sides, tree) if sides is not None and tree is not None else None
+        if compared != self._compared:
+            if self._compared is None or compared is None or compared[0] != self._compared[0]:
                 self._found.clear()
-            self._known.clear()
-            self._place = place
+            self._loaded_pages.clear()
+            self._compared = compared
             self._start()
 
     def check(self, page: ChangedPage, compared: PageComparison) -> None:
@@ -153,28 +153,28 @@ class RequestFindings:
         return LinterRuns(chosen) if chosen else None
 
     def _start(self) -> None:
-        if self._waiting and self._place is not None and not self._is_checking:
+        if self._waiting and self._compared is not None and not self._is_checking:
             self._is_checking = True
             work: WorkType[None] = self._check_waiting_pages
             self._view.run_worker(work, group="findings")
 
     @property
     def _sides(self) -> ComparedSides | None:
-        return self._place[0] if self._place is not None else None
+        return self._compared[0] if self._compared is not None else None
 
     async def _check_waiting_pages(self) -> None:
         try:
-            while (waiting := self._waiting or self._to_lint) and (place := self._place) is not None:
+            while (waiting := self._waiting or self._to_lint) and (compared := self._compared) is not None:
                 is_linting = not self._waiting
                 job = waiting.pop(next(iter(waiting)))
-                sides, tree = place
+                sides, tree = compared
                 page = next((each for each in tree.walk() if each.id == job.page.key), None)
                 if page is None or job.sides != sides:
                     continue
                 if is_linting and (linters := self._linters) is not None:
                     found = (*job.by_rules, *await self._lint(linters, job, page))
                 else:
-                    found = await _find(self._view.live, page, job.before, job.new, sides.new, tree, self._known)
+                    found = await _find(self._view.live, page, job.before, job.new, sides.new, tree, self._loaded_pages)
                     texts, linted = self._linted.get(job.page.key, (("", ""), ()))
                     if texts == (job.before, job.new.source):
                         found = (*found, *linted)
@@ -200,21 +200,28 @@ class RequestFindings:
 
 
 async def _find(
-    live: Live, page: Page, before: str, new: Document, at: ContentRef, tree: PageTree, known: dict[str, CheckedPage]
+    live: Live,
+    page: Page,
+    before: str,
+    new: Document,
+    at: ContentRef,
+    tree: PageTree,
+    loaded_pages: dict[str, CheckedPage],
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings on the words that `new` has in addition to `before`. Adds the read pages to `known`."""
+    """Return the findings on the words that `new` has in addition to `before`. Adds the loaded pages to
+    `loaded_pages`."""
     checked = await asyncio.to_thread(read_page, page_path(page), new.source, link_base(page))
     added = await asyncio.to_thread(added_ranges, before, new.source)
-    known[page.id] = checked
+    loaded_pages[page.id] = checked
     context = LinkContext(tree, at, app_origins(next(tree.walk(), None)))
-    check = ReferenceCheck(context.known_places, known)
+    check = ReferenceCheck(context.known_places, loaded_pages)
     wanted = await asyncio.to_thread(added_links, checked, check, added)
-    await _load_headings(live, wanted - known.keys(), at, context.pages, known)
+    await _load_headings(live, wanted - loaded_pages.keys(), at, context.pages, loaded_pages)
     return await asyncio.to_thread(added_findings, checked, check, added, new)
 
 
 async def _load_headings(
-    live: Live, ids: Collection[str], at: ContentRef, pages: Mapping[str, Page], known: dict[str, CheckedPage]
+    live: Live, ids: Collection[str], at: ContentRef, pages: Mapping[str, Page], loaded_pages: dict[str, CheckedPage]
 ) -> None:
     """Load at most `MAX_LINKED` pages for their headings. Stop at the first page that cannot be loaded. Links to
     headings of pages that are not loaded are not checked."""
@@ -225,25 +232,25 @@ async def _load_headings(
             return
         text, page = page_markdown(loaded), pages.get(page_id)
         if page is not None and len(text) <= MAX_TEXT:
-            known[page_id] = await asyncio.to_thread(read_page, page_path(page), text, link_base(page))
+            loaded_pages[page_id] = await asyncio.to_thread(read_page, page_path(page), text, link_base(page))
 
 
 async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
     """Return the row of the findings on added words, which never blocks a merge. No row if all pages were checked and
     none has findings. `changed` has the IDs of the changed pages. Raises ApiError."""
-    known: dict[str, CheckedPage] = {}
+    loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []
     total = 0
     existing = [page for page in trees.new_tree.walk() if page.id in changed and page.type == "document"]
     for page in existing[:MAX_CHECKED_PAGES]:
         sides = await asyncio.gather(
-            *(find_page(live, get_page_source(place, page.id)) for place in (trees.before, trees.after))
+            *(find_page(live, get_page_source(ref, page.id)) for ref in (trees.before, trees.after))
         )
         before, after = map(page_markdown, sides)
         if len(after) > MAX_TEXT:
             continue
         document = await asyncio.to_thread(parse, after)
-        if found := await _find(live, page, before, document, trees.after, trees.new_tree, known):
+        if found := await _find(live, page, before, document, trees.after, trees.new_tree, loaded_pages):
             titles.append(page.title or "Untitled")
             total += len(found)
     rest = len(existing) - MAX_CHECKED_PAGES
@@ -259,7 +266,7 @@ _SAFE_NAME = "page.md"
 
 
 class LinterRuns:
-    """Runs linters, two at a time. Create one for each event loop."""
+    """Runs at most `MAX_AT_ONCE` linters at a time. Create one for each event loop."""
 
     def __init__(self, linters: Sequence[Linter]) -> None:
         self._linters = linters
@@ -315,7 +322,7 @@ async def check_linters(
     existing = [page for page in trees.new_tree.walk() if page.id in changed and page.type == "document"]
     runs = LinterRuns(chosen)
     try:
-        pages = [await _added_on(live, trees, page) for page in existing[:MAX_CHECKED_PAGES]]
+        pages = [await _linted_page(live, trees, page) for page in existing[:MAX_CHECKED_PAGES]]
     except ApiError as error:
         return (Fact("bad", "linters", f"not checked: {error}"),)
     results = await asyncio.gather(*(runs.findings(each) for each in pages))
@@ -331,9 +338,9 @@ async def check_linters(
     return (Fact("ok", "linters", f"no findings of {names} on the added words"),)
 
 
-async def _added_on(live: Live, trees: MergeTrees, page: Page) -> LintedPage:
+async def _linted_page(live: Live, trees: MergeTrees, page: Page) -> LintedPage:
     """Return a page with the words that a merge adds to it. Raises ApiError."""
-    sides = [await find_page(live, get_page_source(place, page.id)) for place in (trees.before, trees.after)]
+    sides = [await find_page(live, get_page_source(ref, page.id)) for ref in (trees.before, trees.after)]
     before, after = map(page_markdown, sides)
     added, document = await asyncio.to_thread(lambda: (added_ranges(before, after), parse(after)))
     return LintedPage(page.path or page.id, page_path(page), document, after, added)

@@ -54,8 +54,8 @@ class RequestFilter(ListFilter):
     """Fact that the filter needs. None if the listed change requests have all the data."""
 
     def is_decided(self, status: RequestStatus) -> bool:
-        """Return whether the filter needs no fact, or the fact is loaded."""
-        return self.needs is None or self.needs in status.known
+        """Return True if the filter needs no fact, or if its fact is loaded."""
+        return self.needs is None or self.needs in status.loaded
 
 
 def matching_requests(
@@ -82,9 +82,9 @@ def undecided_requests(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return False if the facts that the filters need have failed to load for all `undecided` change requests.
-    Otherwise return True."""
-    return any(each.needs not in status(change_request).unread for change_request in undecided for each in filters)
+    """Return True if one of the `undecided` change requests may still match: not all facts that the filters need have
+    failed to load."""
+    return any(each.needs not in status(change_request).load_errors for change_request in undecided for each in filters)
 
 
 def offered_filters(
@@ -375,32 +375,32 @@ class ChangesScreen(ListView[ChangeRequest]):
         space = self.shell.workspace.space(change_request.space) if change_request.space else None
         return space.title if space else ""
 
-    def _draw(self, each: ChangeRequest) -> Row:
-        sign, style = SIGNS.get(each.status, ("?", "$octavo-muted"))
-        author = each.created_by.name if each.created_by else ""
-        space = "" if self.list_order == "space" else self.space_title(each)
-        room = self.rows.scrollable_content_region.width - _ROW_MARGIN
+    def _draw(self, request: ChangeRequest) -> Row:
+        sign, style = SIGNS.get(request.status, ("?", "$octavo-muted"))
+        author = author_of(request)
+        space = "" if self.list_order == "space" else self.space_title(request)
+        width = self.rows.scrollable_content_region.width - _ROW_MARGIN
         below = request_status.status_line(
-            self.statuses.status_of(each), [fact for fact in (space, author) if fact], room
+            self.statuses.status_of(request), [fact for fact in (space, author) if fact], width
         )
         return Row(
-            text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
+            text=Content.assemble((f"#{request.number}  ", "$octavo-muted"), (request.title, "bold")),
             right=with_unsent_mark(
-                self._unsent_of(each), f"updated {short_age(each.updated_at)}" if each.updated_at else ""
+                self._unsent_of(request), f"updated {short_age(request.updated_at)}" if request.updated_at else ""
             ),
             second_line=below,
             sign=Content.styled(sign, style),
         )
 
-    def _unsent_of(self, each: ChangeRequest) -> Sequence[UnsentText]:
-        space = _space_of(each)
-        return self.shell.workspace.unsent.index.of_discussion(each.ref(space)) if space is not None else ()
+    def _unsent_of(self, request: ChangeRequest) -> Sequence[UnsentText]:
+        space = _space_of(request)
+        return self.shell.workspace.unsent.index.of_discussion(request.ref(space)) if space is not None else ()
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
         """The unsent drafts in the selected change requests, else in the current one."""
-        among = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
-        return [words for each in among for words in self._unsent_of(each)]
+        requests = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
+        return [draft for request in requests for draft in self._unsent_of(request)]
 
     # Status of the change requests
 
@@ -424,11 +424,11 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.rows.redraw()
             self._follow_visible_rows_later()
 
-    def _on_status_changed(self, name: str) -> None:
+    def _on_status_changed(self, request_id: str) -> None:
         if not is_whole(self):
             return
-        self.rows.redraw(name)
-        self.query_one(RequestPreview).status_changed(name)
+        self.rows.redraw(request_id)
+        self.query_one(RequestPreview).status_changed(request_id)
         if (self.filters.filters or self.list_order == "threads") and self._redraw_timer is None:
             self._redraw_timer = self.set_timer(SELECTION_DELAY, self._redraw)
 
@@ -436,17 +436,19 @@ class ChangesScreen(ListView[ChangeRequest]):
         self._redraw_timer = None
         self.redraw_list()
 
-    def _load_facts(self, unknown: Sequence[ChangeRequest]) -> None:
-        """Load the facts that the filters need about the change requests in `unknown`, and show the progress."""
+    def _load_facts(self, undecided: Sequence[ChangeRequest]) -> None:
+        """Load the facts that the filters need about the `undecided` change requests, and show the progress."""
         needed = [each.needs for each in self.filters.filters if each.needs is not None]
-        unread = [self.statuses.status_of(each).unread for each in unknown]
-        causes = [each[fact] for each in unread for fact in needed if fact in each]
-        pending = [each for each in unknown if not any(fact in self.statuses.status_of(each).unread for fact in needed)]
+        errors = {each.id: self.statuses.status_of(each).load_errors for each in undecided}
+        causes = [each[fact] for each in errors.values() for fact in needed if fact in each]
+        pending = [each for each in undecided if not any(fact in errors[each.id] for fact in needed)]
         if pending:
             self._progress = f" · checking {len(pending)} more"
             self.statuses.load(pending, needed)
         if causes:
-            self.rows.state.fail(f"Could not check {plural(len(unknown) - len(pending), 'change request')}", causes[0])
+            self.rows.state.fail(
+                f"Could not check {plural(len(undecided) - len(pending), 'change request')}", causes[0]
+            )
 
     # Selection
 
@@ -511,8 +513,8 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.redraw_list()
 
 
-def _space_of(each: ChangeRequest) -> SpaceRef | None:
-    return SpaceRef(space_id=each.space) if each.space else None
+def _space_of(request: ChangeRequest) -> SpaceRef | None:
+    return SpaceRef(space_id=request.space) if request.space else None
 
 
 def _count(snapshot: Snapshot[ListPage[ChangeRequest]] | None) -> int | None:
@@ -523,5 +525,5 @@ def _count(snapshot: Snapshot[ListPage[ChangeRequest]] | None) -> int | None:
     return max(snapshot.value.count or 0 if snapshot.value.next else 0, len(snapshot.value.items))
 
 
-def _is_author(user: User | None, each: ChangeRequest) -> bool:
-    return user is not None and each.created_by is not None and user.id == each.created_by.id
+def _is_author(user: User | None, request: ChangeRequest) -> bool:
+    return user is not None and request.created_by is not None and user.id == request.created_by.id

@@ -100,9 +100,9 @@ class RequestPreview(VerticalScroll, can_focus=False):
         self._requested = snapshot
         self._draw()
 
-    def status_changed(self, name: str) -> None:
-        """Draw the preview again if it shows the change request with the ID `name`."""
-        if self._change_request is not None and self._change_request.id == name:
+    def status_changed(self, request_id: str) -> None:
+        """Draw the preview again if it shows the change request with this ID."""
+        if self._change_request is not None and self._change_request.id == request_id:
             self._draw()
 
     def scroll_by_page(self, direction: int) -> bool:
@@ -143,7 +143,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
             notes.append(Content.styled(f"✗ may conflict: {', '.join(status.conflicts)}", "$error"))
         notes += [
             Content.styled(f"! Could not load the {_NAMES[fact]}: {cause}", "$warning")
-            for fact, cause in status.unread.items()
+            for fact, cause in status.load_errors.items()
         ]
         lines += [*notes, Content("")] if notes else []
         lines += self._changed_lines()

@@ -1,6 +1,5 @@
-"""The status of a change request, and short texts about it. Loads the status of the change requests whose rows are on the
-screen, and of all for a filter or a sort order.
-"""
+"""The status of a change request, short texts about it, and its loader for lists. The loader follows the rows on the
+screen. For a filter or a sort order, it loads all rows."""
 
 from __future__ import annotations
 
@@ -53,9 +52,9 @@ class RequestStatus:
     """Titles of the pages that conflict or may conflict with main."""
     threads: int = 0
     """Number of open threads."""
-    known: frozenset[StatusFact] = frozenset(STATUS_FACTS)
+    loaded: frozenset[StatusFact] = frozenset(STATUS_FACTS)
     """Facts that are loaded."""
-    unread: Mapping[StatusFact, str] = field(default_factory=dict)
+    load_errors: Mapping[StatusFact, str] = field(default_factory=dict)
     """Reasons why facts could not be loaded, by fact."""
     is_on_main: bool = False
     """True if main already has all changes."""
@@ -72,7 +71,7 @@ def request_status(
     requested: Sequence[RequestedReviewer] | None,
     conflicts: Sequence[str] | None,
     me: str,
-    unread: Mapping[StatusFact, str] = MappingProxyType({}),
+    load_errors: Mapping[StatusFact, str] = MappingProxyType({}),
     *,
     is_on_main: bool = False,
 ) -> RequestStatus:
@@ -92,13 +91,13 @@ def request_status(
         outdated=change_request.outdated and change_request.status in UNDECIDED,
         conflicts=tuple(conflicts or ()),
         threads=threads,
-        known=frozenset(fact for fact, value in facts.items() if value is not None),
-        unread=unread,
+        loaded=frozenset(fact for fact, value in facts.items() if value is not None),
+        load_errors=load_errors,
         is_on_main=is_on_main,
     )
 
 
-def is_predicted(change_request: ChangeRequest) -> bool:
+def needs_prediction(change_request: ChangeRequest) -> bool:
     """Return True if Octavo has to predict the merge. If main has not changed since the change request was created,
     there are no conflicts, and main has none of the changes. A merged or archived change request needs no
     prediction."""
@@ -109,8 +108,8 @@ def is_predicted(change_request: ChangeRequest) -> bool:
 
 def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
     """Return a line of at most `width` cells: the labels, such as the space and the author, then the facts of the
-    status. If the line is too long, facts are shortened from the last to the first. Then labels are omitted from the
-    first to the last. No fact is omitted."""
+    status. If the line is too long, the facts are shortened first, from the last on. Then labels are omitted, from the
+    first on."""
     facts, labels = status_facts(status), [each for each in labels if each]
     levels = [0] * len(facts)
 
@@ -124,10 +123,10 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
         # The icon already tells you that your review is requested, so this fact is shortened early.
         order.insert(1, order.pop())
     for level in (1, 2):
-        for place in order:
+        for index in order:
             if draw().cell_length <= width:
                 return draw()
-            levels[place] = level
+            levels[index] = level
     while labels and draw().cell_length > width:
         labels.pop(0)
     return draw().truncate(width, ellipsis=True)
@@ -153,7 +152,7 @@ def status_facts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]
         facts.append((("✓ already in main", "✓ already in main", "✓ in main"), "$success"))
     elif status.outdated:
         facts.append((("outdated", "outdated", "outdated"), "$warning"))
-    if status.unread:
+    if status.load_errors:
         facts.append((("partly loaded", "partly loaded", "?"), "$warning"))
     if status.threads:
         count = status.threads
@@ -315,8 +314,8 @@ class _LoadedFacts:
     listed: tuple[str | None, ...] = ()
     """Revisions in the list: the base, the change request and main."""
     listed_since: datetime | None = None
-    """When these revisions were first seen."""
-    unread: dict[StatusFact, str] = field(default_factory=dict)
+    """Time when these revisions were first seen."""
+    load_errors: dict[StatusFact, str] = field(default_factory=dict)
     """Reasons why facts could not be loaded, by fact."""
 
 
@@ -345,8 +344,10 @@ class StatusLoader:
         me, threads = workspace.me.id if workspace.me is not None else "", workspace.open_thread_count(change_request)
         if change_request.status not in UNDECIDED:
             return request_status(change_request, threads, (), (), (), me)
-        if not is_predicted(change_request):
-            return request_status(change_request, threads, facts.reviews, facts.requested, (), me, dict(facts.unread))
+        if not needs_prediction(change_request):
+            return request_status(
+                change_request, threads, facts.reviews, facts.requested, (), me, dict(facts.load_errors)
+            )
         predicted = facts.predicted if facts.predicted_for == self._sides(change_request) else None
         return request_status(
             change_request,
@@ -355,7 +356,7 @@ class StatusLoader:
             facts.requested,
             predicted.conflicts if predicted is not None else None,
             me,
-            dict(facts.unread),
+            dict(facts.load_errors),
             is_on_main=predicted is not None and predicted.is_on_main,
         )
 
@@ -368,7 +369,7 @@ class StatusLoader:
         for each in tuple(self._followed):
             if len(self._followed) > MAX_FOLLOWED and each not in shown_ids:
                 self._unfollow(each)
-        unpredicted = [each for each in listed if self._needs_prediction(each)]
+        unpredicted = [each for each in listed if self._lacks_prediction(each)]
         if unpredicted:
             self._view.run_worker(self._predict_all(unpredicted), exclusive=True, group="conflicts on show")
 
@@ -389,61 +390,67 @@ class StatusLoader:
         for name in [each for each in self._facts if each not in self._followed]:
             del self._facts[name]
         for facts in self._facts.values():
-            if facts.unread.pop("conflicts", None):
+            if facts.load_errors.pop("conflicts", None):
                 facts.predicted_for = ()
 
     # Following the rows on the screen
 
     def _follow(self, change_request: ChangeRequest) -> None:
-        at, view, name = _ref_of(change_request), self._view, change_request.id
-        self._followed[name] = change_request
-        self._followed.move_to_end(name)
+        at, view, request_id = _ref_of(change_request), self._view, change_request.id
+        self._followed[request_id] = change_request
+        self._followed.move_to_end(request_id)
         if change_request.status in UNDECIDED:
             # The preview may have loaded the same lists a moment ago.
-            view.follow(f"reviews of {name}", reviews_of(at), partial(self._show_reviews, name), refetch=False)
-            view.follow(f"asked of {name}", requested_of(at), partial(self._show_requested, name), refetch=False)
-        self._follow_threads(name)
+            view.follow(
+                f"reviews of {request_id}", reviews_of(at), partial(self._show_reviews, request_id), refetch=False
+            )
+            view.follow(
+                f"asked of {request_id}", requested_of(at), partial(self._show_requested, request_id), refetch=False
+            )
+        self._follow_threads(request_id)
 
-    def _follow_threads(self, name: str) -> None:
+    def _follow_threads(self, request_id: str) -> None:
         """Follow the open threads if the comment count of the change request does not give their number. The count
         differs if a review has an open comment, or if the change request is merged or archived."""
-        change_request, facts = self._followed[name], self._facts.get(name)
+        change_request, facts = self._followed[request_id], self._facts.get(request_id)
         counts_threads = change_request.status not in UNDECIDED or any(
             each.comment is not None and each.comment.is_open for each in (facts and facts.reviews) or ()
         )
         op = open_threads_of(_ref_of(change_request)) if counts_threads and change_request.comments else None
-        show = partial(self._show_threads, name) if op is not None else None
-        self._view.follow(f"threads of {name}", op, show, refetch=False)
+        show = partial(self._show_threads, request_id) if op is not None else None
+        self._view.follow(f"threads of {request_id}", op, show, refetch=False)
 
-    def _unfollow(self, name: str) -> None:
-        del self._followed[name]
+    def _unfollow(self, request_id: str) -> None:
+        del self._followed[request_id]
         for fact in ("reviews", "asked", "threads"):
-            self._view.follow(f"{fact} of {name}", None)
+            self._view.follow(f"{fact} of {request_id}", None)
 
-    def _show_reviews(self, name: str, snapshot: Snapshot[ListPage[Review]]) -> None:
-        facts = self._facts.setdefault(name, _LoadedFacts())
+    def _show_reviews(self, request_id: str, snapshot: Snapshot[ListPage[Review]]) -> None:
+        facts = self._facts.setdefault(request_id, _LoadedFacts())
         facts.reviews = self._items(facts, "reviews", snapshot, facts.reviews)
-        if name in self._followed:
-            self._follow_threads(name)
-        self._changed(name)
+        if request_id in self._followed:
+            self._follow_threads(request_id)
+        self._changed(request_id)
 
-    def _show_requested(self, name: str, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
-        facts = self._facts.setdefault(name, _LoadedFacts())
+    def _show_requested(self, request_id: str, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
+        facts = self._facts.setdefault(request_id, _LoadedFacts())
         facts.requested = self._items(facts, "requested", snapshot, facts.requested)
-        self._changed(name)
+        self._changed(request_id)
 
-    def _show_threads(self, name: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
-        if snapshot.value is not None and name in self._followed:
-            self._view.shell.workspace.record_open_comments(name, snapshot.value, self._followed[name].comments)
-            self._changed(name)
+    def _show_threads(self, request_id: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
+        if snapshot.value is not None and request_id in self._followed:
+            self._view.shell.workspace.record_open_comments(
+                request_id, snapshot.value, self._followed[request_id].comments
+            )
+            self._changed(request_id)
 
     def _items(
         self, facts: _LoadedFacts, fact: StatusFact, snapshot: Snapshot[ListPage[Any]], before: tuple[Any, ...] | None
     ) -> tuple[Any, ...] | None:
         if snapshot.error is not None and snapshot.value is None:
-            facts.unread[fact] = str(snapshot.error)
+            facts.load_errors[fact] = str(snapshot.error)
         else:
-            facts.unread.pop(fact, None)
+            facts.load_errors.pop(fact, None)
         return snapshot.value.items if snapshot.value is not None else before
 
     # Conflicts
@@ -453,11 +460,11 @@ class StatusLoader:
         main = space.revision if space is not None and change_request.outdated else None
         return change_request.base, change_request.revision, main
 
-    def _needs_prediction(self, change_request: ChangeRequest) -> bool:
+    def _lacks_prediction(self, change_request: ChangeRequest) -> bool:
         facts, sides = self._facts.setdefault(change_request.id, _LoadedFacts()), self._sides(change_request)
         if facts.listed_since is None or facts.listed != sides:
             facts.listed, facts.listed_since = sides, self._view.live.now()
-        return is_predicted(change_request) and facts.predicted_for != sides
+        return needs_prediction(change_request) and facts.predicted_for != sides
 
     async def _predict_all(self, change_requests: Sequence[ChangeRequest]) -> None:
         for change_request in change_requests:
@@ -465,7 +472,7 @@ class StatusLoader:
 
     async def _predict(self, change_request: ChangeRequest) -> None:
         async with self._prediction_lock:
-            if not self._needs_prediction(change_request):
+            if not self._lacks_prediction(change_request):
                 return
             facts = self._facts[change_request.id]
             sides, since = facts.listed, facts.listed_since
@@ -474,12 +481,12 @@ class StatusLoader:
                 predicted = await predict_for_list(
                     self._view.live, _ref_of(change_request), change_request, main=sides[-1], since=since
                 )
-                facts.unread.pop("conflicts", None)
+                facts.load_errors.pop("conflicts", None)
                 if predicted is None:
-                    facts.unread["conflicts"] = "the base revision is not available"
+                    facts.load_errors["conflicts"] = "the base revision is not available"
             except ApiError as error:
                 predicted = None
-                facts.unread["conflicts"] = str(error)
+                facts.load_errors["conflicts"] = str(error)
             facts.predicted, facts.predicted_for = predicted, sides
         self._changed(change_request.id)
 
@@ -488,7 +495,7 @@ class StatusLoader:
     async def _load_all(self, change_requests: Sequence[ChangeRequest], facts: Collection[StatusFact]) -> None:
         async def load_facts(change_request: ChangeRequest) -> None:
             for fact in facts:
-                if fact not in self.status_of(change_request).known:
+                if fact not in self.status_of(change_request).loaded:
                     await self._load_fact(change_request, fact)
             self._loading.discard(change_request.id)
 
@@ -505,9 +512,9 @@ class StatusLoader:
         try:
             items = (await self._view.live.fetch(op)).items
         except ApiError as error:
-            facts.unread[fact] = str(error)
+            facts.load_errors[fact] = str(error)
         else:
-            facts.unread.pop(fact, None)
+            facts.load_errors.pop(fact, None)
             if fact == "reviews":
                 facts.reviews = items
             else:

@@ -68,7 +68,7 @@ MAX_REVISIONS = 5
 
 
 class RequestHead:
-    """Draws the first line `#head` and the list of reviewers `#standing` of a change request."""
+    """The first line (`#head`) and the list of reviewers (`#standing`) of a change request."""
 
     def __init__(self, view: View, comparison: Comparison, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._comparison, self._threads, self._pages = view, comparison, threads, pages
@@ -142,10 +142,10 @@ class RequestHead:
         change_request, space = comparison.change_request, view.shell.workspace.space(comparison.space.space_id)
         open_count = sum(thread.is_open_thread for thread in self._threads.posted_threads)
         width = max(20, view.size.width)
-        undecided = len(comparison.diffs.with_markers) if change_request.status in UNDECIDED else 0
+        unresolved = len(comparison.diffs.with_markers) if change_request.status in UNDECIDED else 0
         self._pending = self._pending_comments()
         context = space.title if space else "", comparison.reviews, open_count, width
-        counts = len(comparison.conflicting), undecided, len(self._pending), len(self._proposed_notes())
+        counts = len(comparison.conflicting), unresolved, len(self._pending), len(self._proposed_notes())
         head = request_status.first_line(change_request, *context, *counts, is_on_main=comparison.is_on_main)
         view.query_one("#head", ChangingText).update(head)
         me = view.shell.workspace.me.id if view.shell.workspace.me is not None else ""
@@ -268,10 +268,10 @@ def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
 
 
 def _export(app: Shell, view: ChangeRequestScreen) -> None:
-    selected, about = view.changed_tree.selected, view.comparison.change_request
+    selected, request = view.changed_tree.selected, view.comparison.change_request
     page = selected.page if selected is not None and selected.is_document and selected.exists_after else None
     choose_export(
-        app, view.at, f"#{about.number} {about.title}", (page.id, selected.title) if page and selected else None
+        app, view.at, f"#{request.number} {request.title}", (page.id, selected.title) if page and selected else None
     )
 
 
@@ -346,7 +346,8 @@ class ChangeRequestScreen(View):
         thread: Comment | None = None,
         block: tuple[str, str] | None = None,
     ) -> None:
-        """`thread` is the thread to open first. `block` is the id of a page and the key of the block to select first."""
+        """`thread` is the thread to open first. `block` has the ID of a page and the key of the block to select
+        first."""
         super().__init__()
         self.at: ChangeRequestRef = change_request.ref(space)
         self.comparison = Comparison(
@@ -472,7 +473,7 @@ class ChangeRequestScreen(View):
     def show_changed(self) -> None:
         if not is_whole(self):
             return
-        self._place_findings()
+        self._set_finding_revisions()
         if self.comparison.changed is not None:
             self.changed_tree.show(self.comparison.changed)
             self.page_diff.show()
@@ -485,13 +486,13 @@ class ChangeRequestScreen(View):
         self.page_diff.show()
 
     def _show_diff(self, page: ChangedPage, compared: PageComparison) -> None:
-        self._place_findings()
+        self._set_finding_revisions()
         self.findings.check(page, compared)
         self.page_diff.note_compared(page, compared)
         self.show_sizes()
 
-    def _place_findings(self) -> None:
-        self.findings.set_place(self.comparison.sides, self.comparison.tree.value)
+    def _set_finding_revisions(self) -> None:
+        self.findings.set_revisions(self.comparison.sides, self.comparison.tree.value)
 
     def _show_findings(self) -> None:
         if is_whole(self):

@@ -1,6 +1,5 @@
-"""Commands and dialogs that submit or withdraw a review, the list of your pending comments, and commands on notes that programs
-propose: accept, edit and accept, discard.
-"""
+"""Commands and dialogs that submit or withdraw a review, and the list of your pending comments. The list also has the
+notes that programs propose, with commands to accept or discard them."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: Change
 
 
 async def report_unfinished(app: Shell, session: Session) -> None:
-    """Find out the result of each merge and update that was running, and show it. Nothing is sent again."""
+    """Show the result of each write that was running when Octavo was closed. No merge or update is sent again."""
     await asyncio.gather(*(_report(app, session, write) for write in unfinished_writes(session.state)))
 
 
@@ -283,8 +283,8 @@ def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *states:
 
 
 def requires(permission: str, *states: str) -> WhyNot:
-    """Return a function that tells why a command is disabled: it needs `permission` and a change request in one of
-    `states`."""
+    """Return a function that returns why a command is disabled. The command needs `permission` and a change request in
+    one of `states`."""
     return for_one_request(lambda app, target: why_not_allowed(app, target, permission, *states))
 
 
@@ -295,7 +295,7 @@ def for_one_request(why_not: WhyNot) -> WhyNot:
 
 
 def has_status(*states: str) -> Callable[[Shell, RequestTarget], bool]:
-    """Return a function that tells whether any of the targets of a command is in one of `states`."""
+    """Return a function that returns True if one of the target’s change requests has a status in `states`."""
     return lambda app, target: any(each.status in states for each in target.change_requests)
 
 
@@ -315,7 +315,7 @@ MAX_REQUESTS = 50
 
 @dataclass(frozen=True)
 class PlannedWrite:
-    """A change of one of the selected change requests, before the confirmation."""
+    """Planned change of one of the selected change requests."""
 
     change_request: ChangeRequest
     name: str
@@ -347,16 +347,15 @@ class BulkAction:
 
 
 def acts_on_several(target: RequestTarget) -> bool:
-    """Return True if the commands of `target` act on selected change requests, and not only on the one under the
-    cursor."""
+    """Return True if commands act on selected change requests other than the one under the cursor."""
     selected = target.selected
     return len(selected) > 1 or (len(selected) == 1 and selected[0].id != target.change_request.id)
 
 
 def for_one_or_several(why_not: WhyNot) -> WhyNot:
-    """Return a function that tells why a command for one or several change requests is disabled. Without a selection,
-    the reason is that of `why_not`. With a selection, only the number of change requests is limited: the confirmation
-    says which of them cannot change, and why."""
+    """Return a function that returns why a command for one or several change requests is disabled. Without a selection,
+    `why_not` returns the reason. With a selection, only the number of change requests is limited, because the
+    confirmation says which of them cannot change."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
         if not acts_on_several(target):
@@ -386,8 +385,8 @@ def approve_several(app: Shell, target: RequestTarget) -> None:
         mine = next((each for each in reviews if me and each.reviewer.id == me.id and not each.outdated), None)
         if mine is not None and mine.status == "approved":
             return PlannedWrite(request, name, "already approved by you")
-        was = "replaces your review that requested changes" if mine is not None else "will be approved"
-        effect = f"{was} · outdated" if head.outdated else was
+        effect = "replaces your review that requested changes" if mine is not None else "will be approved"
+        effect += " · outdated" if head.outdated else ""
         action = f"approve {name}"
 
         async def send() -> SendResult[Any]:

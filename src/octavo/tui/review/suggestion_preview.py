@@ -76,7 +76,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self._threads = {thread.id: thread for thread in threads if len(suggested_texts(thread, thread)) == 1}
         self._included = set(self._threads)
         self._unfit: set[str] = set()
-        """Ids of the threads whose suggestions cannot be applied."""
+        """IDs of the threads whose suggestions cannot be applied."""
         self._outcome: SuggestionOutcome | None = None
         """The shown result. None while it is loading, or if it could not be loaded."""
         self._has_failed = False
@@ -89,7 +89,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self._show_banner()
         self.run_worker(self._load(), exclusive=True)
 
-    def _chosen(self) -> list[Comment]:
+    def _threads_to_apply(self) -> list[Comment]:
         """Return the threads whose suggestions are applied, in the order of the list."""
         return [thread for key, thread in self._threads.items() if key in self._included - self._unfit]
 
@@ -98,7 +98,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         try:
             revision = (await live.fetch(change_requests.Get(at=self._at))).revision or ""
             while True:
-                chosen = self._chosen()
+                chosen = self._threads_to_apply()
                 texts = [text for thread in chosen for text in suggested_texts(thread, thread)]
                 outcome = await preview_suggestions(live, self._at, revision, texts)
                 results = zip(chosen, outcome.results, strict=True)
@@ -139,12 +139,12 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         )
 
     def _show_banner(self) -> None:
-        chosen, count = len(self._chosen()), plural(len(self._threads), "suggestion")
+        chosen, count = len(self._threads_to_apply()), plural(len(self._threads), "suggestion")
         self.show_banner(f"{chosen} of {count} will be applied", "press ctrl+s to apply", self.why_not_apply())
 
     @property
     def _selected(self) -> str:
-        """Id of the selected thread, or of the first thread below the selected block. Empty if there is none."""
+        """ID of the selected thread, or of the first thread below the selected block. Empty if there is none."""
         selected, units = self.view.cursor.current(), self.view.contents.shown_diff.units
         if selected is None:
             return ""
@@ -154,7 +154,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         return next((thread.key for unit in below for thread, _ in unit.threads), "")
 
     def go_to_suggestion(self, step: int) -> None:
-        """Go to the next suggestion, or to the previous with -1."""
+        """Go to the next suggestion, or to the previous one if `step` is -1."""
         if not self.view.navigation.go_to_thread(step):
             self.shell.explain("There are no more suggestions in this direction.")
 
@@ -178,14 +178,16 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
                 if self._has_failed
                 else StillLoading("The preview is still loading.")
             )
-        if not self._chosen():
+        if not self._threads_to_apply():
             return "No suggestion can be applied." if self._unfit else "Press x to include a suggestion first."
-        reasons = (why_not_in_discussion(self.shell, self._at, "resolve", thread) for thread in self._chosen())
+        reasons = (
+            why_not_in_discussion(self.shell, self._at, "resolve", thread) for thread in self._threads_to_apply()
+        )
         return next(filter(None, reasons), None)
 
     def apply(self, app: Shell) -> None:
         """Apply the included suggestions and resolve their threads, if the page is still the shown page."""
-        outcome, chosen, at, live = self._outcome, self._chosen(), self._at, app.session.live
+        outcome, chosen, at, live = self._outcome, self._threads_to_apply(), self._at, app.session.live
         if outcome is None:
             return
         resolves = [resolve_write(at, thread, thread_label(thread)) for thread in chosen]

@@ -1,6 +1,5 @@
-"""The list of the places of a space that still have the old term of a change request, and the commands that find them and
-replace them, or suggest the replacement in pending comments.
-"""
+"""The list of the places in a space that still have an old term, which a change request replaces elsewhere. Commands
+replace the term in these places, or suggest the replacement in pending comments."""
 
 from __future__ import annotations
 
@@ -68,14 +67,14 @@ _DIALOG_WIDTH = 64
 
 @dataclass(frozen=True)
 class TermSource:
-    """A replaced term, and the revision of the change request in which its old form is searched."""
+    """Replaced term, and the revision of the change request that is searched for the old term."""
 
     change_request: ChangeRequest
     space: SpaceRef
     term: TermChange
     revision: RevisionRef
     changed: frozenset[str]
-    """Ids of the pages that the change request changes."""
+    """IDs of the pages that the change request changes."""
 
     @property
     def at(self) -> ChangeRequestRef:
@@ -89,19 +88,19 @@ class TermSource:
 
 @dataclass(frozen=True)
 class TermRow:
-    """A place in the list of the places with an old term."""
+    """Place with the old term, as a row of the list."""
 
-    found: PageMatches
+    page_matches: PageMatches
     match: TermMatch
 
     @property
     def key(self) -> tuple[str, int]:
-        return self.found.page.id, -1 if self.is_title else self.match.start
+        return self.page_matches.page.id, -1 if self.is_title else self.match.start
 
     @property
     def is_title(self) -> bool:
         """True if the place is the title of the page."""
-        return self.match is self.found.title_match
+        return self.match is self.page_matches.title_match
 
     @property
     def can_replace(self) -> bool:
@@ -110,7 +109,7 @@ class TermRow:
 
     @property
     def page_title(self) -> str:
-        return self.found.page.title or "Untitled"
+        return self.page_matches.page.title or "Untitled"
 
 
 def why_no_replacement(app: Shell, source: TermSource) -> str | None:
@@ -128,11 +127,11 @@ def why_no_suggestions(app: Shell, source: TermSource, rows: Sequence[TermRow]) 
 
 
 def _by_page(rows: Iterable[TermRow]) -> list[tuple[PageMatches, tuple[TermMatch, ...]]]:
-    """Return the places of each page."""
+    """Return the places, grouped by page."""
     pages: dict[str, tuple[PageMatches, tuple[TermMatch, ...]]] = {}
     for row in rows:
-        found, matches = pages.get(row.found.page.id, (row.found, ()))
-        pages[row.found.page.id] = found, (*matches, row.match)
+        page_matches, matches = pages.get(row.page_matches.page.id, (row.page_matches, ()))
+        pages[row.page_matches.page.id] = page_matches, (*matches, row.match)
     return list(pages.values())
 
 
@@ -161,10 +160,10 @@ def open_replace_dialog(app: Shell, source: TermSource, rows: Sequence[TermRow],
 
     lines: list[Content] = []
     listed = 0
-    for found, matches in pages:
+    for page_matches, matches in pages:
         if listed >= MAX_LISTED:
             break
-        lines.append(Content.styled(found.page.title or "Untitled", "bold"))
+        lines.append(Content.styled(page_matches.page.title or "Untitled", "bold"))
         lines += [Content("  ") + fit(excerpt(match, 16), _DIALOG_WIDTH) for match in matches[: MAX_LISTED - listed]]
         listed += min(len(matches), MAX_LISTED - listed)
     if len(rows) > listed:
@@ -187,7 +186,8 @@ def _replace(
 ) -> None:
     live, at, number = app.session.live, source.at, source.change_request.number
     replacements = [
-        PageReplacement(found.page.id, found.page.title or "Untitled", found.text, matches) for found, matches in pages
+        PageReplacement(page_matches.page.id, page_matches.page.title or "Untitled", page_matches.text, matches)
+        for page_matches, matches in pages
     ]
 
     async def send() -> SendResult[TermOutcome]:
@@ -250,7 +250,9 @@ async def _add_suggestions(
 ) -> None:
     outbox = app.session.outbox
     writes = await asyncio.to_thread(
-        lambda: [write for found, matches in _by_page(rows) for write in _suggestions(source, found, matches)]
+        lambda: [
+            write for page_matches, matches in _by_page(rows) for write in _suggestions(source, page_matches, matches)
+        ]
     )
     added: tuple[OutboxEntry | None, ...] = ()
 
@@ -269,11 +271,11 @@ async def _add_suggestions(
     on_done()
 
 
-def _suggestions(source: TermSource, found: PageMatches, matches: Sequence[TermMatch]) -> list[NewWrite]:
+def _suggestions(source: TermSource, page_matches: PageMatches, matches: Sequence[TermMatch]) -> list[NewWrite]:
     """Return a pending comment for each block that has a place."""
-    document = parse(found.text)
+    document = parse(page_matches.text)
     starts = [0]
-    for line in found.text.split("\n"):
+    for line in page_matches.text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
     writes: list[NewWrite] = []
     written: set[str] = set()
@@ -282,11 +284,13 @@ def _suggestions(source: TermSource, found: PageMatches, matches: Sequence[TermM
         if block is None or block.key in written:
             continue
         written.add(block.key)
-        first, last = starts[block.lines[0]], min(starts[min(block.lines[1], len(starts) - 1)], len(found.text))
+        first, last = starts[block.lines[0]], min(starts[min(block.lines[1], len(starts) - 1)], len(page_matches.text))
         inside = [each for each in matches if first <= each.start and each.end <= last]
-        changed = replace_matches(found.text[:last], inside)[first:].rstrip("\n")
+        changed = replace_matches(page_matches.text[:last], inside)[first:].rstrip("\n")
         note = f"{escape(f'“{source.term.old}”')} is now {escape(f'“{source.term.new}”')}."
-        writes.append(pending_comment(source.at, found.page.id, block.key, f"{note}\n\n{suggestion_fence(changed)}"))
+        writes.append(
+            pending_comment(source.at, page_matches.page.id, block.key, f"{note}\n\n{suggestion_fence(changed)}")
+        )
     return writes
 
 
@@ -294,7 +298,7 @@ _BEFORE = 28
 """Number of characters that a row shows before the old term."""
 _CONTEXT_LINES = 4
 _WIDE = 100
-"""Minimum width of the terminal for details beside the list. These details show more lines."""
+"""Minimum width of the terminal for a preview beside the list. This preview shows more lines."""
 _DRAWN_EVERY = 25
 """Number of searched pages between two updates of the list."""
 
@@ -346,7 +350,7 @@ class TermScreen(ListView[TermRow]):
             self._draw,
             key=lambda row: row.key,
             search=lambda row: f"{row.page_title} {row.match.before}{row.match.text}{row.match.after}",
-            groups=lambda row: [RowHeading(row.page_title, plural(_count(row.found), "place"))],
+            groups=lambda row: [RowHeading(row.page_title, plural(_count(row.page_matches), "place"))],
             selectable=lambda row: row.can_replace,
             empty=self._none_found,
             hint="Press esc to go back to the change request.",
@@ -418,7 +422,7 @@ class TermScreen(ListView[TermRow]):
             self._show_status(results)
             return  # The list of the last search stays until this search has found as much.
         self._results = results
-        rows = [TermRow(found, match) for found in results.pages for match in _matches(found)]
+        rows = [TermRow(page_matches, match) for page_matches in results.pages for match in _matches(page_matches)]
         if results.is_complete or rows:
             note = _partial_note(results)
             none_found = f"No places on the searched pages. {note}." if note else self._none_found
@@ -473,21 +477,21 @@ class TermScreen(ListView[TermRow]):
     @on(LineList.Opened, "#places")
     def _on_place_opened(self) -> None:
         if (row := self.rows.item) is not None:
-            self.shell.go(ToPage(self.source.space.space_id, row.found.page.id))
+            self.shell.go(ToPage(self.source.space.space_id, row.page_matches.page.id))
 
 
-def _matches(found: PageMatches) -> Iterable[TermMatch]:
+def _matches(page_matches: PageMatches) -> Iterable[TermMatch]:
     """Return the places on a page, with the title first."""
-    return (*((found.title_match,) if found.title_match is not None else ()), *found.matches)
+    return (*((page_matches.title_match,) if page_matches.title_match is not None else ()), *page_matches.matches)
 
 
-def _count(found: PageMatches) -> int:
-    return len(found.matches) + (found.title_match is not None)
+def _count(page_matches: PageMatches) -> int:
+    return len(page_matches.matches) + (page_matches.title_match is not None)
 
 
 def _context(row: TermRow, line_count: int) -> Content:
     """Return a place with the lines of the page before and after it."""
-    match, text = row.match, row.page_title if row.is_title else row.found.text
+    match, text = row.match, row.page_title if row.is_title else row.page_matches.text
     lines = text.split("\n")
     last = match.line + match.text.count("\n")
     before = "\n".join(lines[max(0, match.line - line_count) : match.line])
@@ -505,8 +509,8 @@ def _context(row: TermRow, line_count: int) -> Content:
 
 
 def _partial_note(results: TermResults) -> str:
-    """Return a note with the number of searched pages, while the search runs or if it ended at a limit. Empty if all
-    pages are searched, or if pages could not be loaded: the error is shown instead."""
+    """Return a note with the number of searched pages while the search runs, or if it ended at a limit. Empty if all
+    pages are searched, or if an error is shown instead."""
     searched = f"{results.searched} of {results.total} pages are searched"
     if not results.is_complete:
         return f"Searching… {searched}"
@@ -544,16 +548,16 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:
-        """Show the places that still have an old term. The term is replaced in the selected block, else elsewhere on
-        the page. If several terms are replaced, ask for one of the terms."""
+        """Show the places that still have the old term which the selected block replaces, or else the page. Ask for the
+        term if there are several."""
         app.background(self._choose(app))
 
     async def _choose(self, app: Shell) -> None:
         compared = self._page_diff.compared
         if compared is None:
             return
-        stop = self._diff.cursor.current() if self._view.focused is self._diff else None
-        keys = {block.key for block in stop.block.walk()} if stop is not None else None
+        span = self._diff.cursor.current() if self._view.focused is self._diff else None
+        keys = {block.key for block in span.block.walk()} if span is not None else None
         entries = compared.diff.entries
         terms = await asyncio.to_thread(changed_terms, entries, keys) if keys else ()
         terms = terms or await asyncio.to_thread(changed_terms, entries)

@@ -40,7 +40,7 @@ class TreeConflict:
     """Text of the page in main. None if it is unknown."""
     text: str = field(default="", repr=False)
     """Text of the page in this change request. Empty if the page has no text."""
-    below: frozenset[str] = frozenset()
+    subpage_ids: frozenset[str] = frozenset()
     """IDs of the subpages, if a choice deletes the page."""
     position: tuple[str | None, int] = (None, 0)
     """Parent page and position there, if a choice deletes the page."""
@@ -82,13 +82,13 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
     parent."""
     resolved = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
     deleted = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
-    deleted.sort(key=lambda each: len(each.below))
+    deleted.sort(key=lambda each: len(each.subpage_ids))
     moves: list[ContentEdit] = []
     # Begin with the last conflict: of the pages that are moved to the same position, the page moved last comes first.
     for each in reversed(conflicts):
-        above = [page for page in deleted if each.id in page.below]
-        if each.kind == "deleted" and each not in deleted and above:
-            into, at = above[-1].position
+        deleted_ancestors = [page for page in deleted if each.id in page.subpage_ids]
+        if each.kind == "deleted" and each not in deleted and deleted_ancestors:
+            into, at = deleted_ancestors[-1].position
             moves.append(UpdatePage(page=each.id, into=into, at=at))
     others = [each for each in resolved if each not in deleted]
     # Subpages are deleted before their parent pages.
@@ -96,9 +96,9 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
     return [*moves, *(edit for edit in edits if edit is not None)]
 
 
-def find_tree_conflicts(triple: RevisionTriple, now: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
-    """Return the conflicts in the page tree between a change request and main, whose present tree is `now`, and by
-    page ID the fields of the page that both sides changed."""
+def find_tree_conflicts(triple: RevisionTriple, current: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
+    """Return the page tree conflicts between main and a change request whose tree is `current`. Also return the values
+    of the fields that both sides changed, by page ID."""
     page_ids = pages_to_read(triple, None)
     # No texts, because only conflicts in the page tree are wanted. Text conflicts are found by their conflict markers.
     predicted = predict_merge(triple, dict.fromkeys(page_ids, ("", "", ""))).conflicts
@@ -110,10 +110,10 @@ def find_tree_conflicts(triple: RevisionTriple, now: PageTree) -> tuple[list[Tre
             fields[each.id] = values
         if each.kind != "text" or not any(side.find(each.id) for side in triple):
             conflicts.append(
-                _tree_conflict(each.kind, each.id, each.name, triple, now, fields.get(each.id, {}), deletions)
+                _tree_conflict(each.kind, each.id, each.name, triple, current, fields.get(each.id, {}), deletions)
             )
     existing = [conflict for conflict in conflicts if conflict is not None]
-    return [*existing, *(_same_name(each) for each in find_duplicates(triple[1].pages, now.pages))], fields
+    return [*existing, *(_same_name(each) for each in find_duplicates(triple[1].pages, current.pages))], fields
 
 
 def _same_name(page: DuplicatePage) -> TreeConflict:
@@ -164,27 +164,27 @@ def _tree_conflict(
     name: str,
     title: str,
     trees: Sequence[PageTree],
-    now: PageTree,
+    current: PageTree,
     fields: Fields,
     deletions: Collection[str],
 ) -> TreeConflict | None:
-    page = now.find(name)
+    page = current.find(name)
     if not any(tree.find(name) for tree in trees):
         return TreeConflict(kind, name, title, f"{_DESCRIPTIONS.get(kind, 'Both sides changed this item.')} {_BROWSER}")
     if page is None:
         return None
     if kind == "deleted":
-        conflict = _deletion_conflict(page, title, trees, now, deletions)
-        return replace(conflict, below=_ids_below(page, ()), position=_parent_and_index(now, page.id))
+        conflict = _deletion_conflict(page, title, trees, current, deletions)
+        return replace(conflict, subpage_ids=_ids_below(page, ()), position=_parent_and_index(current, page.id))
     if kind in ("moved", "order") and trees[2].find(name) is not None:
-        return _move_conflict(kind, page, title, trees[2], now)
+        return _move_conflict(kind, page, title, trees[2], current)
     if kind == "field" and fields:
         return _field_conflict(page, title, fields)
     return TreeConflict(kind, name, title, f"Both sides changed this page. {_BROWSER}")
 
 
 def _deletion_conflict(
-    page: Page, title: str, trees: Sequence[PageTree], now: PageTree, deletions: Collection[str]
+    page: Page, title: str, trees: Sequence[PageTree], current: PageTree, deletions: Collection[str]
 ) -> TreeConflict:
     """Return the conflict about a page that one side deleted and the other side changed. Subpages in `deletions` have
     conflicts of their own."""
@@ -196,7 +196,7 @@ def _deletion_conflict(
     subpages = len(_ids_below(page, deletions))
     delete = "Delete the page" + (f" and its {plural(subpages, 'subpage')}." if subpages else ".")
     side = trees[1] if is_in_main else trees[2]
-    deleted_subpages = sum(now.find(each) is None for each in _ids_below(side.find(page.id) or page, ()))
+    deleted_subpages = sum(current.find(each) is None for each in _ids_below(side.find(page.id) or page, ()))
     keep = f"Keep the page as it is in {changing_side}."
     if deleted_subpages:
         keep += f" Its {plural(deleted_subpages, 'subpage')} will stay deleted."
@@ -216,19 +216,22 @@ def _ids_below(page: Page, excluded: Collection[str]) -> frozenset[str]:
     return frozenset({each.id for each in pages}.union(*(_ids_below(each, excluded) for each in pages)))
 
 
-def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, now: PageTree) -> TreeConflict | None:
+def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, current: PageTree) -> TreeConflict | None:
     """Return the conflict about a page that both sides moved. None if the page has the position of this
     change request."""
     parent, index = _parent_page_and_index(own_tree, page.id)
-    if (parent.id if parent is not None else None, index) == _parent_and_index(now, page.id):
+    if (parent.id if parent is not None else None, index) == _parent_and_index(current, page.id):
         return None
     summary = "Both sides changed the order of these pages."
     if kind == "moved":
         summary = "Both sides moved this page to different places."
     descendants = {each.id for each in page.walk()}
-    if parent is not None and (parent.id in descendants or now.find(parent.id) is None):
+    if parent is not None and (parent.id in descendants or current.find(parent.id) is None):
         return TreeConflict(kind, page.id, title, f"{summary} The page keeps its position in main.")
-    in_main, in_own_tree = _describe_position(*_parent_page_and_index(now, page.id)), _describe_position(parent, index)
+    in_main, in_own_tree = (
+        _describe_position(*_parent_page_and_index(current, page.id)),
+        _describe_position(parent, index),
+    )
     options = (f"Keep the page {in_main}, as in main.", f"Move the page {in_own_tree}, as in this change request.")
     move = UpdatePage(page=page.id, into=parent.id if parent is not None else None, at=index)
     settings = ((AttributeChange("place", in_main, in_main),), (AttributeChange("place", in_main, in_own_tree),))
