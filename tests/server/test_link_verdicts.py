@@ -105,7 +105,7 @@ def broken_for_the_reader(context: LinkContext, page_id: str, documents: dict[st
     for usage in references_in(documents[page_id]):
         target = targets.resolve(usage.target)
         anchor, there = "", page_id
-        if usage.kind != "address":
+        if usage.kind != "url":
             continue
         match target:
             case AnchorLink(anchor=anchor):

@@ -243,7 +243,7 @@ class BlockFinalizer:
         self._anchors = Anchors()
 
     def finalize(self, drafts: Iterable[DraftBlock]) -> list[Block]:
-        """Return the blocks for complete drafts of the top level."""
+        """Return the blocks of complete top-level drafts."""
         top = _rewrite_children(DraftBlock("document", children=list(drafts)))
         return [self._finalize(draft)[0] for draft in top.children]
 

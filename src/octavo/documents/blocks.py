@@ -1,5 +1,4 @@
-"""The block tree of a page: blocks, runs of text in the leaf blocks, the anchors of headings, and limits on the size of a page.
-While a page is parsed, tags may close containers in any order.
+"""The blocks and runs of a page, the anchors of its headings, the tree of open blocks while it is parsed, and size limits.
 
 A page is parsed into `Block` objects. A leaf block has runs (text with formats) or plain text. `attrs` has only the
 attributes that the source sets, with the names below. Read them with `attrs.get`. Values are single lines, except in
@@ -141,7 +140,8 @@ class Run(NamedTuple):
 
 
 class TableColumn(NamedTuple):
-    """A column of a table or of cards. `width` is in pixels. `options` maps the ids of a select column to labels."""
+    """A column of a table or of cards. `width` is in pixels. `options` maps the option ids of a select column to
+    labels."""
 
     title: tuple[Run, ...] = ()
     type: str = "text"
@@ -165,9 +165,9 @@ class Block(NamedTuple):
     lines: tuple[int, int] = (0, 0)
     """First line and line after the last line in the source, counted from 0. (0, 1) if there is no source."""
     key: str = ""
-    """Id of the block on its page. This is the platform's key if the page comes from JSON, else a hash of the content.
-    The hash covers the words of a leaf, or the title and first child of a container. So other edits do not change the
-    key. Repeated keys get the suffix `-2`, `-3` and so on."""
+    """Id of the block on its page: the platform's key if the page comes from JSON, else a hash. The hash covers the
+    words of a leaf, or the title and first child of a container, so other edits do not change it. Repeated hashes get
+    the suffix `-2`, `-3` and so on."""
     text_line: int = 0
     """The source line on which `text` begins, counted from 0. It may be after `lines[0]`, because of a fence or tag."""
 
@@ -235,7 +235,7 @@ def kinds_with(role: Role) -> frozenset[str]:
 
 
 def plain_text(runs: tuple[Run, ...]) -> str:
-    """Return the text of runs, joined."""
+    """Return the joined text of runs."""
     return "".join([run.text for run in runs])
 
 
@@ -323,7 +323,8 @@ MAX_CONTAINER_DEPTH = 40
 
 
 class DraftBlock:
-    """An unfinished block. Kinds that `blocks.py` does not define are resolved in block_finalizer.py."""
+    """An unfinished block. Kinds that are not in the table above, such as `group`, are replaced in
+    `block_finalizer.py`."""
 
     __slots__ = ("attrs", "children", "first", "is_exact", "key", "kind", "last", "runs", "text", "text_line")
 
@@ -477,21 +478,21 @@ MAX_BLOCK_PARTS = 60_000
 """Maximum number of tokens in a top-level block. A larger block and the rest of the page are shown as source."""
 
 MAX_LINE_VISITS = 60_000
-"""Maximum number of lines that the parser reads in a page, with repeats. For a long page, it is a tenth of the number
-of characters. A limit is needed because each level of quotes reads its lines again. The rest of the page is shown as
-source."""
+"""Maximum number of lines that the parser reads in a page. Lines in nested quotes count several times, because each
+level reads them again. In a long page, the limit is a tenth of the number of characters. The rest of the page is shown
+as source."""
 
 MAX_ROW_LENGTH = 20_000
 """Maximum number of characters of a table row in Markdown."""
 
 MAX_MARKS = 10_000
-"""Maximum number of characters in a paragraph that can be formatting marks, or of `<` in a piece of HTML."""
+"""Maximum number of possible formatting marks in a paragraph, and of `<` in a piece of HTML."""
 
 SLICE_LENGTH = 3000
 """Number of characters parsed at a time. A longer block is parsed again with twice as many."""
 
 FENCE_ESCAPE = "\U0010f7e5"
-"""Character before a fence in the source that is part of the code. It is removed from the parsed text."""
+"""Character put before a fence that is part of the code. It is removed from the parsed text."""
 
 _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 
@@ -530,8 +531,7 @@ _SLICE_LENGTH = 10_000
 
 
 def sanitize(text: str) -> str:
-    """Return `text` in the form of `safe_text`: without control and invisible characters, with its line breaks and
-    tabs. A long text is read in slices to save memory."""
+    """Return `safe_text` of a text, which keeps line breaks and tabs. A long text is read in slices to save memory."""
     if len(text) < _SLICE_LENGTH or text.isascii():
         return safe_text(text)
     parts, copied_to, start = [], 0, 0

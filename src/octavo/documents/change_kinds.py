@@ -68,21 +68,21 @@ _LONG_UNITS = {
     "percent": "%", "dollars": "$", "euros": "€", "pixels": "px", "meters": "m", "metres": "m", "kilometers": "km",
     "kilometres": "km", "miles": "mi", "feet": "ft", "inches": "in", "celsius": "C", "fahrenheit": "F",
 }  # fmt: skip
-"""Units that are recognized without a number, with the short form that stands for the same unit."""
+"""Units that count even without a number, with their short forms."""
 _SHORT_UNITS = {
     "second": "s", "sec": "s", "minute": "min", "hour": "h", "hr": "h", "day": "d", "week": "wk", "month": "mo", "year": "y",
     "byte": "B", "pixel": "px", "dollar": "$", "euro": "€", "inch": "in", "foot": "ft", "mile": "mi",
 }  # fmt: skip
-"""Other words that are units after a number."""
+"""Words that count as units only after a number, with their short forms."""
 _CASED_UNITS = word_set(
     "ns µs us ms s min h d wk mo y B KB MB GB TB PB kB KiB MiB GiB TiB b kb Mb Gb kbit Mbit Gbit bps Kbps kbps Mbps Gbps"
     " Hz kHz MHz GHz px pt em rem dpi mm cm m km mi ft mg g kg lb oz ml V mV kV mA W kW MW Wh kWh Pa hPa kPa bar psi"
     " C F K dB rpm USD EUR GBP CHF JPY k M"
 )
-"""Symbols of units after a number. Case matters: Mb is not MB."""
+"""Symbols that count as units only after a number. Case matters: Mb is not MB."""
 _SIGNS = frozenset("%‰°$€£¥")
 _LONE_UNITS = word_set("ms KB MB GB TB KiB MiB GiB kHz MHz GHz USD EUR Mbps Gbps")
-"""Symbols that are also recognized without a number, as in “Timeout (ms)”."""
+"""Symbols that count as units even without a number, as in “Timeout (ms)”."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +152,8 @@ ChangeKind = Literal[
     "number", "unit", "command", "code", "link", "warning", "deletion", "addition", "setting", "wording", "move",
     "formatting", "white space",
 ]  # fmt: skip
-"""What a change affects. A `number` or `unit` is in prose, a table or code; moving a numbered step also changes a `number`. A
-`link` is the target of a link, image or file. A `warning` is a hint of the style warning or danger, or a word such as “not”."""
+"""What a change affects. `number` includes the number of a moved step. `link` is the target of a link, image or file.
+`warning` is a hint of the style warning or danger, or a word such as “not”."""
 KINDS: tuple[ChangeKind, ...] = (
     "number", "unit", "command", "code", "link", "warning", "deletion", "addition", "setting", "wording", "move",
     "formatting", "white space",
@@ -265,8 +265,8 @@ def _is_departure(entry: Entry) -> bool:
 
 
 def _inner_entries(entry: Entry) -> tuple[Sequence[Entry], tuple[Block, ...]]:
-    """Return the entries inside a container that count as separate changes, and the versions of the container that
-    exist."""
+    """Return the entries inside a container that count as changes of their own, and the existing versions of the
+    container."""
     match entry:
         case AddedBlock(block, inner) | RemovedBlock(block, inner):
             return inner, (block,)
@@ -425,7 +425,6 @@ def _fact_kinds(old: TextFacts, new: TextFacts) -> Iterator[ChangeKind]:
 
 
 def _text_kinds(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
-    """Yield the kinds of a changed text."""
     sides = [[part for part in words if part.op != op] for op in ("insert", "delete")]
     old, new = (
         "".join((part.old or part.run).text if at == 0 else part.run.text for part in side)
@@ -449,7 +448,7 @@ def _has_content(run: Run) -> bool:
 
 
 def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
-    """Yield the kinds of a part of a text apart from its words."""
+    """Yield the kinds of one part of a changed text, apart from changes of its words."""
     run, old = part.run, part.old
     match part.op:
         case "link":
@@ -469,8 +468,7 @@ def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
 
 
 def _changed_code(side: Iterable[TextPart]) -> Iterator[ChangeKind]:
-    """Yield a kind for each inline code of one version whose words the other version does not have: `command` if the
-    code looks like a command, else `code`."""
+    """Yield `command` or `code` for each inline code of one version that has inserted or deleted words."""
     for is_code, group in groupby(side, key=lambda part: _is_code(part.run)):
         parts = list(group)
         if is_code and any(part.op in ("insert", "delete") for part in parts):
@@ -566,8 +564,8 @@ def _reflowed_changes(entries: Sequence[Entry]) -> frozenset[int]:
 
 
 def _paragraphs(entries: Iterable[Entry], *, is_new: bool) -> tuple[list[object], list[str]] | None:
-    """Return the words of changed paragraphs in one version, with their formats and without. A word may have several
-    formats. None if other blocks changed too."""
+    """Return the words of the changed paragraphs in one version, first with their formats, then without. None if other
+    blocks changed too."""
     formatted: list[object] = []
     words: list[str] = []
     for entry in entries:

@@ -187,8 +187,8 @@ _FILE = Path(__file__).with_name("emoji_names.txt")
 
 @cache
 def _section(title: str) -> bytes:
-    """Return the lines of a section of the file, each with a name and code points, and a line break before and after them.
-    A name is found in 20 µs, and few sections are ever read."""
+    """Return the unparsed lines of a section of the file, each with a name and code points, with a line break at both
+    ends. A name is found in 20 µs, and most sections are never read."""
     _, _, rest = _FILE.read_bytes().partition(f"[{title}]".encode())
     return rest.partition(b"[")[0]
 

@@ -24,7 +24,7 @@ _ATTRIBUTE = re.compile(r"""([a-zA-Z_:@*\[(#.][^\s=/>"']*+)(?:\s*+=\s*+(?:"([^"]
 _LOOSE_TAG = re.compile(r"<([a-zA-Z][\w-]*+)\s++[\w:@-]++=")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 NAN_ENTITY = re.compile(r"\\?&#x?NAN;", re.IGNORECASE)
-_INVISIBLE_IN_ADDRESSES = dict.fromkeys(map(ord, "\t\n\r"))
+_INVISIBLE_IN_URLS = dict.fromkeys(map(ord, "\t\n\r"))
 _COLOR = re.compile(r"[$#\w().,% -]{1,40}")
 
 _MAX_TABLE_DEPTH = 8
@@ -130,7 +130,7 @@ def collapse_space(text: str) -> str:
 
 def clean_url(value: str | None) -> str | None:
     """Return a URL without line breaks and surrounding white space. None if `value` is None."""
-    return safe_text(value).translate(_INVISIBLE_IN_ADDRESSES).strip() if value is not None else None
+    return safe_text(value).translate(_INVISIBLE_IN_URLS).strip() if value is not None else None
 
 
 def file_name(url: str) -> str:

@@ -213,8 +213,10 @@ class RunBuilder:
         text = sanitize(text)
         if self.runs:
             last = self.runs[-1]
-            same = last.kind == kind and last.link == link and last.marks == self._marks and last.attrs is attrs
-            if same and kind != "emoji":
+            has_same_format = (
+                last.kind == kind and last.link == link and last.marks == self._marks and last.attrs is attrs
+            )
+            if has_same_format and kind != "emoji":
                 self.runs[-1] = Run(last.text + text, last.marks, link, kind, attrs)
                 return
         self.runs.append(Run(text, self._marks, link, kind, attrs))
@@ -243,40 +245,40 @@ class RunBuilder:
             self.text(" ")
 
     def _open_element_for(self, element: Element) -> _OpenElement:
-        name, given = element.name, element.attrs
+        name, html_attrs = element.name, element.attrs
         if name == "a":
-            return self._open_link_for(given)
+            return self._open_link_for(html_attrs)
         if name == "button":
-            return _OpenElement(name, kind="button", attrs=_button_attrs(given))
-        if name == "i" and given.get("class", "").startswith("fa"):
-            icon = given["class"].split()[-1].removeprefix("fa-")
+            return _OpenElement(name, kind="button", attrs=_button_attrs(html_attrs))
+        if name == "i" and html_attrs.get("class", "").startswith("fa"):
+            icon = html_attrs["class"].split()[-1].removeprefix("fa-")
             self.special("icon", "", {"name": icon})
             return _OpenElement(name, kind="icon", attrs={"name": icon})
-        if name == "span" and given.get("data-tag") == "emoji":
-            code = given.get("data-code", "")
+        if name == "span" and html_attrs.get("data-tag") == "emoji":
+            code = html_attrs.get("data-code", "")
             if not (character := emoji.from_code(code)):
                 return _OpenElement(name, kind="emoji", attrs={"code": code})
             self.special("emoji", character, {"code": code})
             return _OpenElement(name, kind="icon")
-        if name == "code" and "expression" in given.get("class", ""):
+        if name == "code" and "expression" in html_attrs.get("class", ""):
             return _OpenElement(name, kind="expression")
         if name == "span" and element.has_class("math"):
             return _OpenElement(name, kind="math")
-        if name == "mark" or (name == "span" and given.get("style")):
-            return _OpenElement(name, _MARKS.get(name), attrs=colors(given.get("style", "")))
+        if name == "mark" or (name == "span" and html_attrs.get("style")):
+            return _OpenElement(name, _MARKS.get(name), attrs=colors(html_attrs.get("style", "")))
         return _OpenElement(name, _MARKS.get(name))
 
-    def _open_link_for(self, given: Mapping[str, str]) -> _OpenElement:
-        if anchor := given.get("id") or given.get("name"):
+    def _open_link_for(self, html_attrs: Mapping[str, str]) -> _OpenElement:
+        if anchor := html_attrs.get("id") or html_attrs.get("name"):
             self.anchors.append(anchor)
-        link = clean_url(given.get("href"))
-        if "button" in given.get("class", "").split():
-            return _OpenElement("a", kind="button", link=link, attrs=_button_attrs(given))
+        link = clean_url(html_attrs.get("href"))
+        if "button" in html_attrs.get("class", "").split():
+            return _OpenElement("a", kind="button", link=link, attrs=_button_attrs(html_attrs))
         if link is None or (anchor and link == f"#{anchor}"):
             return _OpenElement("a")
-        if "data-footnote-ref" in given:
+        if "data-footnote-ref" in html_attrs:
             return _OpenElement("a", kind="footnote", attrs={"label": link.rsplit("fn-", 1)[-1], "inline": True})
-        if "data-mention" in given or given.get("title") == "mention":
+        if "data-mention" in html_attrs or html_attrs.get("title") == "mention":
             return _OpenElement("a", kind="mention", link=link)
         return _OpenElement("a", link=link)
 
@@ -342,10 +344,14 @@ def _is_blank(run: Run) -> bool:
     return run.kind == "break" or (run.kind == "text" and not run.text.strip())
 
 
-def _button_attrs(given: Mapping[str, str]) -> dict[str, Any]:
-    style = "primary" if "primary" in given.get("class", "").split() else "secondary"
-    found = {"icon": given.get("data-icon"), "action": given.get("data-action"), "query": given.get("data-query")}
-    disabled = {"disabled": True} if "disabled" in given else {}
+def _button_attrs(html_attrs: Mapping[str, str]) -> dict[str, Any]:
+    style = "primary" if "primary" in html_attrs.get("class", "").split() else "secondary"
+    found = {
+        "icon": html_attrs.get("data-icon"),
+        "action": html_attrs.get("data-action"),
+        "query": html_attrs.get("data-query"),
+    }
+    disabled = {"disabled": True} if "disabled" in html_attrs else {}
     return {"style": style, **{name: value for name, value in found.items() if value}, **disabled}
 
 

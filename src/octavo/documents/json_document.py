@@ -46,7 +46,7 @@ class _Node:
         self.kind = as_text(raw.get("type"))
         self.data = as_object(raw.get("data"))
         self.reader = reader
-        self.spare: list[dict[str, Any]] = []
+        self.unexpected_nodes: list[dict[str, Any]] = []
         self._nodes: Any = raw.get("nodes")
         self._fragments = {as_text(node.get("fragment")): node.get("nodes") for node in nodes_in(raw.get("fragments"))}
 
@@ -73,7 +73,7 @@ class _Node:
 
     def remaining_blocks(self) -> list[DraftBlock]:
         """Return all parts that were not read yet, as blocks."""
-        found = self.reader.blocks(self.spare, self.depth + 1) + self.blocks()
+        found = self.reader.blocks(self.unexpected_nodes, self.depth + 1) + self.blocks()
         for name in list(self._fragments):
             found += self.reader.blocks(self.take_fragment(name), self.depth + 1)
         return found
@@ -83,7 +83,7 @@ class _Node:
         return [_Node(raw, self.depth + 1, self.reader) for raw in self.take_nodes()]
 
     def with_key(self, draft: DraftBlock) -> DraftBlock:
-        """Return the draft with the key of this node."""
+        """Give a draft the key of this node, mark its text as free of Markdown syntax, and return it."""
         draft.key, draft.is_exact = as_text(self.raw.get("key")), True
         return draft
 
@@ -94,16 +94,18 @@ class _Node:
     def text(self, name: str) -> str:
         return as_text(self.data.get(name))
 
-    def address(self, name: str = "ref") -> str:
+    def url(self, name: str = "ref") -> str:
         return reference_url(self.data.get(name))
 
     def text_attributes(self, **names: str) -> dict[str, str]:
         """Return the text fields of the node that are set. `names` maps attributes of blocks to fields."""
-        return {ours: value for ours, theirs in names.items() if (value := self.text(theirs))}
+        return {attribute: value for attribute, field in names.items() if (value := self.text(field))}
 
     def flags(self, **names: str) -> dict[str, bool]:
         """Return the boolean fields of the node that are set. `names` maps attributes of blocks to fields."""
-        return {ours: self.data[theirs] for ours, theirs in names.items() if isinstance(self.data.get(theirs), bool)}
+        return {
+            attribute: self.data[field] for attribute, field in names.items() if isinstance(self.data.get(field), bool)
+        }
 
 
 class _JsonReader:
@@ -236,7 +238,7 @@ def _images(node: _Node) -> DraftBlock:
         if image.kind == "image":
             draft.children.append(image.with_key(_image(image)))
         else:
-            node.spare.append(image.raw)
+            node.unexpected_nodes.append(image.raw)
     return draft
 
 
@@ -245,7 +247,7 @@ def _figure(node: _Node) -> DraftBlock:
 
 
 def _image(node: _Node) -> DraftBlock:
-    attrs: dict[str, Any] = {"src": node.address(), "dark": node.address("refDark"), "link": node.address("link")}
+    attrs: dict[str, Any] = {"src": node.url(), "dark": node.url("refDark"), "link": node.url("link")}
     attrs |= node.text_attributes(alt="alt", width="width", height="height", title="title", size="size")
     attrs |= node.flags(drawing="drawing")
     caption = node.inline(node.take_fragment("caption"))
@@ -266,7 +268,7 @@ def _add_caption(draft: DraftBlock, node: _Node) -> DraftBlock:
 
 
 def _embed(node: _Node) -> DraftBlock:
-    url = node.address("url") or node.address()
+    url = node.url("url") or node.url()
     return _add_caption(
         DraftBlock("embed", {"url": url, **node.text_attributes(html="html"), **node.flags(full_width="fullWidth")}),
         node,
@@ -347,7 +349,7 @@ def _openapi(node: _Node) -> DraftBlock:
     variant = ("operation" if node.text("path") else "file") if node.kind == "swagger" else node.kind
     blocks = node.blocks()
     attrs: dict[str, Any] = {"variant": variant.removeprefix("openapi-")}
-    if ref := node.address():
+    if ref := node.url():
         attrs["spec" if as_object(node.data.get("ref")).get("kind") == "openapi" else "src"] = ref
     attrs |= node.text_attributes(src="src", path="path", method="method", name="name")
     schemas = node.data.get("schemas")
@@ -361,7 +363,7 @@ def _openapi(node: _Node) -> DraftBlock:
 
 def _integration(node: _Node) -> DraftBlock:
     arguments = {as_text(name): all_text(value) for name, value in as_object(node.data.get("props")).items()}
-    if url := node.address("url"):
+    if url := node.url("url"):
         arguments.setdefault("url", url)
     name = "/".join(filter(None, (node.text("integration"), node.text("block"))))
     attrs = {"name": name, "arguments": arguments}
@@ -373,8 +375,8 @@ def _unknown_block(node: _Node) -> DraftBlock:
     name = node.kind
     if name == "unknown":  # the page was converted from Markdown that has an unknown block
         name = arguments.pop("name", name)
-        given = as_object(node.data.get("arguments"))
-        arguments = {as_text(argument): all_text(value) for argument, value in given.items()}
+        raw_arguments = as_object(node.data.get("arguments"))
+        arguments = {as_text(argument): all_text(value) for argument, value in raw_arguments.items()}
     return DraftBlock("unknown", {"name": name, "arguments": arguments}, node.remaining_blocks())
 
 
@@ -407,7 +409,7 @@ _READERS: dict[str, Callable[[_Node], DraftBlock]] = {
     "images": _images,
     "image": _figure,
     "drawing": _drawing,
-    "file": lambda node: _add_caption(DraftBlock("file", {"src": node.address()}), node),
+    "file": lambda node: _add_caption(DraftBlock("file", {"src": node.url()}), node),
     "embed": _embed,
     "table": _table,
     "math": lambda node: DraftBlock("math", text=node.text("formula").strip()),
@@ -426,7 +428,7 @@ _READERS: dict[str, Callable[[_Node], DraftBlock]] = {
     "conflict": _extension_reader("conflict"),
     "side": _extension_reader("side", "name"),
     **dict.fromkeys(("swagger", "openapi-operation", "openapi-schemas", "openapi-webhook"), _openapi),
-    "content-ref": lambda node: _add_caption(DraftBlock("content-ref", {"url": node.address()}), node),
-    "reusable-content": lambda node: DraftBlock("include", {"target": node.address()}, node.blocks()),
+    "content-ref": lambda node: _add_caption(DraftBlock("content-ref", {"url": node.url()}), node),
+    "reusable-content": lambda node: DraftBlock("include", {"target": node.url()}, node.blocks()),
     "integration": _integration,
 }

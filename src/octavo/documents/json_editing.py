@@ -32,7 +32,7 @@ def document_to_markdown(document: Any) -> str | None:
 
 
 def _without_escapes(text: str) -> str:
-    """Return the Markdown of a block without unnecessary backslashes."""
+    """Return the Markdown of a block without unnecessary backslashes, and with URLs as plain text."""
     plain = _AUTOLINK.sub(r"\1", _ESCAPE.sub(r"\1", text))
     return plain if plain == text or _meanings(to_json_document(plain)) == _meanings(to_json_document(text)) else text
 

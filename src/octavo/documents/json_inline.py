@@ -84,29 +84,29 @@ def texts_in(node: Any) -> Iterator[str]:
 
 
 def reference_url(ref: Any) -> str:
-    """Return the URL for a reference, as a link in Markdown would write it."""
+    """Return the URL of a JSON reference, as Markdown would write it. Empty if the reference has none."""
     if isinstance(ref, str):
         return clean_url(ref) or ""
     if not isinstance(ref, dict):
         return ""
-    given = {name: clean_url(value) or "" for name, value in ref.items() if isinstance(value, str)}
-    kind, space = given.get("kind", ""), given.get("space", "")
+    fields = {name: clean_url(value) or "" for name, value in ref.items() if isinstance(value, str)}
+    kind, space = fields.get("kind", ""), fields.get("space", "")
     space_url = f"/spaces/{space}" if space else ""
     match kind:
         case "page":
-            return f"{space_url}/pages/{given.get('page', '')}"
+            return f"{space_url}/pages/{fields.get('page', '')}"
         case "anchor":
-            page = f"{space_url}/pages/{given['page']}" if given.get("page") else space_url
-            return f"{page}#{given.get('anchor', '')}"
+            page = f"{space_url}/pages/{fields['page']}" if fields.get("page") else space_url
+            return f"{page}#{fields.get('anchor', '')}"
         case "file":
-            return f"{space_url}/files/{given.get('file', '')}"
+            return f"{space_url}/files/{fields.get('file', '')}"
         case "space" | "user" | "collection":
-            return f"/{kind}s/{given.get(kind, '')}"
+            return f"/{kind}s/{fields.get(kind, '')}"
         case "reusable-content":
-            return f"{space_url}/reusable-content/{given.get('reusableContent', '')}"
+            return f"{space_url}/reusable-content/{fields.get('reusableContent', '')}"
         case "openapi":
-            return given.get("spec", "")
-    return given.get("url") or next((value for name, value in given.items() if name != "kind"), "")
+            return fields.get("spec", "")
+    return fields.get("url") or next((value for name, value in fields.items() if name != "kind"), "")
 
 
 def join_equal_runs(runs: Iterable[Run]) -> list[Run]:
@@ -181,12 +181,12 @@ def _leaf(leaf: dict[str, Any]) -> Iterator[Run]:
     attrs: dict[str, str] = {}
     for mark in nodes_in(leaf.get("marks")):
         name = as_text(mark.get("type"))
-        if known := _MARKS.get(name):
-            marks.add(known)
+        if mark_name := _MARKS.get(name):
+            marks.add(mark_name)
         elif name == "color":
             data = as_object(mark.get("data"))
-            given = {"color": as_text(data.get("text")), "background": as_text(data.get("background"))}
-            attrs |= {key: value for key, value in given.items() if value not in ("", "default")}
+            colors = {"color": as_text(data.get("text")), "background": as_text(data.get("background"))}
+            attrs |= {key: value for key, value in colors.items() if value not in ("", "default")}
     if attrs:
         marks.add("mark")
     kind = "code" if "code" in marks else "text"
@@ -206,8 +206,8 @@ def _unknown_runs(kind: str, node: dict[str, Any], data: dict[str, Any]) -> Iter
         yield Run(value, kind="expression")
 
 
-def _given_attrs(**given: Any) -> Mapping[str, Any]:
-    return {name: value for name, value in given.items() if value} or NO_ATTRS
+def _non_empty_attrs(**values: Any) -> Mapping[str, Any]:
+    return {name: value for name, value in values.items() if value} or NO_ATTRS
 
 
 def _emoji(data: dict[str, Any]) -> Iterator[Run]:
@@ -216,10 +216,10 @@ def _emoji(data: dict[str, Any]) -> Iterator[Run]:
 
 
 def _image(data: dict[str, Any]) -> Iterator[Run]:
-    given = {name: as_text(data.get(name)) for name in ("size", "width", "height")}
+    values = {name: as_text(data.get(name)) for name in ("size", "width", "height")}
     drawing = data.get("drawing") is True
-    attrs = _given_attrs(
-        src=reference_url(data.get("ref")), title=as_text(data.get("caption")), drawing=drawing, **given
+    attrs = _non_empty_attrs(
+        src=reference_url(data.get("ref")), title=as_text(data.get("caption")), drawing=drawing, **values
     )
     if dark := reference_url(data.get("refDark")):
         attrs = {**attrs, "dark": dark}
@@ -233,8 +233,8 @@ def _mention(data: dict[str, Any]) -> Iterator[Run]:
 
 def _button(data: dict[str, Any]) -> Iterator[Run]:
     attrs: dict[str, Any] = {"style": as_text(data.get("kind")) or "primary"}
-    given = {**data, **as_object(data.get("action"))}
-    attrs |= {name: value for name in ("icon", "action", "query") if (value := as_text(given.get(name)))}
+    fields = {**data, **as_object(data.get("action"))}
+    attrs |= {name: value for name in ("icon", "action", "query") if (value := as_text(fields.get(name)))}
     if data.get("disabled") is True:
         attrs["disabled"] = True
     yield Run(as_text(data.get("label")), kind="button", link=reference_url(data.get("ref")) or None, attrs=attrs)
@@ -263,37 +263,39 @@ class JsonTable:
         self._view = as_object(data.get("view"))
         self._full_width = data.get("fullWidth") is True
         self._definition = {
-            as_text(name): given for name, given in as_object(data.get("definition")).items() if isinstance(given, dict)
+            as_text(name): definition
+            for name, definition in as_object(data.get("definition")).items()
+            if isinstance(definition, dict)
         }
         records = [each for each in as_object(data.get("records")).values() if isinstance(each, dict)]
         self._records = sorted(records, key=_sort_key)
-        self._cards = self._view.get("type") == "cards"
+        self._is_cards = self._view.get("type") == "cards"
         self._roles = {}
         for name, role in (
             ("targetDefinition", "target"),
             ("coverDefinition", "cover"),
             ("coverDefinitionDark", "cover-dark"),
         ):
-            if given := as_text(self._view.get(name)):
-                self._roles[given] = role
+            if column_name := as_text(self._view.get(name)):
+                self._roles[column_name] = role
         visible = [as_text(name) for name in self._view.get("columns") or () if isinstance(name, str)]
-        known = [name for name in visible if name in self._definition]
-        self._shown = set(known)
-        self._names = list(dict.fromkeys([*known, *self._definition]))
+        visible_names = [name for name in visible if name in self._definition]
+        self._visible_names = set(visible_names)
+        self._names = list(dict.fromkeys([*visible_names, *self._definition]))
 
     def draft(self) -> DraftBlock:
         """Return the table or the cards as a block."""
         columns = tuple(self._column(name) for name in self._names)
-        table = DraftBlock("cards" if self._cards else "table", {"columns": columns})
+        table = DraftBlock("cards" if self._is_cards else "table", {"columns": columns})
         if self._full_width:
             table.attrs["full_width"] = True
-        if self._cards:
+        if self._is_cards:
             table.attrs["size"] = "large" if self._view.get("cardSize") == "large" else "medium"
             if self._view.get("hideColumnTitle") is True:
                 table.attrs["titles_hidden"] = True
         else:
             names = {"header_sticky": "stickyHeader", "search": "search"}
-            table.attrs |= {ours: True for ours, theirs in names.items() if self._view.get(theirs) is True}
+            table.attrs |= {attribute: True for attribute, field in names.items() if self._view.get(field) is True}
             if self._view.get("hideHeader") is True or not any(plain_text(column.title).strip() for column in columns):
                 table.attrs["header_hidden"] = True
         for record in self._records:
@@ -315,31 +317,31 @@ class JsonTable:
         return table
 
     def _column(self, name: str) -> TableColumn:
-        given = self._definition[name]
+        definition = self._definition[name]
         widths = self._view.get("columnWidths")
         width = as_object(widths).get(name)
-        limit = given.get("max")
-        align = as_text(given.get("textAlignment"))
+        limit = definition.get("max")
+        align = as_text(definition.get("textAlignment"))
         options = {
-            as_text(option.get("value")): as_text(option.get("label")) for option in nodes_in(given.get("options"))
+            as_text(option.get("value")): as_text(option.get("label")) for option in nodes_in(definition.get("options"))
         }
-        text = as_text(given.get("title"))
+        text = as_text(definition.get("title"))
         title: tuple[Run, ...] = (Run(text),) if text else ()
-        if (nodes := self._fragments.pop(as_text(given.get("titleFragment")), None)) is not None:
+        if (nodes := self._fragments.pop(as_text(definition.get("titleFragment")), None)) is not None:
             title = self._flat_runs(nodes)
         return TableColumn(
             title=title,
-            type=as_text(given.get("type")) or "text",
+            type=as_text(definition.get("type")) or "text",
             align=align if align in ("center", "right") else None,
             width=int(width) if isinstance(width, (int, float)) and 0 < width < 100_000 else None,
-            hidden=name not in self._shown,
+            hidden=name not in self._visible_names,
             role=self._roles.get(name),
             max=int(limit) if isinstance(limit, (int, float)) and 0 < limit <= 20 else 5,
             options=options or NO_ATTRS,
         )
 
     def _row(self, values: dict[str, Any], columns: tuple[TableColumn, ...]) -> DraftBlock:
-        row = DraftBlock("card" if self._cards else "row")
+        row = DraftBlock("card" if self._is_cards else "row")
         for name, column in zip(self._names, columns, strict=True):
             value = values.get(name)
             cell = DraftBlock("cell", runs=self._cell(value, column))
@@ -353,7 +355,7 @@ class JsonTable:
             ):
                 cell.attrs["value"] = min(int(value), column.max)
             row.children.append(cell)
-            if self._cards and column.role and (target := _link_target(cell.runs)):
+            if self._is_cards and column.role and (target := _link_target(cell.runs)):
                 row.attrs[column.role.replace("-", "_")] = target
         return row
 
@@ -410,8 +412,8 @@ def _sort_key(record: dict[str, Any]) -> tuple[float, str]:
 
 def _reference(value: Any) -> list[Run]:
     """Return the value of a cell, such as a reference, as runs."""
-    given = as_object(value)
-    ref = given.get("ref") if isinstance(given.get("ref"), dict) else given
+    reference = as_object(value)
+    ref = reference.get("ref") if isinstance(reference.get("ref"), dict) else reference
     if isinstance(ref, dict) and "kind" in ref and (link := reference_url(ref)):
         return [Run(link, link=link)]
     text = all_text(value)

@@ -72,10 +72,9 @@ def _children(block: Block) -> str:
     return "\n\n".join(_blocks(block.children))
 
 
-def _tagged(tag: str, block: Block, /, inside: str | None = None, *, closes: bool = True, **given: Any) -> str:
-    """Return a platform tag around the content of a block. `given` are its arguments. Arguments that are None are left
-    out."""
-    head = "".join(f' {key}="{_value(value)}"' for key, value in given.items() if value is not None)
+def _tagged(tag: str, block: Block, /, inside: str | None = None, *, closes: bool = True, **arguments: Any) -> str:
+    """Return a platform tag around the content of a block. Arguments that are None are left out."""
+    head = "".join(f' {key}="{_value(value)}"' for key, value in arguments.items() if value is not None)
     content = _children(block) if inside is None else inside
     opening = f"{{% {tag}{head} %}}"
     return f"{opening}\n{content}\n{{% end{tag} %}}" if closes or content else opening
@@ -106,9 +105,9 @@ def _text_block(block: Block) -> str:
         and re.fullmatch(re.escape(slug(plain_text(block.runs))) + r"(?:-\d+)?", str(heading_id)) is None
     )
     if attrs.get("align") or attrs.get("dir"):
-        given = {name: attrs.get(name) for name in ("align", "dir")} | {"id": heading_id if is_explicit else None}
+        attributes = {name: attrs.get(name) for name in ("align", "dir")} | {"id": heading_id if is_explicit else None}
         tag = f"h{level}" if level else "p"
-        return f"<{tag}{_html_attributes(given)}>{_html(block.runs)}</{tag}>"
+        return f"<{tag}{_html_attributes(attributes)}>{_html(block.runs)}</{tag}>"
     if level:
         anchor = f' <a href="#{escape(str(heading_id))}" id="{escape(str(heading_id))}"></a>' if is_explicit else ""
         text = _inline(block.runs, "<br>")
@@ -145,7 +144,7 @@ def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
                 inside or ("[" if link is not None else found),
                 "]" if ends else after if is_plain_after else "*",
             )
-        found += inside if link is None else f"[{inside}](<{_address(link)}>)"
+        found += inside if link is None else f"[{inside}](<{_escape_url(link)}>)"
     return found
 
 
@@ -157,7 +156,7 @@ def _link_of(run: Run) -> str | None:
     return run.link if run.kind not in ("button", "mention", "break", "footnote") else None
 
 
-def _address(link: str) -> str:
+def _escape_url(link: str) -> str:
     return re.sub(r"[\n<>]", lambda found: f"%{ord(found[0]):02X}", link).replace("\\", "\\\\")
 
 
@@ -171,14 +170,14 @@ def _run(run: Run, line_break: str, before: str, after: str) -> str:
     if run.kind == "math":
         return _with_marks(run, f"$${run.text}$$", before, after)
     if run.kind == "mention":
-        return _with_marks(run, f'[{_escape(run.text)}](<{_address(run.link or "")}> "mention")', before, after)
+        return _with_marks(run, f'[{_escape(run.text)}](<{_escape_url(run.link or "")}> "mention")', before, after)
     if run.kind == "footnote" and not run.attrs.get("inline"):
         return _with_marks(run, f"[^{run.attrs.get('label', '')}]", before, after)
     if run.kind == "emoji" and emoji.from_name(code := str(run.attrs.get("code", ""))) == run.text:
         return _with_marks(run, f":{code}:", before, after)
     if run.kind == "image" and set(run.attrs) <= {"src", "title"} and "\n" not in run.text:
         title = f' "{_value(run.attrs["title"])}"' if run.attrs.get("title") else ""
-        return f"![{_escape(run.text)}](<{_address(run.attrs.get('src', ''))}>{title})"
+        return f"![{_escape(run.text)}](<{_escape_url(run.attrs.get('src', ''))}>{title})"
     return _with_marks(run, _html_run(run), before, after)
 
 
@@ -258,7 +257,7 @@ def _html_run(run: Run) -> str:
         case "footnote":
             return f"<sup>{text}</sup>"
         case "button":
-            given = {
+            attributes = {
                 "href": run.link,
                 "class": f"button {attrs.get('style', 'primary')}",
                 "data-icon": attrs.get("icon"),
@@ -267,21 +266,21 @@ def _html_run(run: Run) -> str:
                 "disabled": attrs.get("disabled") or None,
             }
             tag = "a" if run.link is not None else "button"
-            return f"<{tag}{_html_attributes(given)}>{text}</{tag}>"
+            return f"<{tag}{_html_attributes(attributes)}>{text}</{tag}>"
     return text
 
 
-def _html_attributes(given: Mapping[str, Any]) -> str:
-    attributes = ((name, value) for name, value in given.items() if value is not None and value is not False)
-    return "".join(f" {name}" if value is True else f' {name}="{escape(str(value))}"' for name, value in attributes)
+def _html_attributes(attributes: Mapping[str, Any]) -> str:
+    shown = ((name, value) for name, value in attributes.items() if value is not None and value is not False)
+    return "".join(f" {name}" if value is True else f' {name}="{escape(str(value))}"' for name, value in shown)
 
 
 def _picture(attrs: Mapping[str, Any], alt: str) -> str:
-    given = {"src": attrs.get("src", ""), "alt": alt} | {
+    attributes = {"src": attrs.get("src", ""), "alt": alt} | {
         name: attrs.get(name) or None for name in ("width", "height", "title")
     }
-    given |= {"data-size": attrs.get("size") or None, "class": "gitbook-drawing" if attrs.get("drawing") else None}
-    image = f"<img{_html_attributes(given)}>"
+    attributes |= {"data-size": attrs.get("size") or None, "class": "gitbook-drawing" if attrs.get("drawing") else None}
+    image = f"<img{_html_attributes(attributes)}>"
     if not attrs.get("dark"):
         return image
     source = _html_attributes({"srcset": attrs["dark"], "media": "(prefers-color-scheme: dark)"})
@@ -331,42 +330,42 @@ def _code(block: Block) -> str:
     if attrs.get("highlighted") or attrs.get("notes"):
         return _html_code(block, re.sub(r"[^\w+#.-]", "", language))
     fenced = _fence(block.text, language)
-    given = _arguments(attrs, "language", "wrap", "highlighted", "notes")
+    arguments = _arguments(attrs, "language", "wrap", "highlighted", "notes")
     if "wrap" in attrs:
-        given["overflow"] = "wrap" if attrs["wrap"] else "scroll"
-    return _tagged("code", block, fenced, **given) if given else fenced
+        arguments["overflow"] = "wrap" if attrs["wrap"] else "scroll"
+    return _tagged("code", block, fenced, **arguments) if arguments else fenced
 
 
 def _html_code(block: Block, language: str) -> str:
     attrs = block.attrs
-    given: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "class": f"language-{language}" if language else None,
         "data-title": attrs.get("title") or None,
     }
-    given["data-overflow"] = ("wrap" if attrs["wrap"] else "scroll") if "wrap" in attrs else None
+    attributes["data-overflow"] = ("wrap" if attrs["wrap"] else "scroll") if "wrap" in attrs else None
     for name, tag in (
         ("numbers", "data-line-numbers"),
         ("expandable", "data-expandable"),
         ("full_width", "data-full-width"),
     ):
-        given[tag] = str(attrs[name]).lower() if name in attrs else None
+        attributes[tag] = str(attrs[name]).lower() if name in attrs else None
     highlighted = set(attrs.get("highlighted", ()))
     lines = []
     for number, line in enumerate(block.text.split("\n")):
         html = escape(line, quote=False)
-        for place, label in enumerate(label for at, label in attrs.get("notes", ()) if at == number):
+        for index, label in enumerate(label for at, label in attrs.get("notes", ()) if at == number):
             opening = f'<a data-footnote-ref href="#user-content-fn-{escape(label)}">'
-            html = f"{opening}{html}</a>" if not place else f"{html}{opening}</a>"
+            html = f"{opening}{html}</a>" if not index else f"{html}{opening}</a>"
         lines.append(f"<strong>{html}</strong>" if number in highlighted else html)
     code = f'<code class="lang-{language}">' if language else "<code>"
     text = "\n".join(lines)
-    return f"<pre{_html_attributes(given)}>{code}{text}</code></pre>"
+    return f"<pre{_html_attributes(attributes)}>{code}{text}</code></pre>"
 
 
 def _figure(block: Block) -> str:
     attrs = block.attrs
-    given = {"align": attrs.get("align"), "data-with-frame": "true" if attrs.get("frame") else None}
-    given["data-full-width"] = "true" if attrs.get("full_width") else None
+    attributes = {"align": attrs.get("align"), "data-with-frame": "true" if attrs.get("frame") else None}
+    attributes["data-full-width"] = "true" if attrs.get("full_width") else None
     images = []
     for image in block.children:
         picture = _picture(image.attrs, str(image.attrs.get("alt", "")))
@@ -374,8 +373,8 @@ def _figure(block: Block) -> str:
             picture = f'<a href="{escape(str(link))}">{picture}</a>'
         caption = f"<figcaption><p>{_html(image.runs)}</p></figcaption>" if image.runs else ""
         images.append(f"<figure>{picture}{caption}</figure>")
-    attributes = _html_attributes(given)
-    return f"<div{attributes}>{' '.join(images)}</div>" if attributes or len(images) > 1 else "".join(images)
+    written = _html_attributes(attributes)
+    return f"<div{written}>{' '.join(images)}</div>" if written or len(images) > 1 else "".join(images)
 
 
 def _expandable(block: Block) -> str:
@@ -385,9 +384,9 @@ def _expandable(block: Block) -> str:
     )
 
 
-def _tag_with_caption(tag: str, block: Block, /, **given: Any) -> str:
+def _tag_with_caption(tag: str, block: Block, /, **arguments: Any) -> str:
     inside = "\n\n".join(filter(None, (_escape_line_starts(_inline(block.runs)), _children(block))))
-    return _tagged(tag, block, inside, closes=False, **given)
+    return _tagged(tag, block, inside, closes=False, **arguments)
 
 
 def _embed(block: Block) -> str:
@@ -398,14 +397,14 @@ def _embed(block: Block) -> str:
 
 def _openapi(block: Block) -> str:
     attrs = block.attrs
-    given = _arguments(attrs, "variant")
+    arguments = _arguments(attrs, "variant")
     variant = attrs.get("variant")
     if variant == "file" or (variant == "operation" and attrs.get("path") and not attrs.get("spec")):
         name = "swagger" if attrs.get("src") else "openapi"
     else:
         name = f"openapi-{variant}"
     inside = "\n\n".join(filter(None, (_escape_line_starts(_inline(block.runs)), _children(block))))
-    return _tagged(name, block, inside, **given)
+    return _tagged(name, block, inside, **arguments)
 
 
 def _branch(block: Block) -> str:
@@ -449,10 +448,10 @@ def _response(block: Block) -> str:
 
 
 def _with_arguments(name: str, block: Block) -> str:
-    given = dict(block.attrs.get("arguments", {}))
-    bare = given.pop("", None)
+    arguments = dict(block.attrs.get("arguments", {}))
+    bare = arguments.pop("", None)
     content = _children(block)
-    head = "".join(f' {key}="{_value(value)}"' for key, value in given.items())
+    head = "".join(f' {key}="{_value(value)}"' for key, value in arguments.items())
     opening = f"{{% {name}{f' {bare}' if bare else ''}{head} %}}"
     return f"{opening}\n{content}\n{{% end{name} %}}" if content else opening
 
@@ -488,20 +487,20 @@ def _pipe_cell(runs: Sequence[Run]) -> str:
 
 
 def _html_table(block: Block, columns: Sequence[TableColumn]) -> str:
-    given = [tag for name, tag in _TABLE.items() if block.attrs.get(name)]
+    attributes = [tag for name, tag in _TABLE.items() if block.attrs.get(name)]
     if not any(plain_text(column.title).strip() for column in columns):
-        given = [each for each in given if each != "data-header-hidden"]
+        attributes = [each for each in attributes if each != "data-header-hidden"]
     if block.kind == "cards":
-        given += ['data-view="cards"', *(['data-card-size="large"'] if block.attrs.get("size") == "large" else [])]
+        attributes += ['data-view="cards"', *(['data-card-size="large"'] if block.attrs.get("size") == "large" else [])]
     heads = [row for row in block.children if row.attrs.get("head")]
     head = "".join(f"<tr>{each}</tr>" for each in ("".join(map(_head, columns)), *map(_row, heads)))
     body = "".join(f"<tr>{_row(row)}</tr>" for row in block.children if not row.attrs.get("head"))
-    opening = " ".join(("<table", *given))
+    opening = " ".join(("<table", *attributes))
     return f"{opening}><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
 def _head(column: TableColumn) -> str:
-    given: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "width": column.width,
         "align": column.align,
         "data-type": column.type if column.type != "text" else None,
@@ -514,7 +513,7 @@ def _head(column: TableColumn) -> str:
         for value, label in column.options.items()
     )
     select = f"<select>{options}</select>" if options else ""
-    return f"<th{_html_attributes(given)}>{_html(column.title)}{select}</th>"
+    return f"<th{_html_attributes(attributes)}>{_html(column.title)}{select}</th>"
 
 
 def _row(row: Block) -> str:
@@ -523,7 +522,7 @@ def _row(row: Block) -> str:
         (_html_attributes({name: cell.attrs.get(name) for name in ("colspan", "rowspan")}), cell)
         for cell in row.children
     )
-    return "".join(f"<{tag}{given}>{_html(cell.runs)}</{tag}>" for given, cell in cells)
+    return "".join(f"<{tag}{attributes}>{_html(cell.runs)}</{tag}>" for attributes, cell in cells)
 
 
 _WRITERS: dict[str, Callable[[Block], str]] = {

@@ -105,8 +105,8 @@ class ChangeRequestLink:
 
 @dataclass(frozen=True, slots=True)
 class FileLink:
-    """A link to a file of the same space. `name` is the name in the link. If the files are unknown, the id `file` is
-    empty and `path` is the path in the space."""
+    """A link to a file of the same space. `file` is its id, and `name` its name in the link. If the files are unknown,
+    `file` may be empty, and `path` is the path in the space."""
 
     file: str
     name: str
@@ -313,8 +313,8 @@ def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | 
     if space == targets.space:
         if page is None:
             return SpaceLink(space)
-        known = _page(page.removeprefix("pages/"), targets)
-        return PageLink(known, anchor) if known else BrokenLink(path, f"There is no page {page} in this space.")
+        page_id = _page(page.removeprefix("pages/"), targets)
+        return PageLink(page_id, anchor) if page_id else BrokenLink(path, f"There is no page {page} in this space.")
     return SpaceLink(space, page.removeprefix("pages/") if page else None, anchor)
 
 
@@ -370,12 +370,12 @@ def _marked_broken(href: str) -> BrokenLink:
 
 
 def _folders(page_path: str) -> list[str]:
-    """Return the folders to which relative links can be relative, in the order to try them."""
+    """Return the folders that relative links may start from, in the order to try them."""
     path = page_path.strip("/")
     if path.endswith(".md"):
         return [posixpath.dirname(path)]
-    urls, above = path, posixpath.dirname(path)
-    return [urls, above, ""] if page_path.endswith("/") else [above, urls, ""]
+    own_folder, parent_folder = path, posixpath.dirname(path)
+    return [own_folder, parent_folder, ""] if page_path.endswith("/") else [parent_folder, own_folder, ""]
 
 
 def _page(path: str, targets: SpaceIndex) -> str | None:
@@ -456,7 +456,7 @@ class PageReference:
     target: str
     block: str
     """The key of the block with the reference."""
-    kind: Literal["address", "include", "spec"] = "address"
+    kind: Literal["url", "include", "spec"] = "url"
     use: UrlUse = "link"
     """The first use of the URL in the block. Always `link` for includes and specifications."""
     lines: tuple[int, int] = (0, 0)

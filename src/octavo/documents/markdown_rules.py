@@ -359,11 +359,11 @@ _MATH_ELEMENT = re.compile(r'<span\s+class="math(?:\s[^"<>]*)?"\s*>')
 def inline_tag_rule(state: StateInline, silent: bool) -> bool:
     if not state.src.startswith("{%", state.pos):
         return False
-    known: tuple[str, TagScanner] | None = state.env.get("inline_tags")
-    if known is None or known[0] is not state.src:
-        known = (state.src, TagScanner(state.src))
-        state.env["inline_tags"] = known
-    tag = known[1].tag_at(state.pos)
+    cached: tuple[str, TagScanner] | None = state.env.get("inline_tags")
+    if cached is None or cached[0] is not state.src:
+        cached = (state.src, TagScanner(state.src))
+        state.env["inline_tags"] = cached
+    tag = cached[1].tag_at(state.pos)
     if tag is None or tag.end > state.posMax:
         return False
     if not silent:
@@ -435,16 +435,16 @@ def many_brackets_rule(state: StateInline, silent: bool) -> bool:
     long."""
     if not state.src.startswith(("[", "!["), state.pos):
         return False
-    known: tuple[str, bool] | None = state.env.get("brackets")
-    if known is None or known[0] is not state.src:
+    cached: tuple[str, bool] | None = state.env.get("brackets")
+    if cached is None or cached[0] is not state.src:
         link_count = state.src.count("](") + state.src.count("][") + state.src.count("[^")
-        known = (state.src, state.src.count("[") > _MAX_LOOSE_BRACKETS + 3 * link_count)
-        state.env["brackets"] = known
-    if known[1]:
+        cached = (state.src, state.src.count("[") > _MAX_LOOSE_BRACKETS + 3 * link_count)
+        state.env["brackets"] = cached
+    if cached[1]:
         if not silent:
             state.pending += state.src[state.pos]
         state.pos += 1
-    return known[1]
+    return cached[1]
 
 
 def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
@@ -493,8 +493,8 @@ _SENTENCE_ENDS = ".:!?。：！？"
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
-    """Return `scanned`, which says whether the marks at `start` can open or close a format, corrected for CJK text. A
-    Chinese, Japanese or Korean letter next to the marks separates words like a space, so `**「是」**的` is bold."""
+    """Correct `scanned`, the result of markdown-it for the marks at `start`, for CJK text. A Chinese, Japanese or
+    Korean letter next to the marks separates words as a space does, so `**「是」**的` is bold."""
     end = start + scanned.length
     before = state.src[start - 1] if start else " "
     after = state.src[end] if end < state.posMax else " "
@@ -513,9 +513,9 @@ def _is_cjk_boundary(outside: str, inside: str) -> bool:
 
 
 def pair_delimiters(state: StateInline) -> None:
-    """Make `**` and `~~` open and close alternately where CommonMark would not. Editors write these marks next to
-    punctuation and letters (`option**.**`, `**±**25%`), and after a space (`**Note: **`). This applies only if each
-    opening mark is before a word and each closing mark is after a word. Nested and single marks are not changed."""
+    """Make `**` and `~~` open and close alternately. CommonMark would not, next to punctuation and letters
+    (`option**.**`, `**±**25%`) or after a space (`**Note: **`). Do nothing unless each opening mark is before a word
+    and each closing mark is after a word. Nested and single marks are not changed."""
     if "**" not in state.src and "~~" not in state.src:
         return
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]

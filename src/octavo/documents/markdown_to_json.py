@@ -64,8 +64,8 @@ _NODE_TYPES = {
     "footnote": "footnote",
     "unknown": "unknown",
 }
-"""JSON types of blocks that have only attributes and children. Some are not types of the platform. Other programs show
-only the text of these."""
+"""JSON types of blocks that have only attributes and children. If the platform does not have a type, other programs
+show only its text."""
 _VOID = {"divider"}
 
 
@@ -260,15 +260,17 @@ class _Writer:
         view: Json = {"type": "cards" if is_cards else "grid", "columns": []}
         names = [f"c{number}" for number in range(len(columns))]
         for name, column in zip(names, columns, strict=True):
-            given: Json = {"id": name, "title": plain_text(column.title), "type": column.type}
-            given["textAlignment"] = column.align or ("left" if column.type == "text" else None)
-            given["max"] = column.max if column.type == "rating" or column.max != 5 else None
+            column_definition: Json = {"id": name, "title": plain_text(column.title), "type": column.type}
+            column_definition["textAlignment"] = column.align or ("left" if column.type == "text" else None)
+            column_definition["max"] = column.max if column.type == "rating" or column.max != 5 else None
             if column.options:
-                given["options"] = [{"value": value, "label": label} for value, label in column.options.items()]
+                column_definition["options"] = [
+                    {"value": value, "label": label} for value, label in column.options.items()
+                ]
             if column.title and column.title != (Run(plain_text(column.title)),):
-                given["titleFragment"] = f"title-{name}"
+                column_definition["titleFragment"] = f"title-{name}"
                 fragments.append(_fragment(f"title-{name}", [_paragraph("", self._nodes_of_runs(column.title))]))
-            definition[name] = _without_none(given)
+            definition[name] = _without_none(column_definition)
             if not column.hidden:
                 view["columns"].append(name)
             if column.width is not None:
@@ -328,13 +330,16 @@ class _Writer:
             case "expression":
                 name, node = "expression", {"expression": run.text}
             case "image":
-                given = {each: attrs.get(each) for each in ("size", "width", "height")}
-                given |= {
+                image_attrs = {each: attrs.get(each) for each in ("size", "width", "height")}
+                image_attrs |= {
                     "caption": attrs.get("title"),
                     "refDark": _optional_reference(attrs.get("dark")),
                     "drawing": attrs.get("drawing"),
                 }
-                name, node = "inline-image", {"ref": link_reference(attrs.get("src") or ""), "alt": run.text, **given}
+                name, node = (
+                    "inline-image",
+                    {"ref": link_reference(attrs.get("src") or ""), "alt": run.text, **image_attrs},
+                )
             case "mention":
                 name = "mention"
                 node = {"ref": link_reference(run.link or ""), "title": run.text if run.text != run.link else None}
@@ -396,8 +401,8 @@ def _value(cell: Block, column: TableColumn) -> Any:
         return value if text.strip() == str(value) else None
     if cell.runs != (Run(text),):
         (run, *others) = cell.runs or (Run(""),)
-        is_address = bool(run.link) and not others and run == Run(text, link=text)
-        return link_reference(text) if is_address and column.type in ("content-ref", "image") else None
+        is_url = bool(run.link) and not others and run == Run(text, link=text)
+        return link_reference(text) if is_url and column.type in ("content-ref", "image") else None
     if column.type == "number" and re.fullmatch(r"-?(?:0|[1-9]\d{0,14})", text):
         return int(text)
     if column.type == "select":

@@ -33,7 +33,7 @@ _MAX_CURL, _MAX_URL = 6000, 2000
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an operation. `place` is path, query, header or cookie."""
+    """A parameter of an operation. `location` is path, query, header or cookie."""
 
     location: str
     field: SchemaField
@@ -110,8 +110,8 @@ class Specification:
 
     def schema(self, name: str) -> SchemaField | None:
         """Return the schema with a name. None if there is no such schema."""
-        for place in ("components/schemas", "definitions"):
-            reference = {"$ref": f"#/{place}/{name.replace('~', '~0').replace('/', '~1')}"}
+        for section in ("components/schemas", "definitions"):
+            reference = {"$ref": f"#/{section}/{name.replace('~', '~0').replace('/', '~1')}"}
             definitions = Definitions(self.spec)
             if definitions.resolve(reference)[0]:
                 return SchemaReader(definitions).field(name, reference, False)
@@ -128,7 +128,7 @@ class Specification:
         self, method: str, path: str, item: Mapping[str, Any], raw: Mapping[str, Any], *, is_webhook: bool = False
     ) -> Operation:
         reader = SchemaReader(Definitions(self.spec))
-        named = [each for place in (item, raw) for each in as_list(place.get("parameters"))[:MAX_ITEMS]]
+        named = [each for container in (item, raw) for each in as_list(container.get("parameters"))[:MAX_ITEMS]]
         parameters_raw = [self._resolve(each) for each in named[:MAX_ITEMS]]
         by_name = {(as_line(each.get("in")), as_line(each.get("name"))): each for each in parameters_raw}
         parameters = [
@@ -177,9 +177,9 @@ class Specification:
         if form:
             yield Body(media or "application/x-www-form-urlencoded", SchemaField("", "object", children=tuple(form)))
 
-    def _server(self, *places: Mapping[str, Any]) -> str:
-        for place in (*reversed(places), self.spec):
-            for server in as_list(place.get("servers")):
+    def _server(self, *levels: Mapping[str, Any]) -> str:
+        for level in (*reversed(levels), self.spec):
+            for server in as_list(level.get("servers")):
                 url = as_line(as_object(server).get("url"))
                 for name, variable in first_items(as_object(server).get("variables")).items():
                     # A default can contain the names of other variables, so the URL could grow without limit.
@@ -193,10 +193,10 @@ class Specification:
         return ""
 
     def _security(self, raw: Mapping[str, Any]) -> tuple[str, ...]:
-        wanted = raw["security"] if "security" in raw else self.spec.get("security")
+        requirements = raw["security"] if "security" in raw else self.spec.get("security")
         return tuple(
             " and ".join(self._scheme(as_line(name)) for name in first_items(each)) or "no authentication"
-            for each in as_list(wanted)[:MAX_ITEMS]
+            for each in as_list(requirements)[:MAX_ITEMS]
             if isinstance(each, dict)
         )
 
@@ -220,8 +220,8 @@ class Specification:
 
     def scheme(self, name: str) -> Mapping[str, Any]:
         """Return the security scheme with a name. Empty if there is none."""
-        known = as_object(as_object(self.spec.get("components")).get("securitySchemes"))
-        return self._resolve((known or as_object(self.spec.get("securityDefinitions"))).get(name))
+        schemes = as_object(as_object(self.spec.get("components")).get("securitySchemes"))
+        return self._resolve((schemes or as_object(self.spec.get("securityDefinitions"))).get(name))
 
     def _resolve(self, value: Any) -> Mapping[str, Any]:
         return Definitions(self.spec).resolve(value)[0]
@@ -231,17 +231,17 @@ def _parameter(schemas: SchemaReader, raw: Mapping[str, Any]) -> Parameter:
     schema = raw.get("schema", raw)
     content = next(iter(as_object(raw.get("content")).values()), None)
     schema = as_object(content).get("schema", schema) if content is not None else schema
-    operation = schemas.field(as_line(raw.get("name")), schema, raw.get("required") is True)
-    description = schemas.words(raw.get("description")) or operation.description
-    children = operation.children if schema is not raw else ()
+    schema_field = schemas.field(as_line(raw.get("name")), schema, raw.get("required") is True)
+    description = schemas.words(raw.get("description")) or schema_field.description
+    children = schema_field.children if schema is not raw else ()
     return Parameter(
         as_line(raw.get("in")),
         SchemaField(
-            operation.name,
-            operation.type,
-            operation.required,
+            schema_field.name,
+            schema_field.type,
+            schema_field.required,
             description,
-            operation.note,
+            schema_field.note,
             raw.get("deprecated") is True,
             children,
         ),
@@ -267,10 +267,10 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
     ]
     # With a leading hyphen, the URL would be an option of curl.
     server = "https://…" if operation.server.startswith("-") else operation.server or "https://…"
-    address = f"{server}{operation.path}" + (f"?{'&'.join(query)}" if query else "")
-    words = [f"curl{'' if operation.method == 'get' else f' -X {operation.method.upper()}'} {_shell_quote(address)}"]
-    wanted = as_list(raw["security"] if "security" in raw else specification.spec.get("security"))
-    for name in first_items(next((each for each in wanted if isinstance(each, dict)), {})):
+    url = f"{server}{operation.path}" + (f"?{'&'.join(query)}" if query else "")
+    words = [f"curl{'' if operation.method == 'get' else f' -X {operation.method.upper()}'} {_shell_quote(url)}"]
+    requirements = as_list(raw["security"] if "security" in raw else specification.spec.get("security"))
+    for name in first_items(next((each for each in requirements if isinstance(each, dict)), {})):
         scheme = specification.scheme(as_line(name))
         if scheme.get("type") == "http" and scheme.get("scheme") == "bearer":
             words.append('-H "Authorization: Bearer $TOKEN"')
@@ -350,8 +350,8 @@ def _parse(text: str) -> Any:
 
 
 class _JsonConverter:
-    """Converts YAML values to JSON. Dates and keys become strings. Values that several references share are counted
-    each time, to limit the size."""
+    """Converts YAML values to JSON. Dates and keys become strings. A value with several references counts for each, to
+    limit the size."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -54,13 +54,13 @@ class Definitions:
         return as_object(value), tuple(names)
 
     def _resolve_pointer(self, name: str) -> Any:
-        place: Any = self.spec
+        node: Any = self.spec
         if not name.startswith("#/") or len(name) > _MAX_TEXT:
             return None
         for step in name[2:].split("/"):
             step = unquote(step).replace("~1", "/").replace("~0", "~")
-            place = place.get(step) if isinstance(place, dict) else None
-        return place
+            node = node.get(step) if isinstance(node, dict) else None
+        return node
 
 
 @dataclass
@@ -101,10 +101,17 @@ class SchemaReader:
         note = _note(raw)
         items = raw.get("items")
         if isinstance(items, dict) and set(items) & _COMPOSITE_KEYS and depth < MAX_SCHEMA_DEPTH:
-            each = self.field("", items, False, seen, depth + 1)
-            note = "; ".join(filter(None, (note, each.note and f"each {each.note}")))
+            item_field = self.field("", items, False, seen, depth + 1)
+            note = "; ".join(filter(None, (note, item_field.note and f"each {item_field.note}")))
             return SchemaField(
-                as_line(name), kind, required, description, note, deprecated, each.children, each.cut_off_reason
+                as_line(name),
+                kind,
+                required,
+                description,
+                note,
+                deprecated,
+                item_field.children,
+                item_field.cut_off_reason,
             )
         inner = _child_schemas(raw)
         if not inner:
@@ -139,21 +146,21 @@ class SchemaReader:
         parts = as_list(raw.get("allOf"))
         if not parts or depth > MAX_SCHEMA_DEPTH:
             return raw
-        out = {key: value for key, value in raw.items() if key != "allOf"}
-        properties, required = first_items(out.get("properties")), list(as_list(out.get("required"))[:MAX_ITEMS])
+        merged = {key: value for key, value in raw.items() if key != "allOf"}
+        properties, required = first_items(merged.get("properties")), list(as_list(merged.get("required"))[:MAX_ITEMS])
         for part in parts[:MAX_ITEMS]:
             self.parts += 1
-            found, names = self.definitions.resolve(part)
+            part_schema, names = self.definitions.resolve(part)
             if self.parts > _MAX_PARTS or set(names) & set(seen):
                 continue
-            found = self._merge_all_of(found, (*seen, *names), depth + 1)
-            properties |= first_items(found.get("properties"))
-            required += as_list(found.get("required"))[:MAX_ITEMS]
-            for key, value in first_items(found).items():
-                out.setdefault(key, value)
+            part_schema = self._merge_all_of(part_schema, (*seen, *names), depth + 1)
+            properties |= first_items(part_schema.get("properties"))
+            required += as_list(part_schema.get("required"))[:MAX_ITEMS]
+            for key, value in first_items(part_schema).items():
+                merged.setdefault(key, value)
         if properties:
-            out |= {"properties": properties, "required": required}
-        return out
+            merged |= {"properties": properties, "required": required}
+        return merged
 
     def _kind(self, raw: Mapping[str, Any], schema_name: str) -> str:
         types = raw.get("type")
@@ -182,8 +189,8 @@ class SchemaReader:
         if not kind:
             kind = next((words for key, words in (("oneOf", "one of"), ("anyOf", "any of")) if raw.get(key)), "")
             kind = kind or ("object" if raw.get("properties") else "any")
-        if form := as_line(raw.get("format")):
-            kind += f" ({form})"
+        if format_name := as_line(raw.get("format")):
+            kind += f" ({format_name})"
         return (
             f"{schema_name} ({kind})"
             if schema_name and kind in ("one of", "any of")

@@ -176,11 +176,11 @@ def replace_page(pages: Pages, page: Json) -> Pages:
 
 
 def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | None) -> Pages:
-    """Return the tree with `page` inserted below the page `parent_id`, at `index` among its subpages. None stands for
-    the top level, and for the last position."""
+    """Return the tree with `page` inserted below the page `parent_id`, at `index` among its subpages. A `parent_id` of
+    None is the top level, and an `index` of None the last position."""
     if parent_id is None:
-        place = len(pages) if index is None else index
-        return [*pages[:place], page, *pages[place:]]
+        position = len(pages) if index is None else index
+        return [*pages[:position], page, *pages[position:]]
 
     def insert_in(each: Json) -> Json:
         if each["id"] == parent_id:
@@ -259,8 +259,8 @@ def change_leading_heading(markdown: str, before: str, title: str) -> str:
     if leading_heading(markdown) != before:
         return markdown
     blank = len(markdown) - len(markdown.lstrip("\ufeff \t\r\n"))
-    _, line_feed, stack = markdown[blank:].partition("\n")
-    return f"{markdown[:blank]}# {escape(title)}{line_feed}{stack}"
+    _, line_feed, remaining = markdown[blank:].partition("\n")
+    return f"{markdown[:blank]}# {escape(title)}{line_feed}{remaining}"
 
 
 def inline_text(inline: str) -> str:
@@ -310,8 +310,8 @@ def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list
             pair = (other["id"], page["id"])
             is_old = all(old_names.get(each["id"]) == (each["title"], _wanted_slug(each)) for each in (other, page))
             if not is_old or parents_before[pair[0]] != parents_before[pair[1]]:
-                titles, at = (other["title"], page["title"]), (f"/{paths[pair[0]]}", f"/{paths[pair[1]]}")
-                found.append(DuplicatePage(page["id"], titles, at, other["id"] in old_names))
+                titles, path_pair = (other["title"], page["title"]), (f"/{paths[pair[0]]}", f"/{paths[pair[1]]}")
+                found.append(DuplicatePage(page["id"], titles, path_pair, other["id"] in old_names))
     return found
 
 
@@ -319,8 +319,8 @@ def _wanted_slug(page: Json) -> str:
     return str(page.get("slug") or page_slug(page["title"]))
 
 
-def _are_duplicates(one: Json, other: Json) -> bool:
-    return _wanted_slug(one) == _wanted_slug(other) or fold(one["title"]).strip() == fold(other["title"]).strip()
+def _are_duplicates(page: Json, other: Json) -> bool:
+    return _wanted_slug(page) == _wanted_slug(other) or fold(page["title"]).strip() == fold(other["title"]).strip()
 
 
 def _nodes(pages: Iterable[Page] | Pages) -> Pages:
@@ -363,12 +363,12 @@ def has_document_ids(revision: Revision) -> bool:
     return any(page.document_id for root in revision.pages for page in root.walk())
 
 
-def revision_differences(before: Json, after: Json, address: Callable[[Json], str]) -> list[Json]:
+def revision_differences(before: Json, after: Json, download_url: Callable[[Json], str]) -> list[Json]:
     """Return the changes from `before` to `after`: pages in tree order, then deleted pages, files, reusable content
     and variables. `address` returns the download URL of a file."""
     return [
         *_pages(before["pages"], after["pages"]),
-        *_items("file", before["files"], after["files"], lambda file: {**file, "downloadURL": address(file)}),
+        *_items("file", before["files"], after["files"], lambda file: {**file, "downloadURL": download_url(file)}),
         *_items("reusable_content", before["reusableContents"], after["reusableContents"], _reusable),
         *_variables(before["variables"], after["variables"]),
     ]
@@ -385,8 +385,12 @@ def _pages(before: Pages, after: Pages) -> Iterator[Json]:
             yield {"type": "page_created", "page": reference}
             continue
         if old_parents[name] != new_parents[name] or name in reordered:
-            places = {"before": old.get(old_parents[name] or ""), "after": new.get(new_parents[name] or "")}
-            parent = {when: _page_reference(place) for when, place in places.items() if place is not None}
+            parent_pages = {"before": old.get(old_parents[name] or ""), "after": new.get(new_parents[name] or "")}
+            parent = {
+                when: _page_reference(parent_page)
+                for when, parent_page in parent_pages.items()
+                if parent_page is not None
+            }
             yield {"type": "page_moved", "page": reference, "parent": parent}
         fields = _ATTRIBUTES.get(page["type"], _COMMON)
         if attributes := _attributes(fields, _with_document(old[name]), _with_document(page)):
@@ -522,7 +526,7 @@ def _file_node(file: File) -> Json:
 WHOLE = "whole"
 """Key of the entry for the comments on the change request as a whole."""
 _HIDDEN_ATTRIBUTES = frozenset({"document", "cover", "layout", "variables", "target"})
-"""Changed attributes of a page without a value that fits in one line."""
+"""Attributes of a page whose values do not fit in one line."""
 _NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search engines", "slug": "slug"}
 
 
@@ -576,8 +580,8 @@ class ChangedPage:
         found: list[AttributeChange] = []
         for change in self.changes:
             if change.parent is not None:
-                places = (change.parent.before, change.parent.after)
-                before, after = (place.title or "Untitled" if place else "the top level" for place in places)
+                parent_pages = (change.parent.before, change.parent.after)
+                before, after = (page.title or "Untitled" if page else "the top level" for page in parent_pages)
                 found.append(
                     _attribute_change("place", before, after)
                     if before != after

@@ -20,7 +20,7 @@ WORD = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
 MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])([ \t]+(?=\S)|[ \t]*$)", re.M)
 """The marker of a list item. Groups: the indentation, the sign or number, and the spaces after it."""
 FIELD = re.compile(r"([^\s#-][^:\n]*?)[ \t]*:(?=\s|$)")
-"""The start of a field of front matter, with the name of the field."""
+"""The start of a field of front matter. Group 1 is the name of the field."""
 ROWS_AND_ITEMS = frozenset({"item", "row"})
 """Kinds of blocks that both sides can add in the same place without a conflict."""
 PROSE = frozenset({"paragraph", "quote", "item"})
@@ -70,8 +70,8 @@ class SourceBlock:
     move: Move | None = None
     """Set if this side moved the block here."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """Set if the other side moved the block away. This block is then the block of the base, so that this side seems
-    unchanged here. `replaced_blocks` are the real blocks of this side, which are merged at the new place."""
+    """The real blocks of this side, if the other side moved this block away. They are merged at the new place. Here
+    they are replaced by the block of the base, so that this side seems unchanged."""
 
     @cached_property
     def source(self) -> str:
@@ -270,14 +270,14 @@ def with_cells(row: str, texts: Sequence[str]) -> str:
         ranges = _cell_ranges(row)
         if not ranges:
             return row + "".join(texts)
-        between = [row[one[1] : other[0]] for one, other in pairwise(ranges)]
+        between = [row[first[1] : second[0]] for first, second in pairwise(ranges)]
         between += [between[-1] if between else ""] * (len(texts) - len(ranges))
         inner = "".join(text + gap for text, gap in zip(texts, [*between, ""], strict=False))
         return row[: ranges[0][0]] + inner + row[ranges[-1][1] :]
     lead = row[: len(row) - len(row.lstrip())]
     text = row.strip()
-    ends = text.endswith("|") or len(texts) == 1
-    return lead + ("|" if text.startswith("|") else "") + "|".join(texts) + ("|" if ends else "")
+    ends_with_bar = text.endswith("|") or len(texts) == 1
+    return lead + ("|" if text.startswith("|") else "") + "|".join(texts) + ("|" if ends_with_bar else "")
 
 
 def read_page(text: str) -> SourceBlock:
@@ -289,7 +289,7 @@ def read_page(text: str) -> SourceBlock:
 
 
 class _Reader:
-    """Reads the lines of a page, which include their line breaks, into source blocks."""
+    """Reads the lines of a page into source blocks. Each line includes its line break."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
@@ -480,9 +480,7 @@ def _html_table(text: str) -> SourceBlock:
     if not body:
         between[0] = ""
         start = rows[0][0]
-    if any(fence_closers.strip() for fence_closers in between) or not all(
-        cells(text[begin:end]) for begin, end in rows
-    ):
+    if any(text_between.strip() for text_between in between) or not all(cells(text[begin:end]) for begin, end in rows):
         return SourceBlock("literal", text)
     gaps = [*between[1:], None]
     row_blocks = tuple(
@@ -511,7 +509,7 @@ def _fences(lines: list[str]) -> dict[int, int]:
         if fence := _fence(lines[at][marker.end() :] if marker else lines[at]):
             fence_closers = closers[fence[1][0]]
             after = (
-                fence_closers[place] for place in range(bisect_left(fence_closers, (at + 1, 0)), len(fence_closers))
+                fence_closers[index] for index in range(bisect_left(fence_closers, (at + 1, 0)), len(fence_closers))
             )
             if (last := next((number for number, length in after if length >= len(fence[1])), None)) is not None:
                 found[at] = at = last

@@ -1,5 +1,4 @@
-"""Reads the Markdown of a page in time linear in the length of the page, also with conflict markers in it. Start reading at
-`parse`.
+"""Reads the Markdown of a page in linear time. Conflict markers such as these become blocks. Start reading at `parse`.
 
 <<<<<<< main
 text on main
@@ -73,8 +72,8 @@ class IncrementalParse:
 
     def read(self) -> Iterator[Block]:
         """Parse the page, and yield each block when it is finished."""
-        for some in self._read():
-            for block in some:
+        for blocks in self._read():
+            for block in blocks:
                 self.blocks.append(block)
                 yield block
         self.is_done = True
@@ -113,20 +112,20 @@ class IncrementalParse:
             yield self._finalizer.finalize([self._front_matter_as_code(str(error))])
         body = "\n" * marked.count("\n", 0, start) + marked[start:] if start else marked
         body = _with_conflict_tags(body)
-        chunks, closed_tags, diagnostics = (
+        stream, closed_tags, diagnostics = (
             TokenStream(body, self._slice_length, max_page_parts(len(source))),
             ClosedTags(body),
             self._diagnostics,
         )
-        chunks.diagnostics = diagnostics
+        stream.diagnostics = diagnostics
         builder = Builder(diagnostics, closed_tags)
         waiting: deque[tuple[int, list[Token]]] = deque()
         count = 0
-        for chunk in chunks.blocks():
-            closed_tags.add(chunk.tokens)
-            waiting.append((count, chunk.tokens))
-            count += len(chunk.tokens)
-            first_open = closed_tags.first_open(chunk.end)
+        for top_level_block in stream.blocks():
+            closed_tags.add(top_level_block.tokens)
+            waiting.append((count, top_level_block.tokens))
+            count += len(top_level_block.tokens)
+            first_open = closed_tags.first_open(top_level_block.end)
             while waiting and (first_open is None or waiting[0][0] + len(waiting[0][1]) <= first_open):
                 tokens = waiting.popleft()[1]
                 builder.add(tokens)
@@ -139,7 +138,7 @@ class IncrementalParse:
             _release(tokens)
         last = source.count("\n") + 1
         unfinished = builder.tree.finish(last).children
-        if rest_start := _NOT_BLANK.search(body, chunks.rest):
+        if rest_start := _NOT_BLANK.search(body, stream.rest):
             first = body.count("\n", 0, rest_start.start())
             end = len(source)
             while source[end - 1] == "\n":

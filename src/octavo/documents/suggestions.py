@@ -1,6 +1,5 @@
-"""Reads comments: their suggested changes, which are code fences with the language `suggestion`, and their text. Finds the block
-of a page that a thread belongs to, also after the block was edited.
-"""
+"""Reads the plain text of comments and their suggested changes: code fences with the language `suggestion`. Finds the
+block of a thread on a page, also after edits."""
 
 from __future__ import annotations
 
@@ -80,9 +79,8 @@ class AppliedSuggestion:
 
 
 def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
-    """Replace the block `key` of `page` by `suggested`. `original` is the source of the block when the suggestion was
-    made. The block is replaced only if its source still equals `original`. If the block was moved, it is found by its
-    source, unless several blocks have that source."""
+    """Replace the block `key` of `page` by `suggested`, if its source still equals `original`, its source when the
+    suggestion was made. A moved block is found by its source, unless several blocks have that source."""
     blocks = _sources_by_key(page)
     target = blocks.get(key)
     if original is not None and (target is None or target[1] != original):
@@ -182,7 +180,7 @@ def mention_suffix(person: str) -> str:
 
 
 def mentions(markdown: str, me: str) -> bool:
-    """Return True if a text mentions the user `me`, as the composer writes a mention."""
+    """Return whether a text mentions the user with the id `me`, in the form of `mention_suffix`."""
     return bool(me) and mention_suffix(me) in markdown
 
 
@@ -201,7 +199,7 @@ def plain_text(markdown: str) -> str:
 
 
 _MIN_SIMILARITY, _MIN_LENGTH = 0.6, 20
-"""The least similarity of two texts, and the least length of a text, to be taken for the same block."""
+"""Minimum similarity and minimum length of texts that count as the same block."""
 _QUOTE_LENGTH = 60
 """Number of characters of a text that are compared."""
 _MAX_BLOCKS = 4_000
@@ -215,18 +213,18 @@ WordChange = Literal["", "changed", "gone"]
 class ThreadAnchors:
     """An index from threads to the blocks of a document. The document is walked once for all threads."""
 
-    def __init__(self, document: Document = _EMPTY, *, whole: bool = True) -> None:
-        """Create the index. `whole` is True if the document is complete. If not, a missing block does not
+    def __init__(self, document: Document = _EMPTY, *, is_complete: bool = True) -> None:
+        """Create the index. `is_complete` is True if the document is complete. If not, a missing block does not
         count as deleted, because it may not be loaded yet."""
         self.document = document
-        self.whole = whole
+        self.is_complete = is_complete
         self._exact_keys: dict[tuple[str, str], str] = {}
         self._likely_keys: dict[str, str] = {}
 
-    def for_document(self, document: Document, *, whole: bool) -> ThreadAnchors:
-        """Return the index for `document` and `whole`: this index if both are the same, else a new index."""
-        is_same = document is self.document and whole == self.whole
-        return self if is_same else ThreadAnchors(document, whole=whole)
+    def for_document(self, document: Document, *, is_complete: bool) -> ThreadAnchors:
+        """Return the index for `document` and `is_complete`: this index if both are the same, else a new index."""
+        is_same = document is self.document and is_complete == self.is_complete
+        return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
         """Return the threads by the key of their block. Threads on the whole page or on a deleted block have the key
@@ -248,7 +246,7 @@ class ThreadAnchors:
         return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
     def has_other_words(self, thread: Comment) -> bool:
-        """Return whether the document has the key of the thread's block with words other than the thread quotes.
+        """Return whether the block of a thread, found by its key, has other words than the thread quotes.
 
         Keys of the platform stay the same after an edit. White space and punctuation are ignored, and the quote may be
         only the beginning of the block.
@@ -262,7 +260,7 @@ class ThreadAnchors:
 
     def block_change(self, thread: Comment) -> WordChange:
         """Return `changed` or `gone` if the block of a thread was edited or deleted. Empty if neither."""
-        if not self.whole or thread.target.node is None or self._exact_key(thread):
+        if not self.is_complete or thread.target.node is None or self._exact_key(thread):
             return ""
         return "changed" if self._likely_key(thread) else "gone"
 
@@ -286,14 +284,14 @@ class ThreadAnchors:
         return self._exact_keys[cache_key]
 
     def _likely_key(self, thread: Comment) -> str:
-        text = (thread.target.node.preview or "") if thread.target.node is not None and self.whole else ""
+        text = (thread.target.node.preview or "") if thread.target.node is not None and self.is_complete else ""
         if text not in self._likely_keys:
             self._likely_keys[text] = self.most_similar_key(text)
         return self._likely_keys[text]
 
     def _key_by_text(self, preview: str) -> str:
-        """Return the key of the first block that contains this text, or has this text and no other if it is short.
-        Empty if none does."""
+        """Return the key of the first block that contains `preview`. A short `preview` must be the whole text of the
+        block. Empty if there is no such block."""
         quote = _normalize(preview)[:_QUOTE_LENGTH]
         if len(quote) < 4:
             return ""
@@ -305,8 +303,8 @@ class ThreadAnchors:
         old_text = _normalize(text)
         if len(old_text) < _MIN_LENGTH or len(self.leaves) > _MAX_BLOCKS:
             return ""
-        at = most_similar(old_text, [text[: len(old_text)] for _, text in self.leaves], _MIN_SIMILARITY)
-        return self.leaves[at][0] if at is not None else ""
+        index = most_similar(old_text, [text[: len(old_text)] for _, text in self.leaves], _MIN_SIMILARITY)
+        return self.leaves[index][0] if index is not None else ""
 
     @cached_property
     def _blocks(self) -> list[Block]:
@@ -323,7 +321,7 @@ class ThreadAnchors:
 
 
 def quoted_text(thread: Comment) -> str:
-    """Return the beginning of the text of the block of a thread, as in `added_texts`. Empty if there is none."""
+    """Return the beginning of the text that a thread quotes, in the form of `added_texts`. Empty if it quotes none."""
     return _normalize((thread.target.node.preview or "") if thread.target.node is not None else "")[:_QUOTE_LENGTH]
 
 
@@ -356,8 +354,7 @@ class TwoVersionAnchors:
         return {**found, "": rest} if rest else found
 
     def word_change(self, thread: Comment) -> WordChange:
-        """Return the change, in the new version, of the words that a thread is about. Empty if there is no
-        change."""
+        """Return how the new version changed the words that a thread quotes. Empty if it did not change them."""
         if self._new.has_other_words(thread):
             return "changed"
         if not self.is_outdated(thread):

@@ -19,7 +19,7 @@ _FLAGS = {
     False: {"header_hidden": "data-header-hidden", "header_sticky": "data-header-sticky", "search": "data-search"},
     True: {"titles_hidden": "data-column-title-hidden"},
 }
-"""HTML attributes of tables (False) and of cards (True), by the name of the block attribute."""
+"""HTML attributes by the name of the block attribute, for tables (False) and cards (True)."""
 _FENCE = "```"
 _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 
@@ -244,8 +244,8 @@ def _cell(cell: _Cell, column: TableColumn) -> DraftBlock:
 def _card(row: list[_Cell], columns: Sequence[TableColumn]) -> DraftBlock:
     card = DraftBlock("card", children=_cells(row, columns))
     for column, cell in zip(columns, card.children, strict=False):
-        if column.role and (address := _target(cell.runs)):
-            card.attrs[column.role.replace("-", "_")] = address
+        if column.role and (url := _target(cell.runs)):
+            card.attrs[column.role.replace("-", "_")] = url
     return card
 
 

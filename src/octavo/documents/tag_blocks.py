@@ -154,9 +154,9 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
 
 
 def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
-    """Return two positions for a value in quotes: the end of the tag on this line, where the value ends if it has no
-    closing quote; and the position before which a closing quote must start, which is the next tag or the end of the
-    line. Both are -1 if the tag does not end on this line."""
+    """Return the end of the tag on this line, and the position of the next tag or the end of the line. A value without
+    closing quote ends at the first position. A closing quote must be before the second. Both are -1 if the tag does not
+    end on this line."""
     line_end = min(limit, _line_end(source, start))
     end = source.find("%}", start, line_end)
     if end < 0 or source.find("{%", start, end) >= 0:
@@ -208,8 +208,8 @@ def block_of_tag(tag: Tag) -> DraftBlock:
         return _integration(tag)
     if tag.name.startswith(_METHOD_SECTIONS):
         return _api_method_part(tag)
-    maker = _READERS.get(tag.name)
-    return maker(tag) if maker else _unknown_block(tag)
+    reader = _READERS.get(tag.name)
+    return reader(tag) if reader else _unknown_block(tag)
 
 
 def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
@@ -226,15 +226,15 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
 
 def _texts(tag: Tag, **names: str) -> dict[str, Any]:
     """Return the text arguments of a tag. `names` maps attributes of blocks to arguments."""
-    return {ours: tag.arguments[theirs] for ours, theirs in names.items() if tag.arguments.get(theirs)}
+    return {attribute: tag.arguments[argument] for attribute, argument in names.items() if tag.arguments.get(argument)}
 
 
 def _flags(tag: Tag, **names: str) -> dict[str, Any]:
     """Return the boolean arguments of a tag. `names` maps attributes of blocks to arguments."""
     return {
-        ours: tag.arguments.get(theirs, "true").lower() not in ("false", "0", "no")
-        for ours, theirs in names.items()
-        if theirs in tag.arguments or theirs in tag.words
+        attribute: tag.arguments.get(argument, "true").lower() not in ("false", "0", "no")
+        for attribute, argument in names.items()
+        if argument in tag.arguments or argument in tag.words
     }
 
 
@@ -346,8 +346,8 @@ def _api_method(tag: Tag) -> DraftBlock:
 
 def _api_parameter(tag: Tag) -> DraftBlock:
     attrs = {"name": tag.arguments.get("name", ""), **_texts(tag, type="type"), **_flags(tag, required="required")}
-    if place := tag.arguments.get("in"):
-        attrs["in"] = place
+    if location := tag.arguments.get("in"):
+        attrs["in"] = location
     return DraftBlock("api-parameter", attrs)
 
 

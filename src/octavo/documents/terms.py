@@ -49,7 +49,7 @@ _COMMON_WORDS = word_set(
     " over under after before between as per up down out off only each every all any some more most less least you your"
     " we our they their he she his her i me my us them which who what when where how why also just there here"
 )
-"""Words that do not belong to a term beside them."""
+"""Words that are not added to a term next to them, and that do not make a term on their own."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None)
         for words in lines:
             for term in _terms(words, is_code=block.kind == "code", is_heading=block.kind == "heading"):
                 identity = term.old, term.new, term.is_code
-                same = found.setdefault(identity, term)
-                found[identity] = replace(same, is_at_start=same.is_at_start and term.is_at_start)
+                first_change = found.setdefault(identity, term)
+                found[identity] = replace(first_change, is_at_start=first_change.is_at_start and term.is_at_start)
     return tuple(found.values())
 
 
@@ -134,20 +134,23 @@ def _cell_texts(
 
 def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool = False) -> Iterator[TermChange]:
     text, replacements = _replacements(words, is_code=is_code)
-    for index, each in enumerate(replacements):
+    for index, replacement in enumerate(replacements):
         first = replacements[index - 1].end if index else 0
         last = replacements[index + 1].start if index + 1 < len(replacements) else len(text)
-        whole = _with_unit(text, _whole_words(text, each, first, last), first, last)
-        wider = () if each.is_code else _extended_terms(text, whole, first, last)
-        if not all(_is_term(term, is_code=each.is_code) for term in (text[whole.start : whole.end], whole.new)):
+        whole = _with_unit(text, _whole_words(text, replacement, first, last), first, last)
+        wider = () if replacement.is_code else _extended_terms(text, whole, first, last)
+        if not all(_is_term(term, is_code=replacement.is_code) for term in (text[whole.start : whole.end], whole.new)):
             continue
         order = [*wider, whole] if wider and _has_digits(text, whole) else [whole, *wider]
-        for one in order:
-            old, new = " ".join(text[one.start : one.end].split()), " ".join(one.new.split())
+        for candidate in order:
+            old, new = " ".join(text[candidate.start : candidate.end].split()), " ".join(candidate.new.split())
             if old != new and len(old) <= MAX_TERM:
-                change = TermChange(old, new, each.is_code)
-                is_at_start = is_heading or _SENTENCE_START.search(text[max(0, one.start - 20) : one.start]) is not None
-                is_capital = old[0].isupper() and not (each.is_code or change.is_number)
+                change = TermChange(old, new, replacement.is_code)
+                is_at_start = (
+                    is_heading
+                    or _SENTENCE_START.search(text[max(0, candidate.start - 20) : candidate.start]) is not None
+                )
+                is_capital = old[0].isupper() and not (replacement.is_code or change.is_number)
                 yield replace(change, is_at_start=is_at_start and is_capital)
 
 
@@ -230,28 +233,28 @@ def _with_unit(text: str, replacement: _Replacement, first: int, last: int) -> _
     return replacement
 
 
-def _has_digits(text: str, each: _Replacement) -> bool:
-    return any(map(str.isdigit, text[each.start : each.end]))
+def _has_digits(text: str, replacement: _Replacement) -> bool:
+    return any(map(str.isdigit, text[replacement.start : replacement.end]))
 
 
-def _extended_terms(text: str, each: _Replacement, first: int, last: int) -> list[_Replacement]:
+def _extended_terms(text: str, replacement: _Replacement, first: int, last: int) -> list[_Replacement]:
     """Return the term extended by the word before it, and the term extended by the word after it. Common words are not
     added. A number is extended by the word after it, such as `50 guests`, or by a name before it, such as `Limpet 3`. A
     number with a unit is not extended."""
     found = []
-    is_number = _NUMBER.fullmatch(text, each.start, each.end) is not None
-    is_name = _has_digits(text, each) and not is_number
-    quantity = _QUANTITY.fullmatch(text, each.start, each.end)
+    is_number = _NUMBER.fullmatch(text, replacement.start, replacement.end) is not None
+    is_name = _has_digits(text, replacement) and not is_number
+    quantity = _QUANTITY.fullmatch(text, replacement.start, replacement.end)
     if quantity is not None and short_unit(quantity[1], after_number=True) is not None:
         return []
-    before = re.search(r"([^\W\d_][\w'’-]*)[ \t\u00a0]$", text[first : each.start])
+    before = re.search(r"([^\W\d_][\w'’-]*)[ \t\u00a0]$", text[first : replacement.start])
     if before is not None and before[1].lower() not in _COMMON_WORDS:
-        is_title = before[1][0].isupper() or not any(map(str.isdigit, each.new))
+        is_title = before[1][0].isupper() or not any(map(str.isdigit, replacement.new))
         if not (is_number or is_name) or is_title:
-            found.append(_extended(text, each, first + before.start(), each.end))
-    after = re.compile(r"[ \t\u00a0]([^\W\d_][\w'’-]*)").match(text, each.end, last)
+            found.append(_extended(text, replacement, first + before.start(), replacement.end))
+    after = re.compile(r"[ \t\u00a0]([^\W\d_][\w'’-]*)").match(text, replacement.end, last)
     if not is_name and after is not None and after[1].lower() not in _COMMON_WORDS:
-        found.append(_extended(text, each, each.start, after.end()))
+        found.append(_extended(text, replacement, replacement.start, after.end()))
     return found
 
 
@@ -385,7 +388,7 @@ def url_ranges(source: str) -> Iterator[tuple[int, int]]:
 
 
 def _ends_block(masked: str, line_end: int) -> bool:
-    """Return True if the line before a line break is a heading or a row of a table."""
+    """Return whether the line before a line break is a heading or a row of a table."""
     line = masked[masked.rfind("\n", 0, line_end) + 1 : line_end]
     return _HEADING.match(line) is not None or line.rstrip().endswith("|") or line.lstrip().startswith("|")
 
@@ -441,14 +444,16 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
     visible = _raw_text(source) if change.is_code else visible_text(source)
     for form in with_plural(change):
         for start, end in _spans(form, visible.text):
-            each = _match(form, source, visible, start, end, lines)
-            if each is not None:
-                found.setdefault((each.start, each.end), each)
+            term_match = _match(form, source, visible, start, end, lines)
+            if term_match is not None:
+                found.setdefault((term_match.start, term_match.end), term_match)
             if len(found) == MAX_MATCHES:
                 break
-    matches = sorted(found.values(), key=lambda each: each.start)
+    matches = sorted(found.values(), key=lambda term_match: term_match.start)
     unsafe = set(_unsafe(source, matches, _structure(source, change), change)) if matches else set()
-    return tuple(replace(each, replacement=None) if each in unsafe else each for each in matches)
+    return tuple(
+        replace(term_match, replacement=None) if term_match in unsafe else term_match for term_match in matches
+    )
 
 
 def _unsafe(source: str, matches: Sequence[TermMatch], structure: object, change: TermChange) -> Iterator[TermMatch]:
@@ -473,10 +478,10 @@ def _structure(source: str, change: TermChange) -> object:
 def replace_matches(source: str, matches: Iterable[TermMatch]) -> str:
     """Return the source of a page with the new term in these places. Places without a replacement stay as they are."""
     pieces, position = [], 0
-    for each in sorted(matches, key=lambda match: match.start):
-        if each.replacement is not None and each.start >= position:
-            pieces += [source[position : each.start], each.replacement]
-            position = each.end
+    for term_match in sorted(matches, key=lambda match: match.start):
+        if term_match.replacement is not None and term_match.start >= position:
+            pieces += [source[position : term_match.start], term_match.replacement]
+            position = term_match.end
     return "".join([*pieces, source[position:]])
 
 
@@ -530,7 +535,7 @@ def _word_pattern(word: str) -> str:
 
 
 def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
-    """Return True if a unit follows a number that has no unit in the term."""
+    """Return whether a unit follows a number that has no unit in the term."""
     if not change.old[-1].isdigit():
         return False
     following = _NEXT_WORD.match(text, end, end + 30)
@@ -594,7 +599,8 @@ def _new_words(change: TermChange, found: str) -> str:
 
 
 def _replacement(change: TermChange, source: str, visible: VisibleText, span: tuple[int, int], new: str) -> str | None:
-    """Return the source of a place with the new words. The formats and line breaks between the words stay."""
+    """Return the source of a match with the new words. Formats and line breaks between the words stay. None if there
+    are several ways to keep them."""
     start, end = span
     first, last = visible.starts[start], visible.ends[end - 1]
     if change.is_code:

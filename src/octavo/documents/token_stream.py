@@ -79,9 +79,9 @@ class ClosedTags:
             if tag.name not in ALWAYS_OPEN:
                 self._open.setdefault(tag.name, []).append((index, tag))
         elif open_tags := self._open.get(tag.closes):
-            open_notes, closed = open_tags.pop()
-            if index - open_notes <= _MAX_DISTANCE or tag.closes not in _OPTIONAL_END:
-                self._closed[id(closed)] = closed
+            opening_index, closed_tag = open_tags.pop()
+            if index - opening_index <= _MAX_DISTANCE or tag.closes not in _OPTIONAL_END:
+                self._closed[id(closed_tag)] = closed_tag
 
     def first_open(self, position: int) -> int | None:
         """Return the index of the first token whose tag may still be closed by later tokens. None if there is no such
@@ -102,8 +102,8 @@ class ClosedTags:
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
 _DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
-"""An escaped character or a label. The escaped character is first, because an escaped bracket begins no label, and
-searching for the end of a label from thousands of such brackets would take too long."""
+"""An escaped character, or a label and the colon after it. Escaped characters are matched first: searching for the end
+of a label from thousands of escaped brackets would take too long."""
 _DEFINITION_PREFIX = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
 _LOOKBACK = 100
 """Number of characters before a label that are checked for a line start with indentation, list markers or quote
@@ -153,12 +153,12 @@ class _Window:
         inner, outer = self.finder.element_end(name, self.start + start)
         return self._to_window_end(inner), self._to_window_end(outer)
 
-    def _to_window_end(self, place: int) -> int:
-        return self.length if place == self.source_length else self._to_window(place)
+    def _to_window_end(self, position: int) -> int:
+        return self.length if position == self.source_length else self._to_window(position)
 
-    def _to_window(self, place: int) -> int:
-        self.is_incomplete = self.is_incomplete or place >= self.start + self.length
-        return min(place - self.start, self.length)
+    def _to_window(self, position: int) -> int:
+        self.is_incomplete = self.is_incomplete or position >= self.start + self.length
+        return min(position - self.start, self.length)
 
 
 class _BlockState(StateBlock):
@@ -183,8 +183,8 @@ class _InlineState(StateInline):
 
 
 class _FootnoteDefinitions(dict[str, Any]):
-    """Footnote numbers by label. -1 marks a definition without a number, and never replaces a number, because a part of
-    the source may be parsed twice."""
+    """Footnote numbers by label. -1 stands for a definition without a number. It never replaces a number, because a
+    part of the source may be parsed twice."""
 
     def __setitem__(self, name: str, value: Any) -> None:
         if value != -1 or name not in self:
@@ -210,7 +210,7 @@ class TokenStream:
             "placeholders": Placeholders(source),
         }
         self._notes: list[Token] = []
-        self._definitions = dict(_definitions(source))
+        self._definitions = dict(_find_definitions(source))
         """Position after the last possible definition of each label."""
 
     def blocks(self) -> Iterator[TopLevelBlock]:
@@ -303,23 +303,25 @@ class TokenStream:
         while at < state.lineMax:
             definition_counts = len(env["references"]), len(self._footnotes["refs"])
             state.tokens, state.line = [], at
-            is_too_much = False
+            is_too_large = False
             try:
                 any(rule(state, at, state.lineMax, False) for rule in rules)
             except BlockTooLarge:
-                is_too_much = True
+                is_too_large = True
             self._line_visits = window.line_visits
             following = state.skipEmptyLines(state.line)
             part_count += count_parts(state.tokens)
             if (
-                is_too_much
+                is_too_large
                 or (blocks and part_count > MAX_BLOCK_PARTS // 4)
                 or (end < len(self._source) and (window.is_incomplete or following >= state.lineMax))
             ):
-                for known, count in zip((env["references"], self._footnotes["refs"]), definition_counts, strict=True):
-                    while len(known) > count:
-                        known.popitem()
-                if is_too_much and not blocks:
+                for definitions, count in zip(
+                    (env["references"], self._footnotes["refs"]), definition_counts, strict=True
+                ):
+                    while len(definitions) > count:
+                        definitions.popitem()
+                if is_too_large and not blocks:
                     raise BlockTooLarge
                 break
             at = end_line_number = following
@@ -342,7 +344,7 @@ class TokenStream:
         """Return the positions between `start` and `end` where a formula can end, and the first such position after
         `end`. They are relative to `start`."""
         low, high = bisect_left(self._formula_ends, start), bisect_left(self._formula_ends, end)
-        return [place - start for place in self._formula_ends[low : high + 1]]
+        return [position - start for position in self._formula_ends[low : high + 1]]
 
     def _without_notes(self, tokens: list[Token]) -> list[Token]:
         """Remove footnote definitions from the tokens and store them for the end of the page. Nested footnotes are
@@ -367,7 +369,7 @@ class TokenStream:
         return remaining
 
 
-def _definitions(source: str) -> Iterator[tuple[str, int]]:
+def _find_definitions(source: str) -> Iterator[tuple[str, int]]:
     if "]:" not in source:
         return
     for match in _DEFINITION.finditer(source):

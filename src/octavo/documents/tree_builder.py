@@ -213,13 +213,13 @@ def _text_block_kind(element: Element) -> tuple[str, dict[str, Any]]:
 
 
 def _container_kind(element: Element) -> tuple[str, dict[str, Any]]:
-    name, given = element.name, element.attrs
+    name, html_attrs = element.name, element.attrs
     if name == "details":
-        return "expandable", {"open": "open" in given}
-    if given.get("data-tag") == "hint" or element.has_class("hint"):
-        return "hint", {"style": given.get("data-style") or "info"}
+        return "expandable", {"open": "open" in html_attrs}
+    if html_attrs.get("data-tag") == "hint" or element.has_class("hint"):
+        return "hint", {"style": html_attrs.get("data-style") or "info"}
     if name in ("ul", "ol"):
-        start = given.get("start", "1")
+        start = html_attrs.get("start", "1")
         return "list", {
             "ordered": name == "ol",
             "start": int(start) if start.isdecimal() and len(start) < 10 else 1,
@@ -227,12 +227,12 @@ def _container_kind(element: Element) -> tuple[str, dict[str, Any]]:
         }
     if name in _LISTS:
         return _LISTS[name], {}
-    attrs: dict[str, Any] = {key: given[key] for key in ("align", "dir") if given.get(key)}
+    attrs: dict[str, Any] = {key: html_attrs[key] for key in ("align", "dir") if html_attrs.get(key)}
     if name == "center":
         attrs["align"] = "center"
-    if "data-with-frame" in given and given["data-with-frame"] != "false":
+    if "data-with-frame" in html_attrs and html_attrs["data-with-frame"] != "false":
         attrs["frame"] = True
-    if given.get("data-full-width") == "true":
+    if html_attrs.get("data-full-width") == "true":
         attrs["full_width"] = True
     return "group", attrs
 

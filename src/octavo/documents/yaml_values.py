@@ -129,10 +129,10 @@ class _ValueReader:
 
 
 def _is_shallow(text: str) -> bool:
-    """Return whether the nesting is shallow. The fast reader is written in C and crashes the process on deep
+    """Return whether the nesting is shallow enough for the fast reader, which is written in C and crashes on deep
     nesting."""
-    starts_earlier = max((len(line) - len(line.lstrip(" \t-?:")) for line in text.splitlines()), default=0)
-    return starts_earlier + text.count("[") + text.count("{") <= _MAX_NESTING_HINT
+    indentation = max((len(line) - len(line.lstrip(" \t-?:")) for line in text.splitlines()), default=0)
+    return indentation + text.count("[") + text.count("{") <= _MAX_NESTING_HINT
 
 
 @cache

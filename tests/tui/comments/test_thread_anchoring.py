@@ -39,12 +39,12 @@ def test_thread_on_edited_block_is_on_the_similar_block() -> None:
 
 def test_block_missing_in_partial_document_is_not_deleted() -> None:
     lost = thread("edited", "gone", "At about 09:06 the water stood 3.412 m above chart datum.")
-    anchors = ThreadAnchors(parse(AFTER), whole=False)
+    anchors = ThreadAnchors(parse(AFTER), is_complete=False)
     assert anchors.block_change(lost) == ""
     assert list(anchors.by_likely_block([lost])) == [""]
-    whole = anchors.for_document(anchors.document, whole=True)
+    whole = anchors.for_document(anchors.document, is_complete=True)
     assert whole.block_change(lost) == "changed"
-    assert whole.for_document(whole.document, whole=True) is whole
+    assert whole.for_document(whole.document, is_complete=True) is whole
 
 
 def test_many_threads_walk_the_document_once() -> None:

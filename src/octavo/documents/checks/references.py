@@ -90,7 +90,7 @@ class ReferenceCheck:
     def linked_pages(self, page: CheckedPage) -> Iterator[str]:
         """Yield the ids of the pages that a page links to with an anchor."""
         for reference in page.references:
-            target = resolve(reference.target, page.base, self.index) if reference.kind == "address" else None
+            target = resolve(reference.target, page.base, self.index) if reference.kind == "url" else None
             if isinstance(target, PageLink) and target.anchor:
                 yield target.page
 
@@ -113,7 +113,7 @@ class ReferenceCheck:
 
     def _external_url(self, page: CheckedPage, reference: PageReference) -> str | None:
         """Return the URL of a reference without its fragment. None if it leads to no website."""
-        target = resolve(reference.target, page.base, self.index) if reference.kind == "address" else None
+        target = resolve(reference.target, page.base, self.index) if reference.kind == "url" else None
         if isinstance(target, UrlLink) and not target.url.startswith("mailto:"):
             return target.url.partition("#")[0]
         return None

@@ -124,7 +124,7 @@ class LinkSurvey:
             if isinstance(reference, dict):
                 yield "reference", self._reference_target(reference, page), LinkLocation(page["id"])
         for usage in text_links(self._world, page).usages:
-            relation = "reference" if usage.kind == "address" else "dependsOn"
+            relation = "reference" if usage.kind == "url" else "dependsOn"
             yield relation, self._usage_target(usage, page), LinkLocation(page["id"], usage.block)
 
     def _usage_target(self, usage: PageReference, page: Json) -> LinkTarget:

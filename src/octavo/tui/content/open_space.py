@@ -53,7 +53,7 @@ class SpaceThreads:
         page, view, side_panel = self._panes.page, self._panes.page_view, self._panes.side_panel
         if page is not None and view.document is not None and self._panes.shows_open_page:
             threads, whole = self.known_threads, view.contents.is_fully_parsed
-            self._anchors = self._anchors.for_document(view.document, whole=whole)
+            self._anchors = self._anchors.for_document(view.document, is_complete=whole)
             threads_by_block = self._anchors.by_likely_block(threads)
             unsent = self._drafts_by_block(page.id, threads_by_block)
             view.set_threads(

@@ -148,7 +148,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
     for page_id, links_of_page in found.items():
         targets = LinkTargets(context, page_id)
         for link in links_of_page:
-            if link.kind == "address" and is_broken(page_id, targets.resolve(link.target)):
+            if link.kind == "url" and is_broken(page_id, targets.resolve(link.target)):
                 broken.append(f"{context.pages[page_id].title} → {link.target}")
     return list(dict.fromkeys(broken))
 
