@@ -82,7 +82,7 @@ class CommentsScreen(ListView[Thread]):
     ORDER_FACT = "order of threads"
     HELP = (
         "This view shows the comment threads in the organization, grouped by space and page. Press c to reply, d to resolve, enter to open the page, "
-        "or x to select more than one thread. Press [ or ] to switch tabs. The comments on the tab Review comments belong to reviews and do not count as open threads. "
+        "or x to select more than one thread. Press [ or ] to switch tabs. The tab Review comments shows the comments of reviews, which are no threads. "
         "Press esc to go back to the list or clear the filters."
     )
     CSS_PATH = "comments_screen.tcss"

@@ -32,7 +32,7 @@ from octavo.tui.core.file_dialogs import choose_export
 from octavo.tui.core.list_view import LINK_COMMANDS
 from octavo.tui.core.permissions import CANNOT_DELETE, UNDECIDED, why_not_in_discussion
 from octavo.tui.core.routes import is_stop
-from octavo.tui.core.view import View, focus_if
+from octavo.tui.core.view import View, current_view, focus_if
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing, why_no_page_edit
 from octavo.tui.reader.diff_navigation import OtherThreadRequested
 from octavo.tui.reader.diff_view import DiffView
@@ -173,7 +173,7 @@ class RequestHead:
         )
 
 
-DRAW_DELAY = 0.15
+DRAW_DELAY = 0.3
 """Delay in seconds before new sizes of changes are drawn, so that several sizes are drawn together."""
 
 
@@ -463,6 +463,7 @@ class ChangeRequestScreen(View):
                 self.page_diff.scroll.drop_others()
 
     def on_screen_resume(self) -> None:
+        self._show_findings()
         if self.diff_threads.unsent_by_page():
             self.page_diff.draw_threads()  # The unsent drafts may have changed in another view.
 
@@ -495,7 +496,7 @@ class ChangeRequestScreen(View):
         self.findings.set_revisions(self.comparison.sides, self.comparison.tree.value)
 
     def _show_findings(self) -> None:
-        if is_whole(self):
+        if is_whole(self) and current_view(self.shell) is self:
             self.page_diff.draw_threads()
             self.show_sizes()
             self.refresh_bindings()
@@ -506,8 +507,9 @@ class ChangeRequestScreen(View):
 
     def _draw_sizes(self) -> None:
         self._draw_timer = None
-        self.show_changed()
-        self.request_head.draw()
+        if current_view(self.shell) is self:
+            self.show_changed()
+            self.request_head.draw()
 
     # Navigation
 
