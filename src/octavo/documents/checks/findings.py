@@ -151,7 +151,7 @@ def sorted_findings(found: Collection[Finding]) -> list[Finding]:
 
 
 def has_at_least(found: Collection[Finding], severity: Severity) -> bool:
-    """Return whether a finding has a severity or a higher one."""
+    """Return whether any finding has at least `severity`."""
     relevant = SEVERITIES[: SEVERITIES.index(severity) + 1]
     return any(each.severity in relevant for each in found)
 
@@ -170,7 +170,7 @@ _ENTITIES = {"&": "(?:amp|#38|#x26)", '"': "(?:quot|#34|#x22)", "'": "(?:#39|#x2
 
 
 class SourcePlaces:
-    """Converts positions in the safe source of a page to places in the file that the page was read from."""
+    """Converts positions in the sanitized source of a page to places in the file that the page was read from."""
 
     def __init__(self, source: str, file_text: str) -> None:
         """`source` is `Document.source` of a page, `file_text` the text that the page was parsed from."""
@@ -190,8 +190,8 @@ class SourcePlaces:
         return min(self._start_of(line) + column - 1, max(self._start_of(line), self._start_of(line + 1) - 1))
 
     def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:
-        """Return the ranges in which some lines, counted from 0, contain a URL. For a URL that the lines name by a label,
-        return the ranges of its definitions. Empty if the URL is not found."""
+        """Return the ranges of a URL on some lines, counted from 0. If the lines name the URL by a label, return the
+        ranges of its definitions. Empty if the URL is not found."""
         if not url.strip() or len(url) > _MAX_TARGET:
             return []
         pattern = "".join(map(_pattern_of, url))
@@ -234,8 +234,8 @@ class SourcePlaces:
 
 
 def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
-    """Convert an index in a line of the safe source to an index in `text`, the same line of the file. The safe source
-    lacks the invisible characters of the file."""
+    """Convert an index in a line of the sanitized source to an index in `text`, the same line of the file. The
+    sanitized source lacks the invisible characters of the file."""
     if sanitize(text) == text:
         return column
     find = bisect_left if is_end else bisect_right
@@ -384,9 +384,11 @@ class _PageCheck:
             # The first line of the page is `---`. So line n of the YAML, counted from 1, is line n of the page, counted
             # from 0.
             start, line_end = self._places.line_range(error.line)
-            at = min(start if not error.column else self._places.offset(error.line, error.column), line_end)
+            start_of_problem = min(
+                start if not error.column else self._places.offset(error.line, error.column), line_end
+            )
             message = f"the front matter is not valid YAML: {reason}"
-            yield self._finding("front-matter", message, (at, max(at, line_end)))
+            yield self._finding("front-matter", message, (start_of_problem, max(start_of_problem, line_end)))
             return
         if value is not None and not isinstance(value.value, dict):
             yield self._finding("front-matter", "the front matter has no fields", self._places.line_range(1))

@@ -61,10 +61,10 @@ class ReferenceCheck:
     pages: Mapping[str, CheckedPage]
     """The pages whose anchors are known, by the id that the index has for them."""
     includes: Mapping[str, CheckedPage] | None = None
-    """Reusable content by the path of its file. None if it is unknown; then no include counts as missing."""
+    """Reusable content by the path of its file. None if it is unknown. Then no include counts as missing."""
     paths_outside_root: Collection[str] = frozenset()
-    """Paths of the files and folders outside the root of the pages, such as `../LICENSE`. A link that leads to a parent
-    folder that is not among them is not checked."""
+    """Paths of the files and folders outside the root of the pages, such as `../LICENSE`. Links to other parent folders
+    are not checked."""
     _anchors: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def findings(self, page: CheckedPage) -> Iterator[Finding]:
@@ -214,16 +214,18 @@ def _most_similar(name: str, names: Iterable[str]) -> str | None:
 
 
 def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:
-    """Return the path of another page or file in the folder of the page at `start` that has the same file name, else the
-    only path with the same file name, else the path with the most similar letters. None if there is none."""
-    known = list(paths)
+    """Return the path that `path` probably means, or None. Preferred is the same file name in the folder of the page at
+    `start`, then the only path with the same file name, then the path with the most similar letters."""
+    candidates = list(paths)
     name = posixpath.basename(path).lower()
-    same_name = [each for each in known if posixpath.basename(each).lower() == name]
-    here = [each for each in same_name if each != start and posixpath.dirname(each) == posixpath.dirname(start)]
-    for found in (() if INDEX.search(posixpath.splitext(path)[0]) else here, same_name):
+    same_name = [each for each in candidates if posixpath.basename(each).lower() == name]
+    in_same_folder = [
+        each for each in same_name if each != start and posixpath.dirname(each) == posixpath.dirname(start)
+    ]
+    for found in (() if INDEX.search(posixpath.splitext(path)[0]) else in_same_folder, same_name):
         if len(found) == 1:
             return found[0]
-    return closest_name(path, known, _MIN_PATH_LIKENESS)
+    return closest_name(path, candidates, _MIN_PATH_LIKENESS)
 
 
 @dataclass(frozen=True)
@@ -308,7 +310,7 @@ class CheckedFolder:
     unlisted: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
     repeated: tuple[tuple[str, str], ...] = ()
-    """The files of two pages that have the same path, for each such pair."""
+    """Pairs of files whose pages have the same path."""
     files: Collection[str] = ()
     """Paths of all files that are not pages."""
     paths_outside_root: Collection[str] = ()
@@ -420,8 +422,8 @@ class CheckedFolder:
 
 
 def _names_at_start(url: str, names: Collection[str]) -> Iterator[str]:
-    """Yield the names in `names`, which are folded, with which `url` begins. `url` is the text after `.gitbook/assets/`.
-    The end of the file name in the text is unknown, because names can have spaces."""
+    """Yield the names in `names` with which `url` begins. The names are folded, and `url` is the text after
+    `.gitbook/assets/`. The end of the file name in it is unknown, because names can have spaces."""
     for text in {fold(each).replace("\\", "") for each in (url, unescape(url), unquote(url), unquote(unescape(url)))}:
         yield from (text[:end] for end in range(1, min(len(text), _MAX_NAME) + 1) if text[:end] in names)
 

@@ -1,5 +1,5 @@
-"""A folder of Markdown files: safe reading of its files, changes of the links in Markdown by its text alone, and checks of the
-paths at which files of a server are written.
+"""A folder of Markdown files: reads its files safely, rewrites the links in their text, and checks the paths of files
+to write.
 
 `table_of_contents.read_folder` reads the page tree of a folder.
 """
@@ -51,7 +51,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-
 
 @dataclass(frozen=True)
 class Problem:
-    """Problem found while loading a folder. `path` is relative to the folder."""
+    """A problem found while loading a folder. `path` is relative to the folder."""
 
     path: str
     message: str
@@ -86,10 +86,9 @@ class Folder:
     entries: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
-    """First page of a tree that follows the subfolders. None if there is none, or if the tree follows
-    `summary`."""
+    """First page of the tree of subfolders. None if there is none, or if the tree comes from `summary`."""
     summary: Path | None = None
-    """File of the table of contents. None if the tree follows the subfolders."""
+    """File of the table of contents. None if the tree comes from the subfolders."""
     unlisted: list[Path] = field(default_factory=list)
     """Files of the pages that are not in the table of contents."""
     _names: dict[Path, dict[str, str]] = field(default_factory=dict)
@@ -145,9 +144,9 @@ class Folder:
         except (OSError, RuntimeError, ValueError):
             return False
 
-    def resolve(self, address: str, start: Path) -> Path | None:
+    def resolve(self, url: str, start: Path) -> Path | None:
         """Return the path that a URL in the page `start` refers to, without its anchor. None if it leaves the folder."""
-        name = unquote(re.split("[#?]", address, maxsplit=1)[0])
+        name = unquote(re.split("[#?]", url, maxsplit=1)[0])
         base = Path() if name.startswith("/") else start.parent
         path = Path(os.path.normpath(base / name.lstrip("/")))
         outside = os.path.relpath(self.root / path, self.top).split(os.sep)[0] == os.pardir
@@ -193,9 +192,9 @@ def fingerprint(folder: Path) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
     pending = [(str(folder), 0)]
     while pending:
-        place, depth = pending.pop()
+        directory, depth = pending.pop()
         try:
-            with os.scandir(place) as listed:
+            with os.scandir(directory) as listed:
                 entries = sorted(listed, key=lambda entry: entry.name)
         except OSError:
             continue
@@ -229,10 +228,10 @@ def slug_source(path: PurePath) -> str:
 def files_below(folder: Folder, where: Path) -> Iterator[Path]:
     """Yield the files below a folder such as `ASSETS`, relative to the root."""
     for top in dict.fromkeys((folder.root, folder.top)):
-        for place, inside, names in os.walk(top / where):
-            inside.sort(key=natural_order)
+        for directory, subfolders, names in os.walk(top / where):
+            subfolders.sort(key=natural_order)
             for name in sorted(names, key=natural_order):
-                yield Path(os.path.relpath(Path(place) / name, folder.root))
+                yield Path(os.path.relpath(Path(directory) / name, folder.root))
 
 
 def title_from_name(stem: str) -> str:
@@ -264,10 +263,10 @@ def why_unsafe(path: str) -> str:
 
 def passes_link(folder: Path, path: str) -> bool:
     """Return whether `path` in `folder` is a symbolic link, or goes through one."""
-    place = folder
+    step_path = folder
     for name in path.split("/"):
-        place /= name
-        if place.is_symlink():
+        step_path /= name
+        if step_path.is_symlink():
             return True
     return False
 
@@ -291,17 +290,17 @@ def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
     """Return `markdown` with each link URL replaced by `new_url(URL)`, or unchanged if that is None."""
 
     def replace(match: re.Match[str]) -> str:
-        address = match[1] or match[2] or match[3]
-        target = new_url(address)
-        return match[0] if target is None else match[0].replace(address, target)
+        url = match[1] or match[2] or match[3]
+        target = new_url(url)
+        return match[0] if target is None else match[0].replace(url, target)
 
     return _LINK.sub(replace, markdown)
 
 
 def change_outside_code(text: str, change: Callable[[str], str]) -> str:
     """Return `text` with `change` applied to everything outside fenced code."""
-    out, position = [], 0
+    pieces, position = [], 0
     for fence in FENCED.finditer(text):
-        out += [change(text[position : fence.start()]), fence[0]]
+        pieces += [change(text[position : fence.start()]), fence[0]]
         position = fence.end()
-    return "".join([*out, change(text[position:])])
+    return "".join([*pieces, change(text[position:])])

@@ -208,7 +208,7 @@ def _with_values(existing: str, values: Mapping[str, Any]) -> list[str]:
     """Return the lines of front matter in which the keys of the API have `values`. Lines with the same value, and lines
     with other keys, are unchanged."""
     entries = list(_entries(existing))
-    known = {key for key, _ in entries}
+    existing_keys = {key for key, _ in entries}
     result: list[tuple[str, list[str]]] = []
     for key, lines in entries:
         value = values.get(key)
@@ -218,10 +218,10 @@ def _with_values(existing: str, values: Mapping[str, Any]) -> list[str]:
         elif value is not None:
             result.append((key, list(write_entry(key, _with_unknown_parts(value, old)))))
     for key in API_KEYS:
-        if key in values and key not in known:
+        if key in values and key not in existing_keys:
             later = API_KEYS[API_KEYS.index(key) + 1 :]
-            place = next((number for number, (each, _) in enumerate(result) if each in later), len(result))
-            result.insert(place, (key, list(write_entry(key, values[key]))))
+            index = next((number for number, (each, _) in enumerate(result) if each in later), len(result))
+            result.insert(index, (key, list(write_entry(key, values[key]))))
     return [line for _, lines in result for line in lines]
 
 
@@ -306,26 +306,26 @@ class FolderLayout:
         cls,
         revision: Revision,
         space: str,
-        known: Mapping[str, str] | None = None,
+        fixed_paths: Mapping[str, str] | None = None,
         reserved: Collection[str] = (),
     ) -> FolderLayout:
         """Return the layout of a revision of `space`.
 
-        `known` maps IDs to paths that do not change. `reserved` has the paths of other files in the folder: a page or
-        file that would get such a path gets a free path.
+        `fixed_paths` has the paths that do not change, by ID. A page or file that would get a path in `reserved`, the
+        paths of other files in the folder, gets a free path.
         """
         paths: dict[str, str] = {}
         skipped: list[Problem] = []
-        taken = {fold(path): path for path in (*_OWN_FILES, *(known or {}).values(), *reserved)}
-        for item, path, what, has_name_only in _wanted_paths(revision):
-            if known and item in known:
-                paths[item] = known[item]
+        taken = {fold(path): path for path in (*_OWN_FILES, *(fixed_paths or {}).values(), *reserved)}
+        for item, path, kind, has_name_only in _wanted_paths(revision):
+            if fixed_paths and item in fixed_paths:
+                paths[item] = fixed_paths[item]
                 continue
-            if (what == "file" and has_name_only) or path in reserved:
+            if (kind == "file" and has_name_only) or path in reserved:
                 path = _free_path(path, taken)
             reason = why_unsafe(path) or (TAKEN if fold(path) in taken else "")
             if reason:
-                skipped.append(Problem(path, f"Skipped a {what}: {reason}."))
+                skipped.append(Problem(path, f"Skipped a {kind}: {reason}."))
             else:
                 paths[item] = taken[fold(path)] = path
         return cls(revision, space, paths, tuple(skipped))
@@ -370,8 +370,8 @@ class FolderLayout:
         file."""
         page = self.pages[page_id]
         cover = page.cover.get("ref") if isinstance(page.cover, dict) else None
-        address = self.url_of(cover, self.paths[page_id]) if isinstance(cover, dict) else ""
-        return write_page(page, self.text_in_folder(page_id, markdown), cover=address, existing=existing)
+        cover_url = self.url_of(cover, self.paths[page_id]) if isinstance(cover, dict) else ""
+        return write_page(page, self.text_in_folder(page_id, markdown), cover=cover_url, existing=existing)
 
     def text_in_folder(self, page_id: str, markdown: str) -> str:
         """Return `markdown`, the text of a page, with its links in the form for files in the folder."""

@@ -51,17 +51,17 @@ def read_folder(folder: Path) -> Folder:
     if not top.is_dir():
         raise NotADirectoryError(20, "is not a folder", str(folder))
     os.listdir(top)
-    folder_read = Folder(top, top)
-    readme, summary = _read_configuration(folder_read)
-    path = _find_summary(folder_read, summary)
-    text = folder_read.text(path) if path is not None else None
+    result = Folder(top, top)
+    readme, summary = _read_configuration(result)
+    path = _find_summary(result, summary)
+    text = result.text(path) if path is not None else None
     if path is None or text is None:
-        folder_read.entries = _folder_entries(folder_read, readme)
-        return folder_read
-    folder_read.summary = path
-    folder_read.entries = summary_entries(folder_read, text, path)
-    _add_unlisted(folder_read, path, readme)
-    return folder_read
+        result.entries = _folder_entries(result, readme)
+        return result
+    result.summary = path
+    result.entries = summary_entries(result, text, path)
+    _add_unlisted(result, path, readme)
+    return result
 
 
 def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
@@ -138,16 +138,20 @@ def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry
     elsewhere, because groups cannot be nested.
     """
     entries = []
-    for each in _list_directory(folder, path):
-        name = path / each.name
-        if each.name.startswith(".") or each.name in IGNORED_FOLDERS or name in (index, folder.first_page):
+    for directory_entry in _list_directory(folder, path):
+        name = path / directory_entry.name
+        if (
+            directory_entry.name.startswith(".")
+            or directory_entry.name in IGNORED_FOLDERS
+            or name in (index, folder.first_page)
+        ):
             continue
-        if not _is_readable(folder, each, name):
+        if not _is_readable(folder, directory_entry, name):
             continue
-        if each.is_dir(follow_symlinks=False):
+        if directory_entry.is_dir(follow_symlinks=False):
             if entry := _directory_entry(folder, name):
                 entries.append(entry)
-        elif _is_page(name) and (fold(each.name) != "summary.md" or path.parts):
+        elif _is_page(name) and (fold(directory_entry.name) != "summary.md" or path.parts):
             entries.append(Entry("document", path=name))
     return entries
 
@@ -175,12 +179,12 @@ def _directory_entry(folder: Folder, path: Path) -> Entry | None:
     return Entry(kind, title_from_name(path.name), address=str(path), children=children)
 
 
-def _is_readable(folder: Folder, each: os.DirEntry[str], path: Path) -> bool:
+def _is_readable(folder: Folder, directory_entry: os.DirEntry[str], path: Path) -> bool:
     """Return whether a directory entry may be read. Links that leave the folder or lead to folders may not."""
-    if not each.is_symlink():
+    if not directory_entry.is_symlink():
         return True
     try:
-        real = Path(each.path).resolve(strict=True)
+        real = Path(directory_entry.path).resolve(strict=True)
     except (OSError, RuntimeError):
         folder.report(path, "is a link to a file that does not exist.")
         return False
@@ -201,8 +205,8 @@ def _find_index(folder: Folder, path: Path) -> Path | None:
     except OSError:
         return None
     pages = [path / name for name in names if _is_page(Path(name)) and folder.has_file(path / name)]
-    folder_read = (page for stem in _INDEX_STEMS for page in pages if fold(page.stem) == stem)
-    return next((page for page in folder_read if page != folder.first_page), None)
+    index_pages = (page for stem in _INDEX_STEMS for page in pages if fold(page.stem) == stem)
+    return next((page for page in index_pages if page != folder.first_page), None)
 
 
 def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
@@ -297,9 +301,12 @@ class _SummaryReader:
 
     def link_repeated_files(self, root: list[Entry]) -> None:
         """Keep one document entry per file, and turn further entries into links to that page or its heading."""
-        every = list(walk_entries(root))
+        all_entries = list(walk_entries(root))
         owners: dict[Path, Entry] = {}
-        for entry in [*(each for each in every if not each.address), *(each for each in every if each.address)]:
+        for entry in [
+            *(each for each in all_entries if not each.address),
+            *(each for each in all_entries if each.address),
+        ]:
             if entry.kind == "document" and entry.path is not None:
                 owners.setdefault(entry.path, entry)
         _replace_repeated(root, owners)
@@ -312,8 +319,8 @@ def _replace_repeated(entries: list[Entry], owners: dict[Path, Entry]) -> None:
             if owners[entry.path] is entry:
                 entry.address = ""
                 continue
-            place = entries.index(entry) + 1
-            entries[place:place] = entry.children
+            index = entries.index(entry) + 1
+            entries[index:index] = entry.children
             entry.kind, entry.children = "link", []
             entry.address = f"/{entry.path}{entry.address}"
 

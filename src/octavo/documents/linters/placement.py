@@ -1,5 +1,5 @@
-"""Places the findings of linters on a page: columns in code points, the block, and the ranges that a change request added.
-Masks the parts of a page that a linter does not see."""
+"""Places the findings of linters on a page: converts columns, finds the block, and keeps only findings on added text.
+Masks the parts of a page that a linter must not see."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def place_reports(
     reports: Iterable[Report], page: LintedPage, linted: str, *, source: str, columns: Columns
 ) -> Iterator[Finding]:
     """Yield the findings of a linter on a page. `linted` is the text that the linter got, and `source` is the name of
-    the linter. `columns` is the unit of the columns of reports that name no unit."""
+    the linter. `columns` is the unit of columns in reports that name none."""
     lines, linted_lines = page.text.split("\n"), linted.split("\n")
     for report in reports:
         if not _is_about(report.path, page.file_name) or report.line > len(lines):
@@ -87,7 +87,7 @@ def place_reports(
         if page.added is not None and not page.added.touches(place, has_column=report.column is not None):
             continue
         block = innermost_block(page.document, place.line - 1)
-        words = _words(lines, place) if report.column is not None else ""
+        words = _text_in(lines, place) if report.column is not None else ""
         found = Finding(
             report.rule, report.severity, report.message, page.file_name, place, page.path,
             block.key if block else "", words, None, source,
@@ -171,8 +171,7 @@ def _nearest(line: str, words: str, start: int) -> int | None:
     return min(found, key=lambda index: abs(index - start)) if found else None
 
 
-def _words(lines: Sequence[str], place: Place) -> str:
-    """Return the text in a range."""
+def _text_in(lines: Sequence[str], place: Place) -> str:
     if place.line == place.end_line:
         return lines[place.line - 1][place.column - 1 : place.end_column - 1]
     first, *inner = lines[place.line - 1 : place.end_line - 1]

@@ -15,8 +15,8 @@ from octavo.documents.checks.findings import Severity
 from octavo.untrusted_input import parse_json
 
 Columns = Literal["code-points", "utf-16", "utf-16-0", "bytes"]
-"""How a linter counts columns: code points, UTF-16 units or UTF-8 bytes, all counted from 1; `utf-16-0` is UTF-16
-units counted from 0."""
+"""How a linter counts columns: in code points, UTF-16 units or UTF-8 bytes, counted from 1, or in UTF-16 units counted
+from 0 (`utf-16-0`)."""
 MAX_REPORTS = 500
 """Maximum number of findings that are read from the output of a linter."""
 MAX_OUTPUT = 4 << 20
@@ -61,7 +61,7 @@ def severity_of(name: object) -> Severity:
 
 
 def one_line(value: object) -> str:
-    """Return a text of a linter as one line that is safe to show. Empty for other values."""
+    """Return a text of a linter as one safe line without full stop. Empty for other values."""
     return safe_line(" ".join(value.split())).removesuffix(".") if isinstance(value, str) else ""
 
 
@@ -127,9 +127,9 @@ def _sarif_report(result: Mapping[str, Any], rules: list[Mapping[str, Any]], col
     rule = rule or next((each for each in rules if each.get("id") == name), {})
     level = result.get("level") or _object(rule.get("defaultConfiguration") or {}).get("level") or "warning"
     locations = _list(result.get("locations"))
-    place = _object(_object(locations[0] if locations else {}).get("physicalLocation") or {})
-    region = _object(place.get("region") or {})
-    uri = _text(_object(place.get("artifactLocation") or {}).get("uri")) or ""
+    location = _object(_object(locations[0] if locations else {}).get("physicalLocation") or {})
+    region = _object(location.get("region") or {})
+    uri = _text(_object(location.get("artifactLocation") or {}).get("uri")) or ""
     return Report(
         one_line(_sarif_message(_object(result.get("message") or {}), rule)),
         unquote(uri.removeprefix("file://")),
@@ -186,7 +186,7 @@ def read_rdjson(text: str) -> Iterator[Report]:
 
 
 def read_rdjsonl(text: str) -> Iterator[Report]:
-    """Yield the findings in the Reviewdog Diagnostic Format, one a line. Raises UnreadableReport."""
+    """Yield the findings in the Reviewdog Diagnostic Format, one per line. Raises UnreadableReport."""
     for line in text.splitlines():
         if line.strip():
             yield _rdjson_report(_object(_parse_report(line)))
@@ -194,8 +194,8 @@ def read_rdjsonl(text: str) -> Iterator[Report]:
 
 def _rdjson_report(diagnostic: Mapping[str, Any]) -> Report:
     location = _object(diagnostic.get("location") or {})
-    found = _object(location.get("range") or {})
-    start, end = _object(found.get("start") or {}), _object(found.get("end") or {})
+    text_range = _object(location.get("range") or {})
+    start, end = _object(text_range.get("start") or {}), _object(text_range.get("end") or {})
     column = number(start.get("column")) or None
     return Report(
         one_line(diagnostic.get("message")),
@@ -206,13 +206,13 @@ def _rdjson_report(diagnostic: Mapping[str, Any]) -> Report:
         number(end.get("column")) or None,
         one_line(_object(diagnostic.get("code") or {}).get("value")),
         severity_of(diagnostic.get("severity") or "warning"),
-        replacement=_rdjson_replacement(diagnostic, found) if column is not None else None,
+        replacement=_rdjson_replacement(diagnostic, text_range) if column is not None else None,
     )
 
 
-def _rdjson_replacement(diagnostic: Mapping[str, Any], found: Mapping[str, Any]) -> str | None:
+def _rdjson_replacement(diagnostic: Mapping[str, Any], text_range: Mapping[str, Any]) -> str | None:
     suggestions = [_object(each) for each in _list(diagnostic.get("suggestions"))]
-    if len(suggestions) != 1 or suggestions[0].get("range") != found or "end" not in found:
+    if len(suggestions) != 1 or suggestions[0].get("range") != text_range or "end" not in text_range:
         return None
     return _text(suggestions[0].get("text")) or ""
 

@@ -265,7 +265,7 @@ _Changes: TypeAlias = dict[SourceBlock, list[SourceBlock]]
 class _Addition(NamedTuple):
     siblings: Sequence[SourceBlock]
     """The base blocks with the same parent, among which the blocks were added."""
-    place: int
+    position: int
     """The index among the siblings before which the blocks were added."""
     blocks: Sequence[SourceBlock]
 
@@ -384,8 +384,8 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
     for side, (mover, other) in enumerate((sides, sides[::-1])):
+        # The blocks of the other side at the old place, for each moved base block.
         old_places: dict[SourceBlock, list[SourceBlock]] = {}
-        """The blocks of the other side at the old place, for each moved base block."""
         for old, new in mover.moved.items():
             if new in changes[side]:
                 continue  # A move of the other side already replaced the block.
@@ -398,7 +398,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
             if blocks and old not in other.moved:
                 old_places[old] = [*blocks]
         for addition in other.added:
-            last = addition.siblings[addition.place - 1] if addition.place else None
+            last = addition.siblings[addition.position - 1] if addition.position else None
             # Move blocks that the other side added to the moved text, too.
             if last in old_places and _belongs_to_moved(addition, mover.moved) and not other.has_moved_into(addition):
                 changes[side][mover.moved[last]] += addition.blocks
@@ -413,11 +413,11 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
 
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:
     """Return whether an addition is between two moved blocks, or in a section whose heading was moved."""
-    siblings, place, blocks = addition
-    heading = next((sibling for sibling in reversed(siblings[:place]) if sibling.level), None)
+    siblings, index, blocks = addition
+    heading = next((sibling for sibling in reversed(siblings[:index]) if sibling.level), None)
     if heading is not None and heading in moved:
         return not any(0 < block.level <= heading.level for block in blocks)
-    return place < len(siblings) and siblings[place] in moved and not siblings[place].level
+    return index < len(siblings) and siblings[index] in moved and not siblings[index].level
 
 
 def _with_changes(block: SourceBlock, changes: _Changes) -> SourceBlock:

@@ -117,10 +117,10 @@ def merge_words(base: str, main: str, request: str) -> str | None:
         if kept < _MIN_KEPT * sum(bool(WORD.search(token)) for token in old):
             return None
         i = j = 0
-        for start, place, size in [*runs, (len(old), len(new), 0)]:
-            if start > i or place > j:
-                edits.setdefault((i, start, "".join(new[j:place])), set()).add(side)
-            i, j = start + size, place + size
+        for start, index, size in [*runs, (len(old), len(new), 0)]:
+            if start > i or index > j:
+                edits.setdefault((i, start, "".join(new[j:index])), set()).add(side)
+            i, j = start + size, index + size
     texts = [
         {text.strip() for (_, _, text), sides_of_edit in edits.items() if sides_of_edit == {side} and WORD.search(text)}
         for side in (0, 1)
@@ -149,8 +149,8 @@ _HTML_TAG = re.compile(r"<[^<>]*>")
 def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Run]:
     """Return the runs of words that are lost or repeated when all conflicts are resolved for one side.
 
-    The expected number of occurrences is the count on that side, or main plus change request minus base, which includes
-    the changes of both sides. Numbers between these two are accepted too.
+    The number of occurrences must be between two numbers: the count on that side, and main plus change request minus
+    base. The second number has the changes of both sides.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [side_of(page.root, side) or "" for side in SIDES]
@@ -234,7 +234,7 @@ def _names(table: SourceBlock) -> list[str]:
     return [cell.strip() for cell in cells(table.head.split("\n")[0] if not is_html(table.head) else table.head)]
 
 
-def _new_places(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
+def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
     """Return the new index of each old column. Columns are matched by name, else by order. None if that is
     ambiguous."""
     found = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
@@ -242,7 +242,7 @@ def _new_places(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None
     unnamed_new = [j for j in range(len(new)) if j not in found.values()]
     if len(unnamed_old) == len(unnamed_new):
         return found | dict(zip(unnamed_old, unnamed_new, strict=True))
-    others = [(names, names[place]) for names, places in ((old, unnamed_old), (new, unnamed_new)) for place in places]
+    others = [(names, names[index]) for names, indexes in ((old, unnamed_old), (new, unnamed_new)) for index in indexes]
     return None if any(not name or names.count(name) > 1 for names, name in others) else found
 
 
@@ -264,11 +264,11 @@ def _has_uneven_rows(table: SourceBlock) -> bool:
 def _columns(base: SourceBlock, table: SourceBlock) -> list[Column] | None:
     """Return the columns of a version of a table. None if they are ambiguous."""
     names = _names(table)
-    places = _new_places(_names(base), names)
-    if places is None:
+    indexes = _new_indexes(_names(base), names)
+    if indexes is None:
         return None
-    old_place_by_new = {new: old for old, new in places.items() if not _is_replaced(base, old, table, new)}
-    return [old_place_by_new.get(place, name) for place, name in enumerate(names)]
+    old_index_by_new = {new: old for old, new in indexes.items() if not _is_replaced(base, old, table, new)}
+    return [old_index_by_new.get(index, name) for index, name in enumerate(names)]
 
 
 def _shared_columns(columns: list[list[Column]]) -> list[list[Column]]:
@@ -297,10 +297,10 @@ def _is_edited(column: Column, tables: Versions[SourceBlock], columns: list[list
     return bool(values_after - before)
 
 
-def _values(table: SourceBlock, place: int) -> Counter[str]:
+def _values(table: SourceBlock, index: int) -> Counter[str]:
     """Return the texts of the cells of a column and its name, with their counts."""
     rows = [replaced_block for row in table.children or () for replaced_block in row.replaced_blocks or (row,)]
-    found = Counter([_names(table)[place], *(" ".join(cells(row.head)[place].split()) for row in rows)])
+    found = Counter([_names(table)[index], *(" ".join(cells(row.head)[index].split()) for row in rows)])
     del found[""]
     return found
 
@@ -311,9 +311,9 @@ def _merge_columns(columns: list[list[Column]]) -> list[Column]:
     shared, (_, main, request) = _shared_columns(columns), columns
     first, second = (main, request) if shared[0] != shared[1] else (request, main)
     merged = [each for each in first if isinstance(each, str) or each in second]
-    for place, each in enumerate(second):
+    for index, each in enumerate(second):
         if isinstance(each, str) and each not in merged:
-            before = next((neighbor for neighbor in reversed(second[:place]) if neighbor in merged), None)
+            before = next((neighbor for neighbor in reversed(second[:index]) if neighbor in merged), None)
             merged.insert(merged.index(before) + 1 if before is not None else 0, each)
     return merged
 
@@ -322,9 +322,9 @@ def _header_cells(tables: Versions[SourceBlock], columns: list[list[Column]]) ->
     """Return the cells of each new column in the lines of the head."""
     found: dict[Column, list[str]] = {}
     for table, table_columns in zip(tables, columns, strict=True):
-        for place, column in enumerate(table_columns):
+        for index, column in enumerate(table_columns):
             if isinstance(column, str):
-                found.setdefault(column, [cells(line)[place] for line in _head_lines(table)])
+                found.setdefault(column, [cells(line)[index] for line in _head_lines(table)])
     return found
 
 

@@ -304,15 +304,15 @@ class _MarkedPart(NamedTuple):
     after: str
 
 
-def read_marked_page(text: str, known: MergedPage | None = None) -> MergedPage:
+def read_marked_page(text: str, written_merge: MergedPage | None = None) -> MergedPage:
     """Return the page with a conflict for each set of markers in `text`.
 
-    `known` is the merge that wrote the markers, if available. Its conflicts are used because they include the base.
+    `written_merge` is the merge that wrote the markers, if available. Its conflicts are used because they include the base.
     Other markers become conflicts without a base, with the text of both sides.
     """
     lines = text.split("\n")
     by_sides: dict[tuple[str, str], list[_MarkedPart]] = {}
-    for each in _parts_between_markers(known.root) if known is not None else ():
+    for each in _parts_between_markers(written_merge.root) if written_merge is not None else ():
         by_sides.setdefault(_sides(each.content), []).append(each)
     pieces: list[MergedChild] = []
     end = 0

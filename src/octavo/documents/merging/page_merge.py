@@ -21,10 +21,10 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
      sides gives their merge by words, if there is one.
 5. If moved text is in conflict in one place, one choice resolves the conflict in all places of the text
    (`_join_conflicts_of_moved_text`).
-6. Check two results (merge_check.py): all conflicts resolved for main, and all resolved for the change request. If
-words are lost or repeated, merge again: the regions with such words, and all regions between them, become one
-conflict. If no region has such words, all regions become one conflict. If the check fails again, follow no moves, and
-make one conflict of everything from the first to the last change.
+6. Check two results: all conflicts resolved for main, and all resolved for the change request (`miscounted_runs` in
+   leaf_merge.py). If words are lost or repeated, merge again: the regions with such words, and all regions between them,
+   become one conflict. If no region has such words, all regions become one conflict. If the check fails again, follow
+   no moves, and make one conflict of everything from the first to the last change.
 """
 
 from __future__ import annotations
@@ -227,10 +227,10 @@ class _PageMerge:
                 sides[side] = sides[side][end:]
         main, request = sides
         can_keep_both = all(each.kind in ROWS_AND_ITEMS for each in (*main, *request))
-        if main and request and (not can_keep_both or _have_versions_of_one(main, request)):
+        if main and request and (not can_keep_both or _have_two_versions_of_a_block(main, request)):
             return [*before, self._make_conflict(Versions((), main, request), context), *after]
-        known = {each.key for each in main}
-        new = [each for each in request if each.key not in known]
+        main_keys = {each.key for each in main}
+        new = [each for each in request if each.key not in main_keys]
         return [*before, *self._pieces_of_additions(main, 0), *self._pieces_of_additions(new, 1), *after]
 
     def _pieces_of_additions(self, blocks: Blocks, side: int) -> list[MergedChild]:
@@ -270,16 +270,16 @@ class _PageMerge:
             return main
         if main == base:
             return request
-        known = {tuple(each.key for each in region.main[start:end]) for start, end in sections(region.main)}
+        main_sections = {tuple(each.key for each in region.main[start:end]) for start, end in sections(region.main)}
         parts = [region.request[start:end] for start, end in sections(region.request)]
-        new = [each for part in parts if tuple(block.key for block in part) not in known for each in part]
+        new = [each for part in parts if tuple(block.key for block in part) not in main_sections for each in part]
         if any(each.kind == "front" for each in region.main):  # a page can have front matter only once
             new = [each for each in new if each.kind != "front"]
         groups = [(main, region.main), (self._text_of_side(new, 1), new)]
         remaining = [(text, blocks) for text, blocks in groups if text is not None]
         if not region.base and len(remaining) == 2 and region.main[0].level and not new[0].level:
             remaining.reverse()  # put paragraphs before main's new section, or they would become part of it
-        is_one_list = all(blocks[place].kind == "list" for place, (_, blocks) in zip((-1, 0), remaining, strict=False))
+        is_one_list = all(blocks[index].kind == "list" for index, (_, blocks) in zip((-1, 0), remaining, strict=False))
         gap = (
             "\n" if is_one_list else usual_gap(remaining[0][1][-1])
         )  # no blank line in a list, because it would add space between all items
@@ -506,13 +506,13 @@ def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
     )
 
 
-def _have_versions_of_one(main: Blocks, request: Blocks) -> bool:
+def _have_two_versions_of_a_block(main: Blocks, request: Blocks) -> bool:
     if len(main) * len(request) > _PAIR_LIMIT:
         return False
-    return any(_are_versions_of_one(one, other) for one in main for other in request if one.key != other.key)
+    return any(_are_versions_of_same_block(one, other) for one in main for other in request if one.key != other.key)
 
 
-def _are_versions_of_one(one: SourceBlock, other: SourceBlock) -> bool:
+def _are_versions_of_same_block(one: SourceBlock, other: SourceBlock) -> bool:
     if one.kind == other.kind == "row":
         first_cells = ["".join(cells(row.head)[:1]).split() for row in (one, other)]
         return first_cells[0] == first_cells[1] and word_similarity(one, other) >= _ROW_LIKENESS
@@ -527,14 +527,14 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
     gaps = last.map(lambda block: block.gap if block is not None else None)
     if gaps.main is not None and gaps.request is not None:
         return gaps.preferred or ""
-    known = [each for each in (last.main, last.request, last.base) if each is not None]
-    return gap_after(next((each for each in known if each.gap is not None), known[0]))
+    existing = [each for each in (last.main, last.request, last.base) if each is not None]
+    return gap_after(next((each for each in existing if each.gap is not None), existing[0]))
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
     """Return the white space before or after the children, preferably from a version that has children."""
-    known = block.map(lambda each: read(each) if each.children else None)
-    found = next((each for each in (known.preferred, *known[1:], known.base) if each is not None), None)
+    existing = block.map(lambda each: read(each) if each.children else None)
+    found = next((each for each in (existing.preferred, *existing[1:], existing.base) if each is not None), None)
     return block.map(read).preferred if found is None else found
 
 

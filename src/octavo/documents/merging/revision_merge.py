@@ -60,7 +60,7 @@ class PageOrder:
 def merge_page_order(
     base: TreeVersion, main: TreeVersion, proposed: TreeVersion, *, edited: Callable[[Json, Json], bool]
 ) -> PageOrder:
-    """Return the page tree of `main` with the changes of `proposed` since `base`, as the order of child ids."""
+    """Return the order of the pages on `main` with the changes of `proposed` since `base`."""
     result_order = PageOrder()
     deciding_sides = _pages_to_keep(base, main, proposed, edited, result_order)
     parents = _parents_of(base, main, proposed, deciding_sides, result_order)
@@ -84,9 +84,9 @@ def _pages_to_keep(
 ) -> dict[str, TreeVersion]:
     result: dict[str, TreeVersion] = {}
     for page in [*main.nodes, *(node for node in proposed.nodes if node not in main.nodes)]:
-        here, in_proposed = page in main.nodes, page in proposed.nodes
-        side = main if here else proposed
-        if page in base.nodes and not (here and in_proposed):
+        in_main, in_proposed = page in main.nodes, page in proposed.nodes
+        side = main if in_main else proposed
+        if page in base.nodes and not (in_main and in_proposed):
             is_changed = side.parents[page] != base.parents[page] or edited(base.nodes[page], side.nodes[page])
             if not is_changed:
                 continue
@@ -135,18 +135,18 @@ def _break_cycles(
     acyclic: set[str] = set()
     for start in parents:
         path: list[str] = []
-        at: str | None = start
-        while at is not None and at not in acyclic:
-            if at in path:
-                cycle = path[path.index(at) :]
-                moved = next(page for page in cycle if page in main.nodes and deciding_sides[page] is not main)
+        page: str | None = start
+        while page is not None and page not in acyclic:
+            if page in path:
+                cycle = path[path.index(page) :]
+                moved = next(each for each in cycle if each in main.nodes and deciding_sides[each] is not main)
                 deciding_sides[moved] = main
                 parents[moved] = _nearest_kept(main, main.parents[moved], deciding_sides)
                 result_order.conflicts.append(("moved", moved))
-                path, at = [], start
+                path, page = [], start
                 continue
-            path.append(at)
-            at = parents[at]
+            path.append(page)
+            page = parents[page]
         acyclic.update(path)
 
 
@@ -155,23 +155,23 @@ def _merge_order(before: list[str], ours: list[str], theirs: list[str], result_o
     if ours == theirs or not theirs:
         return ours
     everywhere = set(before) & set(ours) & set(theirs)
-    old, here, in_proposed = ([page for page in each if page in everywhere] for each in (before, ours, theirs))
+    old, main_order, proposed_order = ([page for page in each if page in everywhere] for each in (before, ours, theirs))
     moved: set[str] = set()
-    if here != in_proposed:
-        moved_there = everywhere - unmoved_items(old, in_proposed)
-        moved_here = everywhere - unmoved_items(old, here)
+    if main_order != proposed_order:
+        moved_there = everywhere - unmoved_items(old, proposed_order)
+        moved_here = everywhere - unmoved_items(old, main_order)
         moved = moved_there - moved_here
-        result_order.conflicts += [("order", page) for page in in_proposed if page in moved_there & moved_here]
+        result_order.conflicts += [("order", page) for page in proposed_order if page in moved_there & moved_here]
     added = set(ours) - set(before) - set(theirs)
     result = [page for page in ours if page not in moved]
     placed = set(ours) - moved
     last: str | None = None
     for page in theirs:
         if page not in placed:
-            place = result.index(last) + 1 if last is not None else 0
-            while place < len(result) and result[place] in added:
-                place += 1
-            result.insert(place, page)
+            index = result.index(last) + 1 if last is not None else 0
+            while index < len(result) and result[index] in added:
+                index += 1
+            result.insert(index, page)
         last = page
     return result
 
@@ -217,8 +217,8 @@ def merge_revisions(
 ) -> RevisionMerge:
     """Return `main` with the changes of `proposed` since `base`. `name` labels the request, such as `#42`.
 
-    Revisions have names of texts. `read_text` returns the text with a name, and `store_text` the name of a merged text.
-    Without them, each text is its own name.
+    Pages have the names of their texts. `read_text` returns the text with a name, and `store_text` the name of a merged
+    text. Without them, each text is its own name.
     """
     merger = _RevisionMerger(name, read_text, store_text)
     sides = [TreeVersion.of(each["pages"]) for each in (base, main, proposed)]
@@ -485,8 +485,8 @@ def _pages(pages: tuple[Page, ...], texts: Mapping[str, str], seen: set[str]) ->
 
 def _file(file: File) -> Json:
     # The query can contain a signature that is new for each response.
-    address = (file.download_url or "").partition("?")[0]
-    return {**_fields(file, {"download_url"}), "blob": address}
+    url = (file.download_url or "").partition("?")[0]
+    return {**_fields(file, {"download_url"}), "blob": url}
 
 
 def _reusable(item: ReusableContent) -> Json:
