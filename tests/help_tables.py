@@ -12,7 +12,7 @@ from pathlib import Path
 
 from octavo.api.operation import load
 from octavo.api.wire import routes
-from octavo.cli.arguments import GLOBAL_OPTIONS, commands_of, parser
+from octavo.cli.arguments import GLOBAL_OPTIONS, build_parser, commands_of
 from octavo.cli.commands import COMMANDS, fields_by_kind, load_command
 from octavo.documents.checks.findings import RULES
 from octavo.help import file_of, text_of
@@ -29,7 +29,7 @@ API = Path(__file__).with_name("operations.tsv")
 
 def commands() -> str:
     """Return a table of arguments for each command and subcommand of the command line."""
-    return "\n\n".join(_command_tables("octavo", parser()))
+    return "\n\n".join(_command_tables("octavo", build_parser()))
 
 
 def keys() -> str:

@@ -108,7 +108,7 @@ def test_command_line_of_httpx_is_not_imported() -> None:
 
 
 def test_command_line_parser_imports_no_heavy_modules() -> None:
-    code = "import sys; import octavo.cli.arguments as a; a.parser(''); print(*sys.modules)"
+    code = "import sys; import octavo.cli.arguments as a; a.build_parser(''); print(*sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {name.partition(".")[0] for name in told.split()} & HEAVY
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from octavo.cli.commands import COMMANDS
-from octavo.cli.man_page import man_page
+from octavo.cli.man_page import format_man_page
 from octavo.documents.source_reader import parse
 from octavo.help import TOPICS, text_of
 from tests.benchmarks.terminal import Terminal
@@ -99,7 +99,7 @@ def test_every_topic_is_a_manual_page_with_all_its_headings(octavo: Octavo, topi
 
 
 def test_roff_of_a_page_is_text_only() -> None:
-    page = man_page(
+    page = format_man_page(
         "x",
         "y",
         parse(

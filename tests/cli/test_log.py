@@ -62,7 +62,7 @@ def test_debug_prints_the_same_to_standard_error(home: CommandLine) -> None:
 
 async def test_log_has_the_states_of_a_comment_but_not_its_text(library: Path, tmp_path: Path) -> None:
     home = CommandLine(tmp_path).with_demo(library)
-    session = sessions.demo(read(home.environ))
+    session = sessions.open_demo(read(home.environ))
     remark = comments.Create(at=SpaceRef(space_id="handbook"), body=Markdown(markdown="a very private remark"))
     try:
         entry = await session.outbox.add(remark, action="comment")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.cli.review_export import NotePlaces
+from octavo.cli.review_export import BlockFinder
 from octavo.documents.blocks import Document
 from octavo.documents.diff import block_changes, diff, new_keys
 from octavo.documents.source_reader import parse
@@ -126,7 +126,7 @@ def test_edited_blocks_keep_their_counterparts() -> None:
 )
 def test_note_is_placed_by_its_quote(key: str, quote: str, words: str, placed: str, side: str) -> None:
     before, after = parse(BEFORE), parse(AFTER)
-    place = NotePlaces(before, after, "time").find(key, quote)
+    place = BlockFinder(before, after, "time").find(key, quote)
     assert not isinstance(place, str)
     assert (place.placed, place.side) == (placed, side)
     assert words in place.block.plain()
@@ -134,7 +134,7 @@ def test_note_is_placed_by_its_quote(key: str, quote: str, words: str, placed: s
 
 def test_note_is_placed_by_its_key() -> None:
     before, after = parse(BEFORE), parse(AFTER)
-    places = NotePlaces(before, after, "time")
+    places = BlockFinder(before, after, "time")
     for document, words, expected, placed, side in (
         (after, "two words there", "two words there", "exact", "after"),
         (before, "two words here", "two words there", "likely", "after"),
@@ -150,7 +150,7 @@ def test_note_is_placed_by_its_key() -> None:
 
 def test_note_for_an_older_revision_follows_its_block() -> None:
     read = parse(AFTER.replace("on the way", "along the road"))
-    places = NotePlaces(parse(BEFORE), parse(AFTER), "time")
+    places = BlockFinder(parse(BEFORE), parse(AFTER), "time")
     place = places.find(key_of(read, "along the road"), "along the road drops", read=read)
     assert not isinstance(place, str)
     assert ("on the way" in place.block.plain(), place.placed) == (True, "likely")
@@ -167,4 +167,4 @@ def test_note_for_an_older_revision_follows_its_block() -> None:
 )
 def test_note_without_a_block_is_refused(key: str, quote: str, reason: str) -> None:
     page = parse("A paragraph, which says nothing.\n\nAnother paragraph.")
-    assert NotePlaces(page, page, "time").find(key, quote) == reason
+    assert BlockFinder(page, page, "time").find(key, quote) == reason

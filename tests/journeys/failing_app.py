@@ -28,7 +28,9 @@ class FailingApp(Octavo):
 
 def main() -> None:
     settings = settings_module.read(os.environ)
-    app = FailingApp(settings, sessions.sign_in_methods(settings, "https://api.example.com"), sessions.demo(settings))
+    app = FailingApp(
+        settings, sessions.sign_in_methods(settings, "https://api.example.com"), sessions.open_demo(settings)
+    )
     app.run()
     sys.exit(app.return_code or 0)
 

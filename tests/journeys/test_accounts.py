@@ -226,7 +226,7 @@ async def test_signing_out_keeps_drafts(stage: Stage) -> None:
 async def test_sign_out_without_an_account_offers_to_sign_in(stage: Stage) -> None:
     async with stage.library() as platform:
         settings = stage.settings()
-        async with stage.show(settings, sessions.demo(settings), platform, start="inbox") as run:
+        async with stage.show(settings, sessions.open_demo(settings), platform, start="inbox") as run:
             await run.press(":", *"sign out", "enter")
             await run.see("You are not signed in. The demo and local folders do not need an account.")
             await run.press("escape", "f3")

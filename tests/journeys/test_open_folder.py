@@ -17,7 +17,7 @@ LONG_PAGE = "# Log\n\n" + "\n\n".join(f"Entry {number} of the log." for number i
 
 @asynccontextmanager
 async def open_folder(stage: Stage, folder: Path, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Run]:
-    session = sessions.folder(stage.settings(), folder)
+    session = sessions.open_folder(stage.settings(), folder)
     async with stage.library() as platform, stage.show(stage.settings(), session, platform, size=size) as run:
         yield run
 

@@ -213,7 +213,7 @@ async def open_folder_with_equal_titles(
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    session = sessions.folder(stage.settings(), folder)
+    session = sessions.open_folder(stage.settings(), folder)
     async with stage.library() as platform, stage.show(stage.settings(), session, platform, size=size) as run:
         await run.see("Start", "then install")
         yield run

@@ -1,4 +1,4 @@
-"""The settings, the server and the account that options, environment and profiles select."""
+"""Finds the settings, the server and the account that a command uses."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def home_of(settings: Settings) -> signing_in.Home:
 
 
 def resolve(settings: Settings, options: argparse.Namespace) -> Access:
-    """Return the account, and where its API key is. Raises ValueError with a message."""
+    """Return the account that the options or the environment select. Raises ValueError with a message for the user."""
     known = home_of(settings).read()
     return profiles.resolve(known, os.environ, profile=options.profile, base_url=options.base_url)
 
 
-def signed_in(settings: Settings, options: argparse.Namespace) -> tuple[Access, SecretStr]:
+def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tuple[Access, SecretStr]:
     """Return the account and its API key. Raises Failure, with code 4 if the key is missing or cannot be read."""
     try:
         access = resolve(settings, options)
         key = signing_in.token_of(home_of(settings).with_longer_timeout(tell), access)
     except StoreUnavailable as error:
-        store = "keyring-locked" if isinstance(error, StoreTimeout) else "keyring-unreachable"
-        raise Failure(str(error), NOT_SIGNED_IN, error=store) from error
+        error_code = "keyring-locked" if isinstance(error, StoreTimeout) else "keyring-unreachable"
+        raise Failure(str(error), NOT_SIGNED_IN, error=error_code) from error
     except ValueError as error:
         raise Failure(str(error)) from error
     if key is None:
@@ -69,8 +69,8 @@ def check_one_source(options: argparse.Namespace) -> None:
 
 
 def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
-    """Return a client for `--demo`, `--folder`, `--profile` and `--base-url`, without cache and outbox. Raises
-    Failure."""
+    """Return a client for the demo, folder or account that the options select. The client has no cache and no outbox.
+    Raises Failure."""
     check_one_source(options)
     read_only = why_read_only(options)
     try:
@@ -84,7 +84,7 @@ def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
             return client
     except (ValueError, OSError) as error:
         raise Failure(in_words(error)) from error
-    access, key = signed_in(settings, options)
+    access, key = read_account_and_key(settings, options)
     read_only = read_only or access.why_read_only
     server: LazyClient = _server_client(access.origin, lambda _: key, ca_file=settings.ca_file, read_only=read_only)
     return server

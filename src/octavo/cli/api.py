@@ -1,5 +1,5 @@
-"""`octavo api`: builds the request from an operation and its values, or from a method and a path, sends it, and prints the
-response. The values come from arguments, files and standard input:
+"""`octavo api`: sends one request and prints the response. The command line has an operation with its values, or a method
+with a path. The values come from arguments, files and standard input:
 
 key=TEXT     text                      key[inner]=TEXT   a field of an object
 key:=JSON    a JSON value              key[]=TEXT        an item of a list
@@ -34,7 +34,7 @@ from octavo.api.wire import VERSION, Route, body_fields, is_list_field, operatio
 from octavo.api.wrong_values import error_sentence, null_error
 from octavo.cli.access import open_client, read_settings, resolve
 from octavo.cli.late_client import LazyClient
-from octavo.cli.output import compiled_filter
+from octavo.cli.output import compile_filter
 from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
 from octavo.client.client import outgoing_json, raw_request
 from octavo.client.policy import READS
@@ -50,7 +50,7 @@ from octavo.untrusted_input import (
 )
 
 MAX_FILE_SIZE = 16 << 20
-"""Maximum size in bytes of a file, or of standard input, that is sent."""
+"""Maximum number of bytes that are sent from a file or from standard input."""
 STDIN_HINT = "To send standard input as the body use --input -."
 
 _ARGUMENT = re.compile(r"([A-Za-z][\w.]*)((?:\[[^\[\]=]*\])*)(:=|==|=)", re.ASCII)
@@ -90,7 +90,7 @@ class Values:
 
 
 def values_of(arguments: Sequence[str], files: Files) -> Values:
-    """Return the values of the arguments. A repeated key is a list. Raises Failure."""
+    """Return the values of the arguments. The values of a repeated key become a list. Raises Failure."""
     values = Values()
     for argument in arguments:
         found = _ARGUMENT.match(argument)
@@ -110,16 +110,15 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
 
 
 def typed_field(argument: str) -> str:
-    """Convert the argument of `-F` to the form of an argument without an option: `name:=3` for `name=3`. Numbers, true,
-    false and null are JSON values."""
+    """Convert the argument of `-F` to an argument without an option: `name=3` to `name:=3`. Numbers, true, false and
+    null are JSON values, and all other values are text."""
     name, sign, text = argument.partition("=")
     is_json = text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text)
     return f"{name}:={text}" if sign and is_json else argument
 
 
 def text_field(argument: str) -> str:
-    """Convert the argument of `-f` to the form of an argument without an option. The value is text, even if it starts with
-    `@`."""
+    """Convert the argument of `-f` to an argument without an option. The value is text, even if it starts with `@`."""
     name, sign, text = argument.partition("=")
     return f"{name}:={json.dumps(text)}" if sign and text.startswith("@") else argument
 
@@ -138,7 +137,7 @@ def read_json(file: str, files: Files) -> Any:
 
 
 def checked_json(content: bytes) -> Any:
-    """Return a JSON value that can be sent. Raises ValueError with the reason, without full stop."""
+    """Parse JSON that will be sent. Raises ValueError if it is not valid; the reason has no full stop."""
     try:
         return parse_strict_json(content)
     except (DuplicateKeyError, LimitExceededError):
@@ -208,7 +207,7 @@ _SAFE_IN_QUERY = _SAFE_IN_PATH + "?[]"
 
 
 def request_of(options: argparse.Namespace) -> tuple[RawRequest, bool]:
-    """Return the request of the command line, and whether its response can be a list. Raises Failure."""
+    """Return the request, and whether its response can be a list. Raises Failure."""
     files = Files()
     arguments = [*options.values, *map(text_field, options.text_fields), *map(typed_field, options.typed_fields)]
     if options.name.upper() in METHODS:
@@ -277,16 +276,16 @@ def _route(spec: Spec, fields: dict[str, Any]) -> Route:
 
 def _with_body(spec: Spec, fields: dict[str, Any], body_file: str, files: Files) -> dict[str, Any]:
     """Return `fields` together with the fields of the JSON object in `body_file`. Raises Failure."""
-    known = body_fields(spec)
-    if not known:
+    body_names = body_fields(spec)
+    if not body_names:
         raise _not_run(spec, "it has no body. Leave out --input.")
-    if both := sorted(fields.keys() & known):
+    if both := sorted(fields.keys() & body_names):
         raise _not_run(spec, f"{both[0]} belongs to the body. Use either --input or {both[0]}=VALUE.")
     body = read_json(body_file, files)
     if not isinstance(body, dict):
         raise _not_run(spec, f"{title_of(body_file)} must contain a JSON object.")
-    if unknown := sorted(body.keys() - known):
-        hint = did_you_mean(unknown[0], known) or _parameters_hint(known)
+    if unknown := sorted(body.keys() - body_names):
+        hint = did_you_mean(unknown[0], body_names) or _parameters_hint(body_names)
         raise _not_run(spec, f"no parameter {unknown[0][:80]} in the body.{hint}")
     return {**fields, **body}
 
@@ -319,8 +318,7 @@ def _json_content(file: str, files: Files) -> bytes:
 
 
 def target_of(path: str, query: list[tuple[str, str]]) -> str:
-    """Return a path with its query as it is sent. Raises Failure if the path could lead to another server or out of the
-    API."""
+    """Return the encoded path and query. Raises Failure if the path could lead to another server or out of the API."""
     path, _, own = path.partition("?")
     parts = path.removeprefix(VERSION).split("/")
     if not path.startswith(f"{VERSION}/"):
@@ -335,8 +333,8 @@ def target_of(path: str, query: list[tuple[str, str]]) -> str:
 
 
 def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
-    """Return a sentence that suggests the choice most similar to a wrong value. Empty if no choice is similar, or for
-    other errors."""
+    """Return a sentence that suggests the allowed value most similar to a wrong value. Empty if no value is similar, and
+    for all other errors."""
     details = error.errors(include_url=False)
     first = details[0]
     value = fields.get(str(first["loc"][-1])) if first["loc"] else None
@@ -375,7 +373,7 @@ def _as_list(spec: Spec, name: str, value: Any) -> Any:
 
 
 def run(options: argparse.Namespace) -> int:
-    run_filter = compiled_filter(options)
+    run_filter = compile_filter(options)
     request, is_list = request_of(options)
     settings = read_settings()
     if options.dry_run:
@@ -409,8 +407,8 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
 async def _send(
     lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, everything: bool
 ) -> ApiError | None:
-    """Send the request and print the response. If the request fails, print the items of the list that were read
-    before, and return the error. None if it succeeds."""
+    """Send the request and print the response. Return the error of a failed request, else None. If a list fails halfway,
+    the items that were read are printed."""
     items: list[Any] = []
     try:
         client = await lazy_client.client()
@@ -429,14 +427,14 @@ async def _send(
         if items:
             printer.print({"items": items})
         return error
-    except ValueError as error:  # The API key must not be sent to this server.
+    except ValueError as error:  # Raised if the API key must not be sent to this server.
         raise Failure(str(error)) from error
     finally:
         await lazy_client.aclose()
 
 
 class _Printer:
-    """Prints responses as the options request."""
+    """Prints responses in the form that the options select."""
 
     def __init__(self, options: argparse.Namespace, run_filter: Callable[[Any], None] | None) -> None:
         self.is_by_line: bool = options.ndjson
@@ -444,7 +442,7 @@ class _Printer:
         self._filter = run_filter
 
     def print_response(self, response: RawResponse) -> None:
-        """Print a response, with its status and headers if the options request that."""
+        """Print a response. With `--include`, first print its status and headers."""
         if self._has_head:
             write_out(_head(response))
         value = response.value
@@ -462,7 +460,7 @@ class _Printer:
                 tell(f"Showing the first {len(items)}. For all items, use --all.")
 
     def print(self, value: Any) -> None:
-        """Print a value on several lines, or what the jq expression returns for the value."""
+        """Print a value on several lines. With `--jq`, print the results of the jq expression instead."""
         if self._filter is not None:
             self._filter(_printable_value(value))
         else:
@@ -481,8 +479,8 @@ def _head(response: RawResponse) -> str:
 
 
 def _printable_value(value: Any) -> Any:
-    """Return the value to print. On a terminal, it is sanitized, because text from the server must not control the
-    terminal. Elsewhere, it is unchanged."""
+    """Return the value to print. On a terminal, its text is sanitized, because it must not control the terminal. In a
+    pipe or file, it is unchanged."""
     return safe_json(value) if sys.stdout is not None and sys.stdout.isatty() else value
 
 

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     # A shell exports its size at the start in these variables. The app asks the terminal instead.
     os.environ.pop("COLUMNS", None)
     os.environ.pop("LINES", None)
-    picture = _picture(settings, choice, fresh=options.reset)
+    picture = _show_picture(settings, choice, fresh=options.reset)
     try:
         install_thread_and_log_hooks()
         code: int
@@ -49,9 +49,9 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _picture(settings: Settings, choice: SessionChoice, *, fresh: bool) -> FirstPicture | None:
+def _show_picture(settings: Settings, choice: SessionChoice, *, fresh: bool) -> FirstPicture | None:
     """Show the saved picture of the first screen of the session, and return it. With `fresh`, delete the saved picture
-    instead. None if the app opens on another screen."""
+    instead. None if the app opens another screen first."""
     if not choice.session_name or choice.ref:
         return None
     look = f"{settings.theme} {settings.ascii} {settings.reorders_right_to_left} {settings.has_light_background}"

@@ -1,5 +1,5 @@
 """The arguments of all commands, and the parsers that read them. `octavo.cli.commands` has most commands; the others are
-declared here. Start at `parser`."""
+declared here. Start at `build_parser`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _CHOICE = r"[\w-]+"
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']{1,40})' \(choose from ([^()]*)\)")
 Commands = argparse._SubParsersAction  # the return type of `add_subparsers` has no public name
 GLOBAL_OPTIONS = "global options"
-"""Title of the options that every command takes, before or after its name."""
+"""Title of the options that every command accepts, before or after its name."""
 
 
-def parser(only: str | None = None) -> argparse.ArgumentParser:
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the command line. If `only` names a command, the other commands have no global options.
     Those in `COMMANDS` also have no arguments, because declaring them would load their modules."""
     top = Parser(
@@ -271,7 +271,7 @@ def commands_of(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
 
 
 def summaries_of(top: argparse.ArgumentParser) -> dict[str, str]:
-    """Return the line about each command, by name."""
+    """Return the one-line summary of each command by name."""
     actions = (action for action in top._actions if isinstance(action, Commands))
     return {each.dest: each.help or "" for action in actions for each in action._choices_actions}
 
@@ -286,8 +286,8 @@ def add_command(
     *,
     add_help: bool = True,
 ) -> argparse.ArgumentParser:
-    """Add a command. `summary` is its line in the list of commands. Its own help also shows `details`, `examples`, and the
-    fields and exit codes of `command`."""
+    """Add a command. The list of commands shows only `summary`. The help of the command also shows `details`, `examples`,
+    and the fields and exit codes of `command`."""
     description = fill(f"{summary[:1].upper()}{summary[1:]}. {details}".strip(), 80)
     parts = ["\n".join(("examples:", *(f"  {each}" for each in examples)))] if examples else []
     for kind, fields in fields_by_kind(command).items() if command is not None else ():
@@ -306,6 +306,7 @@ def add_command(
 
 
 def all_commands(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of all commands and of their actions."""
     for each in commands_of(top).values():
         yield each
         yield from all_commands(each)
@@ -322,8 +323,8 @@ class _Joined(argparse.Action):
 
 
 def add_global_options(to: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options that every command takes. Pass `again=True` for the parser of a command: options after the
-    command then override the same options before the command."""
+    """Add the options that every command accepts. Pass `again=True` for the parser of a command: options after its name
+    then override the same options before it."""
     group = to.add_argument_group(GLOBAL_OPTIONS)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if again else (None, False)
     account = "the name of the account to use (as shown by `octavo auth status`)"

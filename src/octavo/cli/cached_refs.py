@@ -1,4 +1,5 @@
-"""`octavo __complete`: the REFs in the cache, for the completion of a shell. It sends no request, and loads little."""
+"""`octavo __complete`: prints REFs from the cache, for the completion of a shell. Sends no request, and imports
+little."""
 
 from __future__ import annotations
 
@@ -14,20 +15,20 @@ from octavo.data.space_names import cached_change_requests, cached_spaces, space
 from octavo.settings import Settings, read
 
 _SAFE_REF = re.compile(r"[\w-]+(/\d+)?")
-"""A REF that no shell expands. Shells expand the words that a completion returns."""
+"""Matches a REF that is safe to complete. Shells expand special characters in completed words."""
 
 
 def run(words: Sequence[str]) -> int:
     """Print the REFs of the account, or of the demo with `--demo`, that begin with the last word."""
-    begin = words[-1] if words and not words[-1].startswith("-") else ""
+    prefix = words[-1] if words and not words[-1].startswith("-") else ""
     settings = read(os.environ)
-    found = (each for each in _refs(settings, _namespace(settings, os.environ, words)) if each.startswith(begin))
-    write_out("".join(f"{each}\n" for each in found if _SAFE_REF.fullmatch(each)))
+    refs = (each for each in _refs(settings, _namespace(settings, os.environ, words)) if each.startswith(prefix))
+    write_out("".join(f"{each}\n" for each in refs if _SAFE_REF.fullmatch(each)))
     return 0
 
 
 def _namespace(settings: Settings, environ: Mapping[str, str], words: Sequence[str]) -> str:
-    """Return the name under which the responses are cached. Empty if it is unknown."""
+    """Return the name under which responses are cached. Empty if the account is unknown."""
     if "--demo" in words:
         return demo_folder(settings).namespace
     try:

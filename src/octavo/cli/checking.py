@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from octavo.api.content import Page, Revision
 from octavo.api.operation import ContentRef
 from octavo.api.safety import safe_line
-from octavo.cli.comparisons import PARALLEL, PageTexts, changed_items, load_revision, load_texts, sides_of
+from octavo.cli.comparisons import PARALLEL, PageTexts, changed_items, find_versions, load_revision, load_texts
 from octavo.cli.refs import Target
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.concurrency import gather_bounded
@@ -49,21 +49,20 @@ from octavo.untrusted_input import parse_toml
 MAX_URLS = 2_000
 """Maximum number of URLs that one check requests."""
 _PARALLEL = 8
-"""Number of requests at the same time."""
+"""Maximum number of requests at the same time."""
 _MISSING = (404, 410)
-"""Statuses of pages that do not exist. Other error statuses are ignored, because websites also send them to programs if
-a page exists."""
+"""HTTP statuses of missing pages. Other errors are ignored: websites send them to programs even if the page exists."""
 
 
 def broken_urls(urls: Sequence[str], fetcher: Fetcher) -> dict[str, str]:
     """Return the URLs that do not work, each with the reason. URLs of private networks are not requested."""
     with ThreadPoolExecutor(_PARALLEL) as pool:
-        reasons = pool.map(lambda url: _reason(url, fetcher), urls)
+        reasons = pool.map(lambda url: _why_broken(url, fetcher), urls)
         return {url: reason for url, reason in zip(urls, reasons, strict=True) if reason}
 
 
-def _reason(url: str, fetcher: Fetcher) -> str:
-    """Return why a URL does not work. Empty if it works, or if that is unknown."""
+def _why_broken(url: str, fetcher: Fetcher) -> str:
+    """Return why a URL does not work. Empty if the URL works, or if that is unknown."""
     try:
         status = fetcher.status(url)
     except PrivateAddressFailure:
@@ -91,7 +90,7 @@ class CheckReport:
     texts: Mapping[str, str]
     """The text of each file that was checked, by path."""
     problems: tuple[str, ...]
-    """Sentences that say what was not checked completely, such as files that could not be read."""
+    """A sentence for each file or group of pages that was not checked completely."""
 
 
 def check_folder(path: Path, *, follows_urls: bool = False) -> CheckReport:
@@ -99,7 +98,7 @@ def check_folder(path: Path, *, follows_urls: bool = False) -> CheckReport:
     a folder or cannot be opened."""
     folder = read_folder(path)
     root = os.path.relpath(folder.root, folder.top)
-    checked = _FolderReader(folder).checked()
+    checked = _FolderReader(folder).read_all()
 
     def path_from_top(path: str) -> str:
         return posixpath.normpath(posixpath.join(root, path))
@@ -126,7 +125,7 @@ class _FolderReader:
         self._folder = folder
         self._texts: dict[Path, str] = {}
 
-    def checked(self) -> CheckedFolder:
+    def read_all(self) -> CheckedFolder:
         """Return the pages, the reusable content, the other files and the configuration of the folder."""
         folder = self._folder
         entries = (entry.path for entry in walk_entries(folder.entries) if entry.kind == "document")
@@ -149,7 +148,7 @@ class _FolderReader:
         )
 
     def _text(self, path: Path) -> str:
-        """Return the text of a file, empty if it cannot be read."""
+        """Return the text of a file. Empty if the file cannot be read."""
         if path not in self._texts:
             self._texts[path] = self._folder.text(path) or ""
         return self._texts[path]
@@ -175,8 +174,8 @@ class _FolderReader:
         return found
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether a page that is not in the summary belongs there. A file about the repository does not, nor
-        does a page in a folder with a summary or a configuration of its own."""
+        """Return whether a page that is not in the summary should be there. Not files about the repository, such as its
+        license. Not pages of a folder that has its own summary or configuration."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
@@ -205,7 +204,7 @@ class _FolderReader:
 
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
-    """Yield each page that gets the same path in the space as an earlier sibling, together with this sibling."""
+    """Yield two files for each pair of sibling pages with the same path in the space: the later, then the earlier."""
     listed = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
     for siblings in [listed, *(entry.children for entry in walk_entries(listed))]:
         seen: dict[str, Entry] = {}
@@ -234,7 +233,7 @@ def _posix(path: Path) -> str:
 MAX_PAGES = 2_000
 """Maximum number of pages of a space that are checked."""
 _MAX_LINKED_PAGES = 200
-"""Maximum number of further pages that are loaded to find their headings."""
+"""Maximum number of pages that are not checked, but loaded because links to their headings are checked."""
 
 
 @dataclass(frozen=True)
@@ -242,7 +241,7 @@ class ContentOptions:
     """Options of `octavo check REF`."""
 
     is_added_only: bool = False
-    """Whether only findings on words that the change request added are reported."""
+    """Whether findings are reported only for words that the change request added."""
     linters: tuple[Linter, ...] = ()
     follows_urls: bool = False
     """Whether links to websites are checked."""
@@ -255,7 +254,7 @@ class _Loaded:
     page: Page
     text: str
     added: AddedRanges | None
-    """Ranges of the text that the change request added. None if the page is not checked in a change request."""
+    """Ranges of the text that the change request added. None without a change request."""
     checked: CheckedPage
 
 
@@ -267,7 +266,7 @@ async def check_content(live: Live, target: Target, options: ContentOptions) -> 
     revision = await load_revision(live, at)
     pages = {page.id: page for page in revision.walk()}
     loaded = await asyncio.to_thread(_read_all, pages, texts, is_change=target.change_request is not None)
-    check = await _references(live, at, revision, target, loaded)
+    check = await _build_reference_check(live, at, revision, target, loaded)
     found = await asyncio.to_thread(_findings, check, loaded, options)
     problems: list[str] = []
     if options.linters:
@@ -283,27 +282,27 @@ async def check_content(live: Live, target: Target, options: ContentOptions) -> 
 
 
 async def _load(live: Live, target: Target) -> tuple[ContentRef, list[tuple[str, str, str]]]:
-    """Return the reference of the content, and the id, the old text and the new text of each page to check. Raises
-    ApiError or Failure."""
+    """Return the reference of the content, and for each page to check its id, old text and new text. Raises ApiError or
+    Failure."""
     wanted = target.page.id if target.page is not None else None
     if target.change_request is None:
         at: ContentRef = target.space.ref
         revision = await load_revision(live, at)
         ids = [page.id for page in revision.walk() if page.type == "document" and wanted in (None, page.id)]
         return at, await _load_pages(live, at, ids)
-    sides = await sides_of(live, target, "base")
-    items = await changed_items(live, target, sides)
+    versions = await find_versions(live, target, "base")
+    items = await changed_items(live, target, versions)
     chosen = [each for each in items if each.is_document and each.exists_after and wanted in (None, each.key)]
-    changed: list[PageTexts] = await load_texts(live, sides, chosen)
+    changed: list[PageTexts] = await load_texts(live, versions, chosen)
     texts = [(each.item.key, each.before, each.after) for each in changed]
     if wanted is not None and not texts:
-        texts = [(page, text, text) for page, _, text in await _load_pages(live, sides.new, [wanted])]
-    return sides.new, texts
+        texts = [(page, text, text) for page, _, text in await _load_pages(live, versions.new, [wanted])]
+    return versions.new, texts
 
 
 async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return the id, an empty old text and the text of each page. Pages after the first MAX_PAGES are not loaded, and
-    their text is empty. Raises ApiError."""
+    """Return the id, an empty old text and the text of each page. The text is empty for pages after the first MAX_PAGES,
+    which are not loaded. Raises ApiError."""
 
     async def load(page_id: str) -> tuple[str, str, str]:
         return page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id)))
@@ -321,11 +320,11 @@ def _read_all(pages: dict[str, Page], texts: Iterable[tuple[str, str, str]], *, 
     return loaded
 
 
-async def _references(
+async def _build_reference_check(
     live: Live, at: ContentRef, revision: Revision, target: Target, loaded: Sequence[_Loaded]
 ) -> ReferenceCheck:
-    """Return the check of links and other references. Load the pages to whose headings the loaded pages link. Raises
-    ApiError."""
+    """Return the check of links and other references. If the pages link to headings of other pages, load these pages
+    first. Raises ApiError."""
     known = {each.page.id: each.checked for each in loaded}
     check = ReferenceCheck(_index(revision, target), known)
     wanted = {page for each in loaded for page in check.linked_pages(each.checked)} - set(known)
@@ -372,27 +371,27 @@ def _linted_page(loaded: _Loaded) -> LintedPage:
 
 FILE = ".octavo.toml"
 DEFAULT = "default"
-"""Name of all rules that are checked by default."""
+"""Name that stands for all rules that are checked by default."""
 NETWORK = "external-link"
-"""The rule that sends requests."""
+"""The only rule that sends requests: it checks links to websites."""
 _MAX_PATHS = 500
-"""Maximum number of patterns of paths."""
+"""Maximum number of path patterns in `.octavo.toml`."""
 _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
 
 
 def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | None = None) -> RuleChoice:
-    """Return the rules to check: those in `rules`, else those of the settings in `folder`, without the ignored ones.
+    """Return the rules to check. `rules` overrides the rules in the settings of `folder`; ignored rules are left out.
     Raises Failure if a name or the file is not valid."""
-    settings = _read(folder) if folder is not None else {}
+    settings = _read_folder_settings(folder) if folder is not None else {}
     where = f" in {FILE}"
     if NETWORK in _names(settings, "rules"):
         raise _failure(f"a folder cannot send requests. To check links to websites, run: octavo check --rule {NETWORK}")
     chosen = _rules(rules) or _rules(_names(settings, "rules"), where) or DEFAULT_RULES
     ignored_everywhere = _rules(ignored) | _rules(_names(settings, "ignore"), where)
-    return RuleChoice(chosen - ignored_everywhere, tuple(_paths(settings)))
+    return RuleChoice(chosen - ignored_everywhere, tuple(_ignored_rules(settings)))
 
 
-def _read(folder: Path) -> Mapping[str, Any]:
+def _read_folder_settings(folder: Path) -> Mapping[str, Any]:
     """Return the settings in the file `.octavo.toml` of a folder. Empty if there is no such file. Raises Failure if the
     file is not valid."""
     files = Folder(folder.resolve(), folder.resolve())
@@ -418,7 +417,8 @@ def _refuse_unknown(section: Mapping[str, Any], known: Sequence[str], where: str
             raise _failure(f"{where}{name[:40]} is not a setting.{meant} The settings are {', '.join(known)}")
 
 
-def _paths(settings: Mapping[str, Any]) -> Iterator[tuple[str, frozenset[str]]]:
+def _ignored_rules(settings: Mapping[str, Any]) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield each path pattern with the rules that are ignored for it. Raises Failure."""
     sections = settings.get("paths", {})
     if not isinstance(sections, dict) or len(sections) > _MAX_PATHS:
         raise _failure(f'paths must have at most {_MAX_PATHS} sections, such as [paths."drafts/**"]')

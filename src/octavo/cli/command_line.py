@@ -10,14 +10,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 
-from octavo.cli.arguments import COMPLETE, WrongUsage, commands_of, parser
+from octavo.cli.arguments import COMPLETE, WrongUsage, build_parser, commands_of
 from octavo.cli.commands import COMMANDS, load_command
 from octavo.cli.standard_streams import USAGE, Failure, install_thread_and_log_hooks, tell, write_error, write_out
 from octavo.settings import did_you_mean
 
 _REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
-"""A REF or URL that is opened without a command."""
-_GLOBAL_VALUES = ("--profile", "--base-url", "-s", "--space", "--folder", "--color")
+"""Matches a URL or a REF such as `handbook/7`, which is opened without the command `open`."""
+_OPTIONS_WITH_VALUE = ("--profile", "--base-url", "-s", "--space", "--folder", "--color")
 """Global options with a value."""
 
 
@@ -28,9 +28,9 @@ def run(argv: Sequence[str]) -> int:
             return int(import_module("octavo.cli.cached_refs").run(argv[1:]))
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
-                # Characters that the encoding lacks are escaped, as in JSON.
+                # Escape characters that the encoding of standard output does not have.
                 sys.stdout.reconfigure(errors="backslashreplace")
-            argv = [_readable(each) for each in argv]
+            argv = [_decode(each) for each in argv]
             options = _parse_arguments(argv)
         except (SystemExit, OSError):
             write_out("")  # argparse does not check whether the help or the version was written
@@ -53,9 +53,9 @@ def run(argv: Sequence[str]) -> int:
         return failure.code
 
 
-def _readable(argument: str) -> str:
-    """Return an argument as text. Without a UTF-8 locale, Python has not decoded it. The name of an existing file stays
-    as it is. Raises Failure if it is not UTF-8."""
+def _decode(argument: str) -> str:
+    """Decode an argument that Python did not decode, because the locale is not UTF-8. The name of an existing file is
+    not changed. Raises Failure if the argument is not UTF-8."""
     try:
         argument.encode()
     except UnicodeEncodeError:
@@ -75,17 +75,17 @@ def _print_log() -> None:
 
 
 def _wants_json(argv: Sequence[str]) -> bool:
-    """Return whether the command prints JSON, so its errors are JSON too."""
+    """Return whether errors are printed as JSON: they are if the output of the command is JSON."""
     return any(each.partition("=")[0] in ("--json", "--ndjson", "--jq", "-q") for each in argv)
 
 
 def _command_in(argv: Sequence[str]) -> str:
-    """Return the first argument that is not a global option: the name of the command. Empty if there is none."""
+    """Return the name of the command: the first argument that is not a global option. Empty if there is none."""
     arguments = iter(argv)
     for each in arguments:
         if not each.startswith("-"):
             return each
-        if each in _GLOBAL_VALUES:
+        if each in _OPTIONS_WITH_VALUE:
             next(arguments, None)
     return ""
 
@@ -96,7 +96,7 @@ def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     if _REF_ALONE.fullmatch(name):
         argv = ["open", *argv]
         name = "open"
-    top = parser(name)
+    top = build_parser(name)
     if name and name not in (known := commands_of(top)):
         top.error(f"Unknown command {name[:40]!r}.{did_you_mean(name, known) or ' For a list, run: octavo --help'}")
     options, unparsed = top.parse_known_args(argv)
@@ -105,15 +105,15 @@ def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         options.values = [*options.values, *(each for each in unparsed if not each.startswith("-"))]
         unparsed = [each for each in unparsed if each.startswith("-")]
     if unparsed:
-        known_options = [each for command in _running(top, options) for each in command._option_string_actions]
+        known_options = [each for command in _selected_parsers(top, options) for each in command._option_string_actions]
         meant = did_you_mean(unparsed[0].partition("=")[0][:40], known_options)
         help_command = f" For help, run: octavo {options.command} --help"
         top.error(f"unrecognized arguments: {' '.join(unparsed)}.{meant or help_command}")
     return options
 
 
-def _running(top: argparse.ArgumentParser, options: argparse.Namespace) -> Iterator[argparse.ArgumentParser]:
-    """Yield the parsers of the command and of its action, if there is one."""
+def _selected_parsers(top: argparse.ArgumentParser, options: argparse.Namespace) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parser of the command, and the parser of its action, if there is one."""
     command = commands_of(top)[options.command]
     yield command
     if action := commands_of(command).get(getattr(options, "action", "")):
@@ -121,7 +121,7 @@ def _running(top: argparse.ArgumentParser, options: argparse.Namespace) -> Itera
 
 
 def _select_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
-    """Print the help of `api` and end the command, or select the module that prints the help of an operation."""
+    """Print the help of `api` and exit. For the help of an operation, select the module that prints it instead."""
     if options.help and options.name:
         options.module = "operations"
     elif options.help:

@@ -1,5 +1,5 @@
-"""What a change request changes: the compared revisions, the changed pages, and their texts before and after. Remembers which
-revision a command showed last, so that a review is for the revision that the user read."""
+"""Finds what a change request changes: the compared versions, the changed pages, and their texts before and after. Remembers
+which revision a command showed last, so that a review is for the revision that the user read."""
 
 from __future__ import annotations
 
@@ -35,23 +35,24 @@ PARALLEL = 6
 
 
 @dataclass(frozen=True)
-class Sides:
+class Versions:
     """The two versions that are compared."""
 
     old: ContentRef | None
-    """The version before the changes. None if the server does not send the base of the change request."""
+    """Version before the changes. None if the server does not send the base of the change request."""
     new: ContentRef
 
 
 @dataclass(frozen=True)
 class PageTexts:
-    """A changed page or file, with its Markdown on both sides. Empty where it has no text or does not exist."""
+    """A changed page or file, with its Markdown in both versions. The Markdown is empty for a file, and in a version
+    without the page."""
 
     item: ChangedPage
     before: str = ""
     after: str = ""
     old_path: str = ""
-    """The path of a page before it was moved or renamed. Empty if it was not, or if the path is unknown."""
+    """The path of a page in the old version, if it was moved or renamed. Empty for other pages, or if it is unknown."""
 
     @property
     def path(self) -> str:
@@ -60,7 +61,7 @@ class PageTexts:
 
     @property
     def change(self) -> str:
-        """What happened: added, deleted, moved, renamed or edited. The first that applies."""
+        """The first of these words that applies: added, deleted, moved, renamed, edited."""
         kinds = self.item.kinds
         names = (("created", "added"), ("deleted", "deleted"), ("moved", "moved"), ("renamed", "renamed"))
         return next((name for kind, name in names if kind in kinds), "edited")
@@ -71,31 +72,31 @@ class PageTexts:
         return diff(parse(self.before), parse(self.after)).size
 
 
-async def sides_of(live: Live, target: Target, against: str) -> Sides:
+async def find_versions(live: Live, target: Target, against: str) -> Versions:
     """Return the versions to compare. `against` is `base`, `main`, `my-review` or the id of a revision. Raises ApiError or
     Failure."""
     space, change_request = target.space, target.change_request
     if change_request is None:
         if against in ("base", "main", "my-review"):
             raise Failure(f"Could not compare {target.ref}: it is not a change request. Use --against REVISION.", USAGE)
-        return Sides(RevisionRef(space_id=space.id, revision_id=against), space.ref)
+        return Versions(RevisionRef(space_id=space.id, revision_id=against), space.ref)
     at = change_request.ref(space.ref)
     new: ContentRef = _at(at, change_request.revision) if change_request.revision else at
     if against == "main":
         main = (await live.fetch(spaces.Get(at=space.ref))).revision
-        return Sides(_at(at, main) if main else space.ref, new)
+        return Versions(_at(at, main) if main else space.ref, new)
     if against == "my-review":
-        return Sides(_at(at, await reviewed_revision(live, target)), new)
+        return Versions(_at(at, await reviewed_revision(live, target)), new)
     if against != "base":
-        return Sides(_at(at, against), new)
+        return Versions(_at(at, against), new)
     if change_request.status == "merged" and change_request.revision_merged is not None:
         merged = _at(at, change_request.revision_merged)
         # One parent of a merge is the change request, the other is main before the merge.
         parents = (await load_revision(live, merged)).parents
         before = next((each for each in parents if each != change_request.revision), None)
         if before is not None:
-            return Sides(_at(at, before), merged)
-    return Sides(_at(at, change_request.base) if change_request.base else None, new)
+            return Versions(_at(at, before), merged)
+    return Versions(_at(at, change_request.base) if change_request.base else None, new)
 
 
 async def reviewed_revision(live: Live, target: Target) -> str:
@@ -103,25 +104,25 @@ async def reviewed_revision(live: Live, target: Target) -> str:
     assert target.change_request is not None, "only change requests have reviews"
     at = target.change_request.ref(target.space.ref)
     me, reviews = await asyncio.gather(live.cached_or_fetch(Me()), all_items(live, reviews_of(at)))
-    found = next((each.revision for each in reviews if each.reviewer.id == me.id and each.revision), None)
-    if found is None:
+    revision = next((each.revision for each in reviews if each.reviewer.id == me.id and each.revision), None)
+    if revision is None:
         raise Failure(f"Could not compare {target.ref}: you have not reviewed it.", NOT_FOUND)
-    return found
+    return revision
 
 
-async def changed_items(live: Live, target: Target, sides: Sides) -> tuple[ChangedPage, ...]:
+async def changed_items(live: Live, target: Target, versions: Versions) -> tuple[ChangedPage, ...]:
     """Return the pages and files that differ between two versions. Raises ApiError or Failure."""
-    if sides.old is None:
+    if versions.old is None:
         return await _listed_items(live, target.at)
     try:
-        before, after = await asyncio.gather(load_revision(live, sides.old), load_revision(live, sides.new))
+        before, after = await asyncio.gather(load_revision(live, versions.old), load_revision(live, versions.new))
     except NotFound:
-        named = sides.old.revision_id if isinstance(sides.old, RevisionRef) else target.ref.place
+        named = versions.old.revision_id if isinstance(versions.old, RevisionRef) else target.ref.without_page
         raise Failure(f"Could not find revision {safe_line(named)} in {target.space.title}.", NOT_FOUND) from None
     found = changed_pages(await asyncio.to_thread(changes_between, before, after))
     if has_document_ids(after) or target.change_request is None:
         return found
-    # The revisions do not tell which texts differ, so the changes that the server lists are added.
+    # These revisions do not show which texts differ, so add the changes that the server lists.
     known = {each.key for each in found}
     return (*found, *(each for each in await _listed_items(live, target.at) if each.key not in known))
 
@@ -135,8 +136,8 @@ async def _listed_items(live: Live, at: ContentRef) -> tuple[ChangedPage, ...]:
 async def select_page(
     references: References, target: Target, items: tuple[ChangedPage, ...], name: str = ""
 ) -> tuple[ChangedPage, ...]:
-    """Return the changes of the page with this path, id or title, else of the page of the target, else all changes. Empty if
-    the page has no changes. Raises ApiError, or Failure if there is no such page."""
+    """Return the changes of the page whose path, id or title is `name`. Without `name`, return the changes of the page of the
+    target, or all changes if the target has no page. Raises ApiError, or Failure if there is no such page."""
     wanted = name.strip("/") or (target.page.id if target.page is not None else "")
     if not wanted:
         return items
@@ -151,21 +152,23 @@ def _names(page: PageReference) -> tuple[str, ...]:
     return (page.id, page.path or "", page.title)
 
 
-async def load_texts(live: Live, sides: Sides, items: Sequence[ChangedPage]) -> list[PageTexts]:
-    """Return the changed items with their texts on both sides. Raises ApiError."""
+async def load_texts(live: Live, versions: Versions, items: Sequence[ChangedPage]) -> list[PageTexts]:
+    """Return the changed items with their texts in both versions. Raises ApiError."""
 
     async def load(item: ChangedPage) -> PageTexts:
         if not item.is_document or item.page is None:
             return PageTexts(item)
-        before = await find_page(live, get_page_source(sides.old, item.page.id)) if sides.old is not None else None
-        after = await find_page(live, get_page_source(sides.new, item.page.id))
+        before = (
+            await find_page(live, get_page_source(versions.old, item.page.id)) if versions.old is not None else None
+        )
+        after = await find_page(live, get_page_source(versions.new, item.page.id))
         return PageTexts(item, page_markdown(before), page_markdown(after))
 
     return await gather_bounded(load, items, PARALLEL)
 
 
 async def load_revision(live: Live, at: ContentRef) -> Revision:
-    """Return a revision. Revisions never change, so they come from the cache. Raises ApiError."""
+    """Return the content of a reference. A revision comes from the cache, because it never changes. Raises ApiError."""
     op = content.Get(at=at)
     found: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return found
@@ -178,14 +181,14 @@ def _at(at: ChangeRequestRef, revision: str) -> RevisionRef:
 def remember_viewed(session: Session, change_request: ChangeRequest) -> None:
     """Remember that the current revision of a change request was shown."""
     if change_request.revision:
-        session.state.set_fact(_name(change_request), change_request.revision)
+        session.state.set_fact(_fact_name(change_request), change_request.revision)
 
 
 def viewed_revision(session: Session, change_request: ChangeRequest) -> str | None:
     """Return the revision that a command showed last. None if no command showed the change request."""
-    fact = session.state.get_fact(_name(change_request))
+    fact = session.state.get_fact(_fact_name(change_request))
     return fact if isinstance(fact, str) else None
 
 
-def _name(change_request: ChangeRequest) -> str:
+def _fact_name(change_request: ChangeRequest) -> str:
     return f"viewed revision {change_request.id}"

@@ -1,4 +1,4 @@
-"""`octavo completion`: a script that completes commands, operations and their parameters in a shell."""
+"""`octavo completion`: prints a script that completes commands, operations and their parameters in a shell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import shtab
 
 from octavo.api.operation import load
 from octavo.api.wire import body_fields, query_fields, routes
-from octavo.cli.arguments import COMPLETE, Commands, commands_of, parser
+from octavo.cli.arguments import COMPLETE, Commands, all_commands, build_parser, commands_of
 from octavo.cli.standard_streams import write_out
 from octavo.help import TOPICS
 
@@ -38,7 +38,7 @@ Register-ArgumentCompleter -Native -CommandName octavo -ScriptBlock {{
 
 
 def powershell_script(top: argparse.ArgumentParser) -> str:
-    """Return the script for the commands of a parser."""
+    """Return the completion script for PowerShell. `top` is the parser of `octavo`."""
     rows, with_ref = [], []
     for path, command in _commands_with_paths("octavo", top):
         words = ", ".join(map(_quote, _words(command)))
@@ -70,7 +70,7 @@ def _words(command: argparse.ArgumentParser) -> list[str]:
 
 
 def _quote(word: str) -> str:
-    """Return a string that PowerShell does not expand."""
+    """Return a word as a PowerShell string, in which nothing is expanded."""
     return "'" + word.replace("'", "''") + "'"
 
 
@@ -83,15 +83,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def script(shell: str) -> str:
-    """Return the script for a shell. It contains all names. Only completing a REF starts Octavo, which reads the cache."""
-    top = parser()
+    """Return the completion script for a shell. The script contains all names. Only the completion of a REF starts
+    Octavo, which reads the cache."""
+    top = build_parser()
     (topic,) = (action for action in commands_of(top)["help"]._actions if action.dest == "topic")
     # Set here and not in the parser: the parser would reject an unknown topic without a suggestion.
     topic.choices = tuple(dict.fromkeys((*TOPICS, *commands_of(top))))
     if shell == "powershell":
         return powershell_script(top)
     if shell != "tcsh":
-        for command in _all_commands(top):
+        for command in (top, *all_commands(top)):
             for action in command._actions:
                 if function := _function_of(command, action):
                     call = f"({function})" if shell == "fish" else function
@@ -99,14 +100,8 @@ def script(shell: str) -> str:
     return str(shtab.complete(top, shell)) + ("\n\n" + _BASH_END if shell == "bash" else "")
 
 
-def _all_commands(command: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    yield command
-    for each in commands_of(command).values():
-        yield from _all_commands(each)
-
-
 def _function_of(command: argparse.ArgumentParser, action: argparse.Action) -> str:
-    """Return the shell function that completes an argument. Empty if the argument needs no function."""
+    """Return the name of the shell function that completes an argument. Empty if no function is needed."""
     if takes_ref(action):
         return _REFS
     return {"name": _NAMES, "values": _VALUES}.get(action.dest, "") if command.prog == "octavo api" else ""

@@ -1,5 +1,5 @@
-"""Connects a command to the account, the demo or the folder that its options select, and sends its writes through the outbox
-until they are confirmed.
+"""Connects a command to the account, demo or folder that its options select. Sends its writes through the outbox until they
+are confirmed.
 
 async def work(session: Session) -> int:
     spaces = await session.live.fetch(spaces_of(organization))
@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, ReadOnly, Unauthorized
 from octavo.api.users import Me
-from octavo.cli.access import check_one_source, read_settings, signed_in
+from octavo.cli.access import check_one_source, read_account_and_key, read_settings
 from octavo.cli.standard_streams import (
     FAILED,
     NOT_ALLOWED,
@@ -51,13 +51,13 @@ from octavo.settings import in_words, read
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
-_open_demo = lazy("octavo.cli.sessions:demo")
-_open_folder = lazy("octavo.cli.sessions:folder")
-_open_server = lazy("octavo.cli.sessions:server")
+_open_demo = lazy("octavo.cli.sessions:open_demo")
+_open_folder = lazy("octavo.cli.sessions:open_folder")
+_open_server = lazy("octavo.cli.sessions:open_server")
 
 
 def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitable[int]], *, action: str) -> int:
-    """Open a session, run `work` and return its exit code. Raises Failure. For an ApiError or NotSaved of `work`, its
+    """Open a session, run `work` and return its exit code. Raises Failure. If `work` raises ApiError or NotSaved, the
     message begins with “Could not” and `action`, such as `load the change requests`."""
     session = open_session(options)
 
@@ -78,7 +78,7 @@ def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitab
 
 
 def open_session(options: argparse.Namespace) -> Session:
-    """Return a session for the options `--demo`, `--folder`, `--profile` and `--base-url`. Raises Failure."""
+    """Return a session for the demo, folder or account that the options select. Raises Failure."""
     check_one_source(options)
     # A command has no undo key, so it sends writes without the undo delay.
     settings, read_only = replace(read_settings(), undo_seconds=0.0), why_read_only(options)
@@ -91,13 +91,13 @@ def open_session(options: argparse.Namespace) -> Session:
             return folder
     except (ValueError, OSError) as error:
         raise Failure(in_words(error)) from error
-    access, key = signed_in(settings, options)
+    access, key = read_account_and_key(settings, options)
     server: Session = _open_server(settings, access, key=key, read_only=read_only or access.why_read_only)
     return server
 
 
 def failure_of(error: ApiError, action: str) -> Failure:
-    """Return the failure of a command for the error of a request."""
+    """Convert the error of a request to the failure of a command. `action` follows “Could not” in the message."""
     message = f"Could not {action}: {_clause(error)}"
     if isinstance(error, ReadOnly):
         return Failure(message, NOT_ALLOWED, error="read-only")
@@ -120,8 +120,8 @@ def _clause(error: Exception) -> str:
 
 
 WAIT_SECONDS = 30.0
-REMEMBERED = timedelta(days=7)
-"""How long a key of `--once` is remembered."""
+ONCE_LIFETIME = timedelta(days=7)
+"""Time for which a key of `--once` prevents a second write."""
 MAX_TEXT = 1024 * 1024
 Adding = Callable[[], Awaitable[Sequence[OutboxEntry]]]
 
@@ -134,7 +134,7 @@ def add_text_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_sending_options(command: argparse.ArgumentParser, *, can_repeat: bool = False) -> None:
-    """Add `--wait`, and `--once` unless the command can be repeated without writing twice."""
+    """Add `--wait` and `--once`. Commands that may run twice with the same effect have no `--once`."""
     command.add_argument(
         "--wait", type=_seconds, default=WAIT_SECONDS, metavar="SECONDS", help="wait for the confirmation (default: 30)"
     )
@@ -151,7 +151,7 @@ def _seconds(text: str) -> float:
     return float(text)
 
 
-def given_text(options: argparse.Namespace) -> str | None:
+def text_option(options: argparse.Namespace) -> str | None:
     """Return the text of `-m` or `-F`. None if neither is used. Raises Failure."""
     if options.message == "-":
         raise Failure(
@@ -182,20 +182,20 @@ def read_file(name: str) -> str:
 
 
 def read_text(options: argparse.Namespace, action: str) -> str:
-    """Return the text of `-m` or `-F`, or on a terminal the text that the user writes in the editor. Raises Failure if
-    there is none."""
-    text = given_text(options)
+    """Return the text of `-m` or `-F`. Without these options on a terminal, let the user write it in the editor. Raises
+    Failure if there is no text."""
+    text = text_option(options)
     if text is None:
         if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()):
             raise Failure(f"Could not {action}: there is no text. Use -m TEXT or -F FILE.", USAGE)
-        text = _written_in_editor()
+        text = _read_from_editor()
     if not text.strip():
         raise Failure(f"Could not {action}: the text is empty.", USAGE)
     return text.rstrip("\n")
 
 
-def _written_in_editor() -> str:
-    """Return the text that the user writes in the editor of the settings. Raises Failure."""
+def _read_from_editor() -> str:
+    """Return the text that the user writes in the configured editor. Raises Failure."""
     command = read(os.environ).editor or ("vi",)
     environment = {name: value for name, value in os.environ.items() if name != "OCTAVO_API_KEY"}
     handle, name = tempfile.mkstemp(suffix=".md", prefix="octavo-")
@@ -221,20 +221,20 @@ async def prepare(session: Session) -> None:
     session.outbox.set_account(await session.live.fetch(Me()), asked=True)
 
 
-def check_allowed(why: str | None, action: str) -> None:
-    """Raise Failure if there is a reason why the user is not allowed to do something."""
-    if why is not None:
-        raise Failure(f"Could not {action}: {why[:1].lower()}{why[1:]}", NOT_ALLOWED)
+def check_allowed(disabled_reason: str | None, action: str) -> None:
+    """Raise Failure unless `disabled_reason` is None. `action` follows “Could not” in the message."""
+    if disabled_reason is not None:
+        raise Failure(f"Could not {action}: {disabled_reason[:1].lower()}{disabled_reason[1:]}", NOT_ALLOWED)
 
 
 async def send(session: Session, writes: Sequence[NewWrite], options: argparse.Namespace) -> list[OutboxEntry]:
-    """Send writes in order, and return their entries when all are done. Raises Failure, or NotSaved."""
+    """Send writes in order, and return their outbox entries when all are done. Raises Failure or NotSaved."""
     return await add_and_send(session, lambda: session.outbox.add_all(writes), writes[0].action, options)
 
 
 async def add_and_send(session: Session, add: Adding, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
-    """Add writes to the outbox with `add`, wait until they are done, and return their entries. Raises Failure if a
-    write is refused or is not confirmed in time. A write that is not confirmed stays in the outbox."""
+    """Add writes to the outbox with `add`, wait until they are done, and return their entries. Raises Failure if a write
+    is refused or not confirmed in time. A write that is not confirmed stays in the outbox."""
     done: dict[str, OutboxEntry] = {}
     changed = asyncio.Event()
 
@@ -243,7 +243,7 @@ async def add_and_send(session: Session, add: Adding, action: str, options: argp
         changed.set()
 
     session.outbox.observe_done(record_done)
-    leave = session.outbox.observe(changed.set)
+    stop_observing = session.outbox.observe(changed.set)
     try:
         added = await add()
         ids = [each.id for each in added]
@@ -257,7 +257,7 @@ async def add_and_send(session: Session, add: Adding, action: str, options: argp
         except TimeoutError:
             pass
     finally:
-        leave()
+        stop_observing()
     waiting = {each.id: each for each in session.outbox.entries if each.id in ids}
     for entry in waiting.values():
         _raise_for(entry, action)
@@ -274,10 +274,10 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
     kind = "reply" if entry.facts.thread and entry.facts.creates else "review" if entry.facts.is_review else action
     match entry.state:
         case "failed":
-            text = (
+            hint = (
                 " Your text is kept. To send it again, run: octavo outbox retry " + entry.id if entry.facts.text else ""
             )
-            raise Failure(f"Could not {action}: {entry.reason or 'the server refused it.'}{text}", _code_of(entry))
+            raise Failure(f"Could not {action}: {entry.reason or 'the server refused it.'}{hint}", _code_of(entry))
         case "sending" | "unknown":
             raise Failure(f"The {kind} may have been sent. Octavo checks it; look with: octavo outbox", UNKNOWN)
         case _:
@@ -290,23 +290,23 @@ def _code_of(entry: OutboxEntry) -> int:
 
 
 def remember_once(state: StateDb, key: str, ids: Sequence[str]) -> None:
-    """Remember that the writes of a `--once` key were added."""
+    """Store that the writes of a `--once` key were added."""
     state.set_fact(f"once {key}", {"at": datetime.now(UTC).isoformat(), "entries": list(ids)})
 
 
 def was_done_once(session: Session, key: str | None) -> bool:
-    """Return whether a command with this `--once` key has written in the last 7 days, or has writes in the outbox."""
+    """Return whether a command with this `--once` key added writes in the last 7 days, or has writes in the outbox."""
     if not key:
         return False
     if any(each.draft_key == once_key(key) for each in session.outbox.entries):
         return True
     fact = session.state.get_fact(f"once {key}")
     try:
-        return isinstance(fact, dict) and datetime.now(UTC) - datetime.fromisoformat(str(fact["at"])) < REMEMBERED
+        return isinstance(fact, dict) and datetime.now(UTC) - datetime.fromisoformat(str(fact["at"])) < ONCE_LIFETIME
     except (KeyError, ValueError):
         return False
 
 
 def once_key(key: str | None) -> str:
-    """Return the draft key that marks the writes of a `--once` key in the outbox. Empty if `key` is None or empty."""
+    """Return the draft key of the writes that a command with this `--once` key adds. Empty without a key."""
     return f"once {key}" if key else ""

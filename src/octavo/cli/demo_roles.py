@@ -11,8 +11,8 @@ PEOPLE_BY_ROLE = {
     "reader": "elin-brandt",
     "guest": "hiroshi-dahlgren",
 }
-"""Ids of people (server/demo/history.py), from the highest role to the lowest. A guest has no access except where it is
-granted."""
+"""Id of the person with each role, from the highest role to the lowest. `server/demo/history.py` has the people. A guest
+has no access except where it is granted."""
 
 DEFAULT_ROLE = "creator"
-"""Default role in the demo: can review and merge, but not administer."""
+"""Role in the demo without `--as`. A creator can review and merge, but not administer."""

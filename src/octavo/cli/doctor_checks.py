@@ -1,6 +1,6 @@
-"""The checks of `octavo doctor`, which change nothing on the server, and the file for a bug report.
+"""The checks of `octavo doctor`, and the file for a bug report. No check changes anything on the server.
 
-Start at `account_checks` and `storage_checks`, and at `terminal_checks` in `cli/terminal_checks.py`. Each yields `Check` values.
+Start at `account_checks` and `storage_checks`. `cli/terminal_checks.py` has the checks of the terminal.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from octavo.settings.extras import EXTRAS, has_extra
 Status = Literal["ok", "warning", "error"]
 REQUEST_SECONDS = 10.0
 SMALL_OFFSET, LARGE_OFFSET = 30, 300
-"""Seconds by which the clock may be wrong before the check warns, and before it fails."""
+"""Clock errors in seconds from which the check warns, and from which it fails."""
 SMALLEST_FREE = 100_000_000
-"""Bytes of free space below which a check warns."""
+"""Bytes of free disk space below which a check warns."""
 _PROBE = b"\0" * 65_536
 _MOST_FILES = 100_000
-"""Maximum number of files whose sizes are added."""
+"""Maximum number of files in a folder whose sizes are added up."""
 _FIXES = {
     "state": "start Octavo: it saves the readable entries and keeps the damaged file",
     "cache": "start Octavo: it loads the cached pages again",
@@ -61,27 +61,27 @@ class Check:
     """What was checked, in one or two words."""
     status: Status
     text: str
-    """The finding, without full stop."""
+    """What was found, without a full stop."""
     fix: str = ""
-    """What to do, without full stop. Empty if there is nothing to do."""
+    """What the user can do, without a full stop. Empty if there is nothing to do."""
 
 
 def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[Check]:
-    """Yield the checks. With `--offline`, no request is sent."""
+    """Yield the checks of the settings, the account and the server. With `--offline`, no request is sent."""
     yield _settings(settings)
     yield _linters(settings)
     yield _extras()
     home = home_of(settings)
-    known = home.read()
-    if known.problem:
-        yield failed_check("Profiles", known.problem)
+    saved = home.read()
+    if saved.problem:
+        yield failed_check("Profiles", saved.problem)
     try:
-        access = profiles.resolve(known, os.environ, profile=options.profile, base_url=options.base_url)
+        access = profiles.resolve(saved, os.environ, profile=options.profile, base_url=options.base_url)
     except ValueError as error:
         yield failed_check("Account", str(error))
         return
-    if not known.problem:
-        count = "1 profile" if len(known.entries) == 1 else f"{len(known.entries)} profiles"
+    if not saved.problem:
+        count = "1 profile" if len(saved.entries) == 1 else f"{len(saved.entries)} profiles"
         yield Check("Profiles", "ok", f"{count}; in use: {access.name if access.profile else 'none'}")
     key, checks = _read_key(home, access)
     yield from checks
@@ -140,12 +140,13 @@ def _keyring(home: signing_in.Home, access: Access) -> Check:
         return Check("Keyring", "ok", f"{home.keyring.title()} can be used")
     except StoreUnavailable as error:
         fix = f"{error.step.rstrip('.')}, or set {profiles.KEY_VARIABLE}" if error.step else ""
-        return failed_check("Keyring", error.cause, fix, status="warning")  # No API key is stored in it yet.
+        # Only a warning, because no API key is stored in the keyring yet.
+        return failed_check("Keyring", error.cause, fix, status="warning")
 
 
 async def _server_checks(settings: Settings, access: Access, key: SecretStr | None) -> list[Check]:
-    """Return the checks of the server, of this machine's clock, and of the API key. Checks that cannot be made are
-    left out."""
+    """Return the checks of the server, of this computer's clock, and of the API key. After a failed check, the checks that
+    depend on it are left out."""
     try:
         client = Client(access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS)
     except ValueError as error:
@@ -178,7 +179,7 @@ def _server_facts(origin: str, version: str, client: Client) -> str:
 
 
 def _clock(client: Client) -> list[Check]:
-    """Return a check of this machine's clock. Empty if no response had a date."""
+    """Return a check of this computer's clock. Empty if no response had a date."""
     offset = client.clock_offset
     if offset is None:
         return []
@@ -190,7 +191,7 @@ def _clock(client: Client) -> list[Check]:
 
 
 def _in_words(seconds: float) -> str:
-    """Return a duration in its largest unit."""
+    """Return a duration in one unit, such as `3 hours`."""
     for size, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
@@ -208,8 +209,8 @@ async def _key_check(client: Client) -> Check:
 
 
 def storage_checks(settings: Settings) -> Iterator[Check]:
-    """Yield the problems of folders, or one check of the sizes if no folder has a problem. Then yield the checks of
-    the databases."""
+    """Yield the problems of folders, or if there are none one check with their sizes. Then yield the checks of the
+    databases."""
     folders = {
         "config": settings.config_folder,
         "data": settings.data_folder,
@@ -217,7 +218,7 @@ def storage_checks(settings: Settings) -> Iterator[Check]:
         "cache": settings.cache_folder,
     }
     problems = [check for name, folder in folders.items() if (check := _folder_problem(name, folder))]
-    # A full disk or a read-only home gives the same problem for each folder.
+    # A full disk or a read-only home gives the same problem for each folder, so report it once.
     yield from {each.text.partition(": ")[2]: each for each in reversed(problems)}.values()
     if not problems:
         yield _sizes(folders)
@@ -225,7 +226,8 @@ def storage_checks(settings: Settings) -> Iterator[Check]:
 
 
 def _folder_problem(name: str, folder: Path) -> Check | None:
-    """Return an error if no file can be written to a folder, or a warning if the disk is nearly full. None if all is well."""
+    """Return an error if no file can be written to a folder, or a warning if the disk is nearly full. None if there is no
+    problem."""
     existing = next(each for each in (folder, *folder.parents) if each.exists())
     free = 0
     try:
@@ -278,8 +280,8 @@ def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
 
 
 def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> None:
-    """Write a new file with the checks, the names of the settings and the log, and print what is in it. Raises OSError,
-    also if the file exists."""
+    """Write the file for a bug report: the checks, the names of the settings, and the log. Print what it contains. Raises
+    OSError, also if the file exists."""
     names = sorted(read_each(os.environ)[1])
     entries = []
     with suppress(FileNotFoundError):
@@ -306,11 +308,11 @@ def failed_check(name: str, message: str, fix: str = "", *, status: Status = "er
 
 
 def _lower_first_letter(text: str) -> str:
-    """Return a sentence without its first capital letter, unless its first word is a name in capitals."""
+    """Return a sentence that starts in lower case. Words in capitals and `Octavo` are not changed."""
     is_word = text[:1].isupper() and text[1:2].islower() and not text.startswith("Octavo")
     return text[:1].lower() + text[1:] if is_word else text
 
 
 def size_in_words(size: int) -> str:
-    """Return a number of bytes as MB or GB."""
+    """Return a number of bytes in MB or GB, such as `1.5 GB`."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"

@@ -1,4 +1,4 @@
-"""`octavo help`: the list of commands and topics, and one topic as a page, as Markdown or as a manual page."""
+"""`octavo help`: prints the list of commands and topics, or one topic."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from octavo.cli.arguments import commands_of, parser, summaries_of
+from octavo.cli.arguments import build_parser, commands_of, summaries_of
 from octavo.cli.standard_streams import USAGE, Failure, write_out
 from octavo.help import TOPICS, text_of
 from octavo.lazy_import import lazy
@@ -17,7 +17,7 @@ from octavo.settings import read
 
 # lazy: the parser takes longer to load than everything else here
 _parse = lazy("octavo.documents.source_reader:parse")
-_man_page = lazy("octavo.cli.man_page:man_page")
+_format_man_page = lazy("octavo.cli.man_page:format_man_page")
 _print_document = lazy("octavo.tui.render.printing:print_document")
 
 GROUPS = {
@@ -37,13 +37,13 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         write_out("".join(f"{each}\t{about}\n" for each, about in TOPICS.items()))
         return 0
-    commands = commands_of(parser(only=topic))
+    commands = commands_of(build_parser(only=topic))
     if not topic and options.man:
         raise Failure("Could not print a manual page: name a topic. For a list, run: octavo help --list", USAGE)
     if not topic:
-        write_out("\n".join(_list(summaries_of(parser(only=topic)))) + "\n")
+        write_out("\n".join(_overview(summaries_of(build_parser(only=topic)))) + "\n")
     elif topic in TOPICS:
-        write_out(_form_of(topic, as_man=options.man))
+        write_out(_format_topic(topic, as_man=options.man))
     elif topic in commands and not options.man:
         write_out(commands[topic].format_help())
     else:
@@ -53,16 +53,16 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _form_of(topic: str, *, as_man: bool) -> str:
-    """Return a topic as a manual page, as a page for a terminal, or as Markdown."""
+def _format_topic(topic: str, *, as_man: bool) -> str:
+    """Return a topic as a manual page, as a page for a terminal, or as Markdown if there is no terminal."""
     if as_man:
-        manual: str = _man_page(topic, TOPICS[topic], _parse(text_of(topic)))
+        manual: str = _format_man_page(topic, TOPICS[topic], _parse(text_of(topic)))
         return manual
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    return _page(text_of(topic)) if on_terminal else text_of(topic)
+    return _render_page(text_of(topic)) if on_terminal else text_of(topic)
 
 
-def _list(summaries: Mapping[str, str]) -> Iterator[str]:
+def _overview(summaries: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines of the list of commands and topics."""
     grouped = {name for names in GROUPS.values() for name in names}
     others = tuple(name for name in summaries if name not in grouped)
@@ -75,8 +75,8 @@ def _list(summaries: Mapping[str, str]) -> Iterator[str]:
     yield "To see the options of a command, run: octavo COMMAND --help"
 
 
-def _page(markdown: str) -> str:
-    """Return a topic as Octavo shows a page, in the colours and at the width of the terminal."""
+def _render_page(markdown: str) -> str:
+    """Return a topic as Octavo shows a page, in the colors and at the width of the terminal."""
     columns, colors = shutil.get_terminal_size().columns, not os.environ.get("NO_COLOR")
     page: str = _print_document(_parse(markdown), columns, colors=colors, ascii=read(os.environ).ascii)
     return page

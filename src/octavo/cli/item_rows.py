@@ -1,4 +1,5 @@
-"""Change requests, pages, spaces, users and threads as rows of commands. Also finds the thread that a REF or an id names."""
+"""Converts change requests, pages, spaces, users and threads to the rows that commands print. Also finds the thread that a
+REF or an id names."""
 
 from __future__ import annotations
 
@@ -68,14 +69,14 @@ _CHECK_NAMES = {
     "merge rules": "merge-rules",
     "merged text": "merged-text",
 }
-"""Names of merge checks for programs whose labels differ."""
+"""Names of merge checks for programs, by their labels in the app. Other checks have their label as name."""
 
 
 async def change_row(
     references: References, change_request: ChangeRequest, space: Space | None, wanted: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return the row of a change request. `space` is None if its space is unknown. Fields that cost a request are only
-    loaded if they are in `wanted`. Raises ApiError."""
+    """Return the row of a change request. `space` is None if its space is unknown. Fields that cost a request are loaded
+    only if they are in `wanted`. Raises ApiError."""
     live = references.live
     space_id = space.id if space is not None else change_request.space or ""
     name = await references.name_of(space_id)
@@ -107,23 +108,23 @@ async def change_row(
         pages = {each.page.id for each in changes.changes if each.page is not None}
         row["pagesChanged"] = len(pages) + changes.more
     if "checks" in wanted:
-        row["checks"] = named_checks(await _run_checks(live, at, read_settings().linters))
+        row["checks"] = check_rows(await _run_checks(live, at, read_settings().linters))
     return row
 
 
-def named_checks(checks: Checks) -> list[dict[str, str]]:
-    """Return merge checks with the names that `octavo merge --allow` takes. A check without a label belongs to the one
-    above it."""
-    found: list[dict[str, str]] = []
+def check_rows(checks: Checks) -> list[dict[str, str]]:
+    """Return the rows of merge checks, with the names that `octavo merge --allow` takes. A check without a label gets the
+    name of the check before it."""
+    rows: list[dict[str, str]] = []
     for fact in checks.facts:
-        label = fact.label or (found[-1]["name"] if found else "status")
+        label = fact.label or (rows[-1]["name"] if rows else "status")
         name = _CHECK_NAMES.get(label, label.replace(" ", "-"))
-        found.append({"name": name, "status": fact.mark, "text": str(fact.text)})
-    return found
+        rows.append({"name": name, "status": fact.mark, "text": str(fact.text)})
+    return rows
 
 
 async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:
-    """Return the reviewers of a change request and the requested reviewers, each with `id`, `name`, `status` and
+    """Return the reviewers of a change request, then the requested reviewers. Each has `id`, `name`, `status` and
     `outdated`. Raises ApiError."""
     reviews, requested = await asyncio.gather(live.fetch(reviews_of(at)), live.fetch(requested_of(at)))
     found = [
@@ -200,7 +201,7 @@ async def load_page(live: Live, at: ContentRef, page_id: str) -> Page:
 
 
 def page_row(target: Target, page: Page, revision: str | None) -> dict[str, Any]:
-    """Return the row of a page that was loaded with its text, without `threads`."""
+    """Return the row of a page, without `threads` and `outline`. The page must be loaded with its text."""
     return {
         "id": page.id,
         "ref": str(target.ref),
@@ -236,7 +237,6 @@ def space_row(space: Space, spaces: Sequence[Space]) -> dict[str, Any]:
 
 
 def user_row(user: User) -> dict[str, Any]:
-    """Return the row of a user."""
     return {"id": user.id, "ref": f"@{user.id}", "name": user.name, "email": user.email, "url": user.urls.app}
 
 
@@ -258,14 +258,14 @@ FIELDS = (
     Field("reactions", "object[]", is_extra=True),
 )
 PARALLEL = 6
-"""Requests at the same time while a thread is searched by its id."""
-MAX_PLACES = 300
-"""Maximum number of spaces and change requests in which a thread is searched by its id."""
+"""Maximum number of requests at the same time in a search for a thread by its id."""
+MAX_DISCUSSIONS = 300
+"""Maximum number of spaces and change requests in a search for a thread by its id."""
 
 
 @dataclass(frozen=True)
 class FoundThread:
-    """A thread, and the space or change request that it is in."""
+    """A thread, and the space or change request that has it."""
 
     target: Target
     comment: Comment
@@ -277,8 +277,8 @@ class FoundThread:
     @property
     def ref(self) -> str:
         """The REF of the thread as Octavo prints it."""
-        own = self.target.ref
-        return str(Ref(own.space, own.number, block=self.comment.id))
+        target_ref = self.target.ref
+        return str(Ref(target_ref.space, target_ref.number, block=self.comment.id))
 
 
 async def find_thread(references: References, text: str) -> FoundThread:
@@ -300,8 +300,8 @@ async def find_named(references: References, text: str) -> Target | FoundThread:
         target = await references.target(text)
     except Failure as failure:
         ref = parse_ref(text) if "://" not in text else None
-        # A word that names no space may be the id of a thread. Searching it takes many requests.
-        is_word = ref is not None and bool(ref.space) and ref.place == str(ref) and ref.number is None
+        # A word that names no space may be the id of a thread. A search for the id takes many requests.
+        is_word = ref is not None and bool(ref.space) and ref.without_page == str(ref) and ref.number is None
         if failure.code != NOT_FOUND or "Did you mean" in str(failure) or not is_word:
             raise
         try:
@@ -318,18 +318,20 @@ async def thread_at(references: References, target: Target, thread_id: str) -> F
     try:
         found = await references.live.fetch(comments.Get(at=target.at, comment_id=thread_id, format="markdown"))
     except NotFound:
-        raise Failure(f"Could not find thread {safe_line(thread_id[:60])} in {target.ref.place}.", NOT_FOUND) from None
+        raise Failure(
+            f"Could not find thread {safe_line(thread_id[:60])} in {target.ref.without_page}.", NOT_FOUND
+        ) from None
     return FoundThread(target, found)
 
 
 async def _find_by_id(references: References, thread_id: str) -> FoundThread:
-    """Search a thread by its id: in the cache, then in the spaces and their open and draft change requests. Raises
-    ApiError, or Failure if there is none."""
-    live, places = references.live, await _places(references)
-    for at in places:
+    """Search for a thread by its id: first in the cache, then on the server. Raises ApiError, or Failure if there is
+    none."""
+    live, discussions = references.live, await _find_discussions(references)
+    for at in discussions:
         cached = live.cache.get(open_threads_of(at))
         if cached is not None and any(each.id == thread_id for each in cached[0].items):
-            return await thread_at(references, await _target(references, at, places[at]), thread_id)
+            return await thread_at(references, await _target(references, at, discussions[at]), thread_id)
     semaphore = asyncio.Semaphore(PARALLEL)
 
     async def find_in(at: Discussion) -> tuple[Discussion, Comment] | None:
@@ -341,11 +343,11 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
             except ApiError:
                 return None
 
-    searches = [asyncio.ensure_future(find_in(at)) for at in list(places)[:MAX_PLACES]]
+    searches = [asyncio.ensure_future(find_in(at)) for at in list(discussions)[:MAX_DISCUSSIONS]]
     try:
         for finished in asyncio.as_completed(searches):
             if (found := await finished) is not None:
-                return FoundThread(await _target(references, found[0], places[found[0]]), found[1])
+                return FoundThread(await _target(references, found[0], discussions[found[0]]), found[1])
     finally:
         for each in searches:
             each.cancel()
@@ -354,9 +356,9 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
     )
 
 
-async def _places(references: References) -> dict[Discussion, ChangeRequest | None]:
-    """Return the places that may have threads: the chosen space or all spaces, and their open and draft change
-    requests."""
+async def _find_discussions(references: References) -> dict[Discussion, ChangeRequest | None]:
+    """Return the chosen space or all spaces that have comments, and their open and draft change requests. The value of a
+    space is None."""
     chosen = await references.chosen_space()
     spaces = [chosen] if chosen is not None else [each for each in await references.spaces() if each.comments]
     found: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}
@@ -375,16 +377,16 @@ async def _target(references: References, at: Discussion, change_request: Change
 
 
 def thread_row(found: FoundThread, replies: Sequence[Reply] = ()) -> dict[str, Any]:
-    """Return the row of a thread. `replies` are its replies, if they are printed."""
+    """Return the row of a thread. `replies` may be left out if they are not printed."""
     comment, target = found.comment, found.target
     text, page, node = comment.body.text, comment.target.page, comment.target.node
     suggestions = find_suggestions(text)
-    change = target.change_request
+    change_request = target.change_request
     return {
         "id": comment.id,
         "ref": found.ref,
         "space": {"id": target.space.id, "title": target.space.title},
-        "change": change.number if change is not None else None,
+        "change": change_request.number if change_request is not None else None,
         "page": {"id": page.id, "title": page.title, "path": page.path} if page is not None else None,
         "block": node.id if node is not None else None,
         "status": comment.status,
@@ -411,8 +413,8 @@ async def load_replies(references: References, found: FoundThread) -> tuple[Repl
 
 
 async def load_threads(references: References, target: Target) -> list[FoundThread]:
-    """Return the threads of a space or change request, or of its page if `target` has one. The oldest is first. Raises
-    ApiError."""
+    """Return the threads of a space or change request, the oldest first. If `target` has a page, return only the threads
+    of the page. Raises ApiError."""
     page = {"target_page": target.page.id} if target.page is not None else {}
     op = comments.List(at=target.at, status="all", format="markdown", limit=1000, **page)
     found = await all_items(references.live, op)

@@ -41,8 +41,8 @@ class LazyPlatform:
         fail: float = 0.0,
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
-        """Create the application. `latency` is in seconds, `fail` is the share of failing requests, from 0 to 1.
-        `on_close` is called after the platform is closed."""
+        """`latency` is in seconds. `fail` is the share of failing requests, from 0 to 1. `on_close` is called after the
+        platform is closed."""
         self._on_close = on_close
         self._build, self._folder = build, folder
         self._latency, self._fail = latency, fail
@@ -57,7 +57,7 @@ class LazyPlatform:
         await platform(scope, receive, send)
 
     async def platform(self) -> Platform:
-        """Return the platform, and build it first if needed. A failed build raises its error at every call."""
+        """Return the platform. The first call builds it. If the build failed, each call raises its error."""
         if self._building is None:
             self._building = asyncio.ensure_future(run_in_thread(self._build))
         platform: Platform = await asyncio.shield(self._building)
@@ -86,39 +86,38 @@ class LazyClient:
         ca_file: Path | None = None,
         platform: LazyPlatform | None = None,
         read_only: str = "",
-        learn: Callable[[str], None] | None = None,
+        record_user: Callable[[str], None] | None = None,
     ) -> None:
         """Create a client for the server at `origin`, or for `platform`. `read_only` is the message for a refused
-        write, empty to allow writes.
+        write, or empty to allow writes.
 
-        `key` is called in a thread. It returns the API key, or raises StoreUnavailable or Unauthorized. Its argument is
-        a function that it calls with a sentence while it waits, for example for the keyring. `learn` is called in a
-        thread with the id of the signed-in user, after each response that contains it.
+        `key` returns the API key, or raises StoreUnavailable or Unauthorized. While it waits, for example for the
+        keyring, it calls its argument with a sentence. `record_user` gets the id of the signed-in user after each
+        response that contains the user. Both are called in a thread.
         """
         self.read_only = read_only
-        self._learn = learn
+        self._record_user = record_user
         self._origin, self._key, self._ca_file, self._platform = origin, key, ca_file, platform
         self._client: Client | None = None
         self._key_task: asyncio.Task[SecretStr] | None = None
-        """The last attempt to read the key. Requests that start while it runs share its result. None before
-        the first attempt."""
+        """Last attempt to read the key. All requests that wait for the key share it. None before the first attempt."""
         self._reading_started_at = 0.0
         self._key_activity: Activity | None = None
         """Log entry of the last attempt to read the key, if it is slow or has failed."""
         self._open = asyncio.Event()
 
     def open(self) -> None:
-        """Let requests start. All requests wait until this is called."""
+        """Let requests start. Before this call, all requests wait."""
         self._open.set()
 
     async def __call__(self, op: Operation[T]) -> T:
         await self._open.wait()
-        answer = await (await self.client())(op)
-        if self._learn is not None:
-            learn, user = self._learn, SPECS[type(op)].name == "users.Me" and answer
+        response = await (await self.client())(op)
+        if self._record_user is not None:
+            record_user, user = self._record_user, SPECS[type(op)].name == "users.Me" and response
             if isinstance(user, User):
-                await run_in_thread(lambda: learn(user.id))
-        return answer
+                await run_in_thread(lambda: record_user(user.id))
+        return response
 
     async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
         """Yield the bytes at a URL from a response, as they arrive."""
@@ -139,7 +138,7 @@ class LazyClient:
         if self._client is None:
             if self._key_task is None or self._key_task.done():
                 self._key_task = asyncio.create_task(self._read_key())
-                # Retrieve the error, because every request that waits for the key may have been canceled.
+                # If all requests that wait for the key are canceled, the error must be retrieved here.
                 self._key_task.add_done_callback(lambda task: task.cancelled() or task.exception())
                 self._reading_started_at = monotonic()
             try:
@@ -180,11 +179,11 @@ class LazyClient:
         return () if self._key_activity is None else (self._key_activity,)
 
     @property
-    def low(self) -> float:
+    def rate_limit_wait(self) -> float:
         return self._client.background_wait if self._client else 0.0
 
     @property
-    def waited(self) -> float:
+    def response_wait(self) -> float:
         if self._client is not None:
             return self._client.waited
         is_reading = self._key_task is not None and not self._key_task.done()

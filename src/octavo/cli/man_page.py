@@ -1,4 +1,4 @@
-"""Manual pages: a help topic as roff, from the same blocks that the app shows."""
+"""Formats a help topic as a manual page, in the language of roff."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _COMMENT = re.compile(r"\s*<!--.*-->\s*", re.DOTALL)
 
 
-def man_page(topic: str, about: str, document: Document) -> str:
-    """Return a help topic as a manual page. `about` is its line in the list of topics."""
+def format_man_page(topic: str, about: str, document: Document) -> str:
+    """Return a help topic as a manual page. `about` is its one-line summary."""
     name = f"octavo-{topic}"
     head = [
         f'.TH "{name.upper()}" "7" "" "octavo {__version__}" "Octavo"',
@@ -25,7 +25,6 @@ def man_page(topic: str, about: str, document: Document) -> str:
 
 
 def _lines(block: Block) -> Iterator[str]:
-    """Yield the lines of a block."""
     match block.kind:
         case "heading":
             if (level := block.attrs.get("level", 1)) > 1:  # The title of the page is in its first line.
@@ -49,7 +48,7 @@ def _lines(block: Block) -> Iterator[str]:
 
 
 def _item(item: Block) -> Iterator[str]:
-    """Yield the lines of a list item. Its first paragraph is beside the mark."""
+    """Yield the lines of a list item. The first line is the text beside the mark."""
     first, *others = item.children or (item,)
     yield _line_of_text(_text(first.runs))
     if others:
@@ -60,8 +59,8 @@ def _item(item: Block) -> Iterator[str]:
 
 
 def _table(block: Block) -> Iterator[str]:
-    """Yield a paragraph for each row: the first cell, then the other cells, with the titles of their columns if there are
-    several."""
+    """Yield a paragraph for each row: the first cell, then the other cells. Several other cells are written with the
+    titles of their columns."""
     titles = [_text(each.title) for each in block.attrs.get("columns", ())]
     for row in block.children:
         cells = [_text(each.runs) for each in row.children]
@@ -95,5 +94,5 @@ def _escape_roff(text: str) -> str:
 
 
 def _line_of_text(text: str) -> str:
-    """Return a line that roff does not take for a request."""
+    """Return a line of text, escaped so that roff does not read it as a command."""
     return "\\&" + text if text.startswith((".", "'")) or not text else text

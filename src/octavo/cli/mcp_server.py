@@ -11,17 +11,17 @@ from octavo.cli.mcp_tools import INSTRUCTIONS, Tool, Toolbox, ToolError
 from octavo.data.proposed_notes import sanitize_source_name
 
 
-async def serve(box: Toolbox) -> None:
+async def serve(toolbox: Toolbox) -> None:
     """Serve the tools until standard input is closed."""
 
     async def list_tools(_: ServerRequestContext, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_describe_tool(each) for each in box.tools])
+        return types.ListToolsResult(tools=[_describe_tool(each) for each in toolbox.tools])
 
     async def call_tool(context: ServerRequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         client = context.session.client_params
-        box.source = sanitize_source_name(client.client_info.name) if client is not None else "unknown"
+        toolbox.source = sanitize_source_name(client.client_info.name) if client is not None else "unknown"
         try:
-            text, is_error = await box.call(params.name, params.arguments or {}), False
+            text, is_error = await toolbox.call(params.name, params.arguments or {}), False
         except ToolError as error:
             text, is_error = str(error), True
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=is_error)
@@ -33,8 +33,8 @@ async def serve(box: Toolbox) -> None:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    async with stdio_server() as (read_stream, write_stream):
+        await server.run(read_stream, write_stream, server.create_initialization_options())
 
 
 def _describe_tool(tool: Tool) -> types.Tool:

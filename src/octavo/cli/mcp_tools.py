@@ -1,8 +1,8 @@
-"""The tools of `octavo mcp`: reading, search and proposed notes. No tool sends anything to the server.
+"""The tools of `octavo mcp`: they read, search and propose notes. No tool sends a change to the server.
 
-The text of pages and comments was written by other people, and may try to give orders to the program that reads it. So the
-descriptions here are constants, results are JSON with that text in named fields, and there is no tool that submits, approves,
-merges, edits or deletes, opens a link, runs a command or reads a setting.
+Other people wrote the text of pages and comments, and it may contain orders to the program that reads it. So the descriptions
+here are constants, and results are JSON with that text in named fields. No tool submits, approves, merges or edits, opens a
+link, runs a command or reads a setting.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from octavo import redaction
 from octavo.api.content import ListPages
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef
-from octavo.cli.arguments import parser
+from octavo.cli.arguments import build_parser
 from octavo.cli.checking import ContentOptions, check_content, choose_rules
 from octavo.cli.commands.changes import ChangeList
 from octavo.cli.commands.inbox import InboxList
@@ -29,7 +29,7 @@ from octavo.cli.item_rows import load_page, page_row
 from octavo.cli.output import json_value
 from octavo.cli.refs import References, Target
 from octavo.cli.review_export import ExportOptions, check_is_change, export_review, proposed_row
-from octavo.cli.review_import import NoteImport, note_of
+from octavo.cli.review_import import NoteImport, parse_note
 from octavo.cli.standard_streams import Failure
 from octavo.data.state_db import NotSaved
 from octavo.documents.checks.findings import sorted_findings
@@ -48,15 +48,15 @@ MAX_CALLS, PERIOD = 60, 60.0
 """Maximum number of calls in a period, and the length of the period in seconds."""
 MAX_NOTES_IN_RUN = 2_000
 MAX_ARGUMENT = 16_384
-_ROOM = 2_000
-"""Characters of a result that are left for the fields around long text."""
+_RESERVED = 2_000
+"""Characters of a result that are reserved for the fields around long text."""
 _INVISIBLE = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
 
 Arguments = Mapping[str, Any]
 
 
 class ToolError(Exception):
-    """A call that cannot be done. The message is a sentence for the program."""
+    """Failed call of a tool. The message is a sentence for the calling program."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class Toolbox:
         return tuple(each for each in TOOLS if not (each.proposes and self.session.read_only))
 
     async def call(self, name: str, arguments: Arguments) -> str:
-        """Return the result of a tool as JSON text. Raises ToolError. API keys are removed from the result and from the
-        error message."""
+        """Return the result of a tool as JSON text. Raises ToolError. The result and the error message contain no API
+        keys."""
         try:
             return safe_text(json.dumps(json_value(await self._run(name, arguments)), ensure_ascii=False))
         except (ToolError, ApiError, Failure, NotSaved) as error:
@@ -123,8 +123,8 @@ class Toolbox:
         self._calls.append(now)
 
     def options(self, command: str, *arguments: str) -> argparse.Namespace:
-        """Return the parsed arguments of a command whose rows are collected instead of printed."""
-        options = parser(command).parse_args([command, *arguments, "--json"])
+        """Return the parsed arguments of a command. The command adds its rows to `sink` and does not print them."""
+        options = build_parser(command).parse_args([command, *arguments, "--json"])
         options.sink = []
         return options
 
@@ -143,8 +143,8 @@ class Toolbox:
         self.check_space(target.space.id)
         return target
 
-    async def change(self, text: str) -> tuple[Target, ChangeRequestRef]:
-        """Return the change request that a REF names."""
+    async def change_request(self, text: str) -> tuple[Target, ChangeRequestRef]:
+        """Return the change request that a REF names. Raises ToolError, or Failure if it names something else."""
         target = await self.target(text)
         check_is_change(target)
         assert isinstance(target.at, ChangeRequestRef), "it was checked"
@@ -158,8 +158,8 @@ class Toolbox:
         return not self._spaces or space_id in self._spaces
 
     async def chosen_spaces(self, name: str) -> tuple[str, ...]:
-        """Return the ids of the spaces to list: the space called `name`, or without a name the spaces that the tools
-        may read. Empty for all spaces of the user. Raises ToolError."""
+        """Return the id of the space called `name`. Without a name, return the ids of the only spaces that the tools may
+        read. Empty if they may read all. Raises ToolError."""
         if not name:
             return self._spaces
         try:
@@ -170,18 +170,17 @@ class Toolbox:
         return (space.id,)
 
     async def propose(self, arguments: Arguments, **note: Any) -> dict[str, Any]:
-        """Propose one note. Raises ToolError if the note is not valid or cannot be placed, or if there are too many
-        notes."""
+        """Propose one note. Raises ToolError if the note is not valid, cannot be placed, or exceeds a limit."""
         if self._proposed_count >= MAX_NOTES_IN_RUN:
             raise ToolError(f"Too many notes: at most {MAX_NOTES_IN_RUN} in a run.")
-        target, at = await self.change(str(arguments["ref"]))
-        given = {name: arguments[name] for name in ("page", "block", "quote", "revision") if arguments.get(name)}
+        target, at = await self.change_request(str(arguments["ref"]))
+        place = {name: arguments[name] for name in ("page", "block", "quote", "revision") if arguments.get(name)}
         try:
-            parsed = note_of({**given, **note, "source": self.source})
+            parsed_note = parse_note({**place, **note, "source": self.source})
         except ValueError as error:
             raise ToolError(f"Could not propose the note: {error}") from None
         importing = NoteImport(self.session, self.references(), target)
-        result = await importing.propose(await importing.place([parsed]))
+        result = await importing.propose(await importing.place([parsed_note]))
         if result.not_placed:
             raise ToolError(f"Could not place the note: {result.not_placed[0].problem}")
         if result.over_limit:
@@ -197,7 +196,7 @@ class Toolbox:
 
 
 def safe_text(text: str) -> str:
-    """Return text without API keys, and with escapes for invisible characters."""
+    """Return the text without API keys. Invisible characters are escaped."""
     return _INVISIBLE.sub(lambda found: json.dumps(found[0])[1:-1], redaction.redact(text))
 
 
@@ -216,65 +215,69 @@ def _check_arguments(tool: Tool, arguments: Arguments) -> None:
         raise ToolError(f"{missing[0]} is missing.")
 
 
-async def _list_inbox(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
-    options = box.options("inbox", f"--limit={_limit(arguments)}")
-    await InboxList(box.session, options).print()
-    items = [each for each in options.sink if not box._spaces or box.may_read((each["space"] or {}).get("id", ""))]
+async def _list_inbox(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
+    options = toolbox.options("inbox", f"--limit={_limit(arguments)}")
+    await InboxList(toolbox.session, options).print()
+    items = [
+        each for each in options.sink if not toolbox._spaces or toolbox.may_read((each["space"] or {}).get("id", ""))
+    ]
     return _limit_items({"items": items}, "items")
 
 
-async def _list_changes(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
+async def _list_changes(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     items: list[Any] = []
-    for space in await box.chosen_spaces(arguments.get("space", "")) or ("",):
+    for space in await toolbox.chosen_spaces(arguments.get("space", "")) or ("",):
         status = arguments.get("status", "open")
         only = [f"--space={space}"] if space else []
-        options = box.options("changes", f"--status={status}", f"--limit={_limit(arguments)}", *only)
-        await ChangeList(box.session, options).print()
+        options = toolbox.options("changes", f"--status={status}", f"--limit={_limit(arguments)}", *only)
+        await ChangeList(toolbox.session, options).print()
         items += options.sink
     return _limit_items({"items": items[: _limit(arguments)]}, "items")
 
 
-async def _search(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
+async def _search(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     items: list[Any] = []
-    for space in await box.chosen_spaces(arguments.get("space", "")) or ("",):
-        options = box.options(
+    for space in await toolbox.chosen_spaces(arguments.get("space", "")) or ("",):
+        options = toolbox.options(
             "search", f"--limit={_limit(arguments)}", *([f"--space={space}"] if space else []), "placeholder"
         )
         options.words = str(arguments["words"]).split()
-        await Search(box.session, options).print()
+        await Search(toolbox.session, options).print()
         items += options.sink
     return _limit_items({"items": items[: _limit(arguments)]}, "items")
 
 
-async def _get_change(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
-    target, _ = await box.change(str(arguments["ref"]))
+async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
+    target, _ = await toolbox.change_request(str(arguments["ref"]))
     options = ExportOptions(str(arguments.get("page", "")), changed_only=True)
-    row = await export_review(box.references(), target, options, frozenset(("pages", "threads")))
+    row = await export_review(toolbox.references(), target, options, frozenset(("pages", "threads")))
     threads = row.pop("threads")
     if options.page:
         paths = {each["path"] for each in row["pages"]}
         threads = [each for each in threads if each["page"] in paths]
-    fitted = _fitted_pages(row, int(arguments.get("offset", 0)) if options.page else 0)
+    fitted = _limit_blocks(row, int(arguments.get("offset", 0)) if options.page else 0)
     return fitted if "next" in fitted else _limit_items({**fitted, "threads": threads}, "threads", key="id")
 
 
-async def _get_page(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
-    target = await box.target(str(arguments["ref"]))
+async def _get_page(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
+    target = await toolbox.target(str(arguments["ref"]))
     if target.page is None:
         raise ToolError("The REF names no page. Write SPACE:PAGE or SPACE/NUMBER:PAGE.")
-    page = await load_page(box.session.live, target.at, target.page.id)
+    page = await load_page(toolbox.session.live, target.at, target.page.id)
     row = page_row(
         target, page, target.change_request.revision if target.change_request is not None else target.space.revision
     )
     offset, whole = int(arguments.get("offset", 0)), row["markdown"]
-    end = offset + MAX_RESULT - _ROOM
+    end = offset + MAX_RESULT - _RESERVED
     row["markdown"] = whole[offset:end]
     return {**row, "next": end} if end < len(whole) else row
 
 
-async def _check(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
-    target = await box.target(str(arguments["ref"]))
-    report = await check_content(box.session.live, target, ContentOptions(target.change_request is not None, (), False))
+async def _check(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
+    target = await toolbox.target(str(arguments["ref"]))
+    report = await check_content(
+        toolbox.session.live, target, ContentOptions(target.change_request is not None, (), False)
+    )
     rules = choose_rules([], [])
     found = [
         {
@@ -291,24 +294,24 @@ async def _check(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
     return _limit_items({"findings": found, "pages": report.pages}, "findings")
 
 
-async def _propose_comment(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
-    return await box.propose(arguments, text=arguments["text"])
+async def _propose_comment(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
+    return await toolbox.propose(arguments, text=arguments["text"])
 
 
-async def _propose_suggestion(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
-    return await box.propose(arguments, suggestion=arguments["markdown"], text=arguments.get("text", ""))
+async def _propose_suggestion(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
+    return await toolbox.propose(arguments, suggestion=arguments["markdown"], text=arguments.get("text", ""))
 
 
-async def _list_proposed(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
-    _, at = await box.change(str(arguments["ref"]))
-    paths = await box.paths(at)
-    own = [each for each in box.session.proposed.at(at) if each.source == box.source]
+async def _list_proposed(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
+    _, at = await toolbox.change_request(str(arguments["ref"]))
+    paths = await toolbox.paths(at)
+    own = [each for each in toolbox.session.proposed.at(at) if each.source == toolbox.source]
     return _limit_items({"items": [proposed_row(each, paths) for each in own]}, "items", key="id")
 
 
-async def _withdraw_proposed(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
-    _, at = await box.change(str(arguments["ref"]))
-    if not await box.session.proposed.withdraw(at, str(arguments["id"]), box.source):
+async def _withdraw_proposed(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
+    _, at = await toolbox.change_request(str(arguments["ref"]))
+    if not await toolbox.session.proposed.withdraw(at, str(arguments["id"]), toolbox.source):
         raise ToolError("There is no such note of yours, or a person has decided about it.")
     return {"withdrawn": arguments["id"]}
 
@@ -318,8 +321,9 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Return a result with as many items of the list `name` as fit. `next` names the first item that was left out."""
-    left = MAX_RESULT - _ROOM - _length({**row, name: []})
+    """Return a result with the first items of the list `name` that fit. `next` is the `key` of the first item that was left
+    out."""
+    left = MAX_RESULT - _RESERVED - _length({**row, name: []})
     kept: list[Any] = []
     for item in row[name]:
         left -= _length(item) + 2
@@ -329,10 +333,10 @@ def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[st
     return row
 
 
-def _fitted_pages(row: dict[str, Any], offset: int) -> dict[str, Any]:
-    """Return a change request with as many blocks as fit, from block `offset` of the first page. `next` and `nextOffset` name
-    the page and the block that were left out first."""
-    left = MAX_RESULT - _ROOM - _length({**row, "pages": []})
+def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
+    """Return a change request with the blocks that fit, from block `offset` of the first page. `next` and `nextOffset` are
+    the path of the page and the block where the next call continues."""
+    left = MAX_RESULT - _RESERVED - _length({**row, "pages": []})
     kept: list[dict[str, Any]] = []
     for page in row["pages"]:
         first = offset if not kept else 0

@@ -1,4 +1,4 @@
-"""The files of a folder that is open in the app, and the changes in them."""
+"""Loads a folder that is open in the app, and later the changes in its files."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _index_folder = lazy("octavo.cli.platforms:index_folder")
 _fingerprint = lazy("octavo.documents.folders.folder:fingerprint")
 
 WAIT_FACTOR = 30
-"""The wait before the next check of all files, as a multiple of the time the last check took: at most 3 % of one
-processor."""
+"""Wait before the next check of all files, as a multiple of the duration of the last check. So the checks use at most
+3 % of one processor."""
 RETRY_SECONDS = 60.0
-"""Seconds until changes that could not be loaded are loaded again."""
+"""Seconds before Octavo loads changed files again after a failure."""
 MAX_TITLES = 100
 """Maximum number of titles that are shown while the folder is loaded."""
 _MAX_PREVIEW = 1 << 16
@@ -35,7 +35,7 @@ _MAX_NAMES = 1000
 _ENTRY = re.compile(r"^([ \t]{0,40})[*+-] \[((?:[^\]\\\n]|\\.)+)\]", re.MULTILINE)
 _ESCAPED = re.compile(r"\\(.)")
 STOP_SECONDS = 0.5
-"""Maximum number of seconds to wait for the indexing thread at the end."""
+"""Maximum number of seconds that closing the folder waits for the indexing thread."""
 
 
 class OpenFolder:
@@ -54,8 +54,8 @@ class OpenFolder:
         self._index_thread: threading.Thread | None = None
 
     def first_titles(self) -> list[str]:
-        """Return the first titles of the table of contents, indented, without reading any page. They come from
-        `SUMMARY.md`, else from the names of the files and folders at the top."""
+        """Return the first titles of the table of contents, indented. They come from `SUMMARY.md`, else from the names
+        of the files and folders at the top. No page is read."""
         summary = self._folder / "SUMMARY.md"
         try:
             if summary.is_file():
@@ -101,7 +101,7 @@ class OpenFolder:
         return has_changed
 
     def close(self) -> None:
-        """Stop indexing. The rest is indexed when the folder is opened again."""
+        """Stop indexing. The other pages are indexed when the folder is opened again."""
         self._is_closed = True
         if self._index_thread is not None:
             self._index_thread.join(STOP_SECONDS)

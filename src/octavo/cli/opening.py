@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
 _run_app = lazy("octavo.cli.app:run")
-# lazy: the API, which `octavo` alone loads after its first picture
+# lazy: the API. Without a target, Octavo shows its first picture before it loads the API.
 _parse_ref = lazy("octavo.cli.refs:parse_ref")
 _references = lazy("octavo.cli.refs:References")
 _run_connected = lazy("octavo.cli.connection:run_connected")

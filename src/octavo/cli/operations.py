@@ -1,6 +1,6 @@
-"""`octavo operations`: all API operations as a table, as JSON or as an OpenAPI document.
+"""`octavo operations`: prints all API operations as a table, as JSON or as an OpenAPI document.
 
-Also `octavo api NAME --help`, at the end: the parameters of one operation, with an example.
+The end of this file is `octavo api NAME --help`: it prints the parameters of one operation, and an example.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from octavo.api.wire import Route, body_fields, query_fields, routes
 from octavo.cli.standard_streams import tell, write_out
 
 PIPE_COLUMNS = 120
-"""Columns of the table in a pipe. Longer paths and sentences stay on one line, so that `grep` finds them."""
+"""Width of the table in a pipe. Longer paths and sentences stay on one line, so that `grep` finds them."""
 MIN_COLUMNS = 60
-"""Columns of the table on the narrowest terminal."""
+"""Minimum width of the table, even if the terminal is narrower."""
 SCHEMA_LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
 """JSON Schema keywords that `--json` copies, in addition to type and choices."""
 _HELP_COLUMNS = 100
@@ -68,7 +68,7 @@ def _find_operations(words: list[str]) -> list[Spec]:
 
 
 def describe(route: Route) -> Json:
-    """Return one method and path as `--json` prints it."""
+    """Return a route of an operation as `--json` prints it."""
     return {
         "name": route.spec.name,
         "method": route.spec.method,
@@ -80,8 +80,8 @@ def describe(route: Route) -> Json:
 
 
 def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
-    """Return name, place, type and limits of each parameter of an operation, path parameters first. `openapi` is a document
-    that contains the operation. None for the document of all operations."""
+    """Return the name, location, type and limits of each parameter of a route, path parameters first. `openapi` is a document
+    with the operation, by default the document of all operations."""
     openapi = openapi or document()
     schemas = openapi["components"]["schemas"]
     operation_schema = openapi["paths"][route.path][route.spec.method.lower()]
@@ -98,7 +98,7 @@ def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
 
 def _describe_value(schema: Json, schemas: Json, *, needed: bool) -> Json:
     """Return a short description of a value: type, required, nullable, fields and limits. `--openapi` prints the full
-    schema. `schemas` are the schemas that references name, by name."""
+    schema. `schemas` has the schemas to which references lead, by name."""
     shapes = list(_shapes(schema, schemas))
     description: Json = {"type": _type(schema, schemas), "required": needed}
     if {"type": "null"} in shapes:
@@ -118,8 +118,8 @@ def _limits(shapes: list[Json]) -> Json:
 
 
 def table(operations: Collection[Spec], columns: int | None = None) -> str:
-    """Return the operations as text by area: name, summary, method, path and parameters. `columns` is the width of the
-    terminal. Without it, lines are not wrapped."""
+    """Return the operations by area as text: name, summary, method, path and parameters. `columns` is the width of the
+    terminal. Without `columns`, lines are not wrapped."""
     lines: list[str] = []
     width = max(columns, MIN_COLUMNS) if columns else PIPE_COLUMNS
     for area in AREAS:
@@ -145,7 +145,7 @@ def table(operations: Collection[Spec], columns: int | None = None) -> str:
 
 
 def _parameter_names(spec: Spec) -> str:
-    """Return the parameters that are not in the path. Optional parameters are in brackets."""
+    """Return the names of the parameters that are not in the path. Optional parameters are in brackets."""
     names = query_fields(spec) | body_fields(spec)
     fields = {field.alias or camel(name): field for name, field in spec.operation.model_fields.items()}
     return " ".join(name if field.is_required() else f"[{name}]" for name, field in fields.items() if name in names)
@@ -183,7 +183,7 @@ def _kind(shape: Json, schemas: Json) -> str:
 
 
 def operation_help(spec: Spec) -> str:
-    """Return the help of an operation as text."""
+    """Return the text that `octavo api NAME --help` prints for an operation."""
     openapi = document(spec)
     by_route = [parameters(route, openapi) for route in routes(spec)]
     described = {each["name"]: each for found in by_route for each in found}

@@ -46,9 +46,9 @@ DEFAULT_LIMIT = 30
 _COLORS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 _GAP = "  "
 _SMALLEST_CUT = 12
-"""Minimum width of the column that is cut so that the table fits the terminal."""
-_SMALLEST_REST = 4
-"""Minimum width of a cut column on a terminal that is narrower than that."""
+"""Minimum width of a column that is cut to fit the table to the terminal."""
+_SMALLEST_LAST = 4
+"""Minimum width of the last column on a terminal that is too narrow for all columns."""
 
 
 @dataclass(frozen=True)
@@ -59,27 +59,27 @@ class Field:
     type: str
     """The type of its values: string, integer, boolean, time or object. `?` means that it may be null, `[]` a list."""
     is_extra: bool = False
-    """True if it is printed only on request: most extra fields cost a request for each row."""
+    """True for a field that is printed only if its name is requested. Most of them cost a request for each row."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, which shows the field with this name."""
+    """A column of a table. It shows the field with the same name."""
 
     name: str
     title: str = ""
     """Heading on a terminal. The default is the name of the field."""
     text: Callable[[Row], str] | None = None
-    """Returns the text of a cell. The default is the value of the field as text."""
+    """Returns the text of the cell of a row. The default is the value of the field as text."""
     is_cut: bool = False
     """True for the column that is cut if the table is too wide for the terminal."""
     link: str = ""
-    """Name of the field with the URL that a cell links to. Empty for no link."""
+    """Name of the field with the URL to which a cell links. Empty for no link."""
     colors: Mapping[str, str] = field(default_factory=dict)
-    """Names of colors by the text of the cell."""
+    """Name of the color for each text of a cell. Other texts have no color."""
 
 
-def add_output_options(command: argparse.ArgumentParser, *, streams: bool = True) -> None:
+def add_output_options(command: argparse.ArgumentParser, *, prints_rows: bool = True) -> None:
     """Add `--json`, `--jq` and, for commands that print lists, `--ndjson`."""
     group = command.add_argument_group("output").add_mutually_exclusive_group()
     group.add_argument(
@@ -89,7 +89,7 @@ def add_output_options(command: argparse.ArgumentParser, *, streams: bool = True
         metavar="FIELDS",
         help="print JSON with these fields (without FIELDS: a default selection)",
     )
-    if streams:
+    if prints_rows:
         group.add_argument(
             "--ndjson",
             nargs="?",
@@ -120,20 +120,20 @@ def _limit(text: str) -> int:
 
 
 class Output:
-    """The rows of a command, printed as the options request. Use as a context manager: leaving it prints the rows, also
-    after a Failure, so that rows that were loaded before are not lost."""
+    """Collects the rows of a command, and prints them in the form that the options select. Use it in a `with` statement,
+    whose end prints the rows. After a Failure, it prints the rows that were added before."""
 
     def __init__(
         self, options: argparse.Namespace, fields: Sequence[Field], columns: Sequence[Column], *, empty: str = ""
     ) -> None:
-        """`empty` is printed to standard error on a terminal if there are no rows. If `options.sink` is a list, the rows are
+        """On a terminal, `empty` is printed to standard error if there are no rows. If `options.sink` is a list, rows are
         added to it and not printed. Raises Failure for unknown fields and for a wrong jq expression."""
         self.mode = _mode_of(options)
         self.total: int | None = None
-        """Number of all rows, for the notice about a list that was cut. None if it is unknown."""
+        """Number of all rows, for the notice about rows over the limit. None if it is unknown."""
         self._fields, self._columns, self._empty = fields, columns, empty
         self._chosen = _chosen_fields(options, fields)
-        self._filter = compiled_filter(options)
+        self._filter = compile_filter(options)
         self._limit = None if getattr(options, "all", True) else options.limit
         self._style = Style(options)
         self._sink: list[Row] | None = getattr(options, "sink", None)
@@ -143,7 +143,7 @@ class Output:
 
     @property
     def wanted(self) -> frozenset[str]:
-        """Names of the fields that will be printed. A command need not load an extra field that is not among them."""
+        """Names of the fields that will be printed. The command need not load other fields."""
         if self.mode == "table":
             return frozenset(each.name for each in self._columns)
         return frozenset(self._chosen)
@@ -154,7 +154,7 @@ class Output:
         return self._limit
 
     def add(self, row: Row) -> bool:
-        """Add a row. Returns False, and does not add it, if the limit is reached. Raises Failure."""
+        """Add a row. Return False without adding it if the limit is reached. Raises Failure."""
         if self._limit is not None and self._count >= self._limit:
             self._is_cut = True
             return False
@@ -168,7 +168,7 @@ class Output:
         return True
 
     def end(self) -> None:
-        """Print the rows, and the notice if the list was cut. Raises Failure."""
+        """Print the rows, and a notice if the limit was reached. Raises Failure."""
         if self._sink is not None:
             return
         if self.mode == "json":
@@ -189,7 +189,7 @@ class Output:
         if not self._rows and self._empty and self._style.is_terminal:
             tell(self._empty)
         elif not self._style.is_terminal:
-            lines = ("\t".join(_pipe_text(each, row) for each in self._columns) for row in self._rows)
+            lines = ("\t".join(_cell_text(each, row) for each in self._columns) for row in self._rows)
             write_out("".join(f"{line}\n" for line in lines))
         elif self._rows:
             write_out(_table(self._columns, self._rows, self._style))
@@ -205,13 +205,14 @@ class Output:
 
 
 def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row, text: Callable[[], str]) -> None:
-    """Print one thing: as JSON with the requested fields, else the result of `text`, in a pager. Raises Failure."""
+    """Print one thing: its requested fields as JSON, or without such an option the result of `text` in a pager. Raises
+    Failure."""
     mode = _mode_of(options)
     if mode == "table":
         print_text(options, text())
         return
     value = _pick_fields(row, _chosen_fields(options, fields))
-    run_filter = compiled_filter(options)
+    run_filter = compile_filter(options)
     if run_filter is not None:
         run_filter(value)
     else:
@@ -220,12 +221,12 @@ def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row,
 
 def wanted_fields(options: argparse.Namespace, fields: Sequence[Field]) -> frozenset[str]:
     """Return the names of the fields that `print_object` will print. Empty if it prints text. Raises Failure."""
-    compiled_filter(options)
+    compile_filter(options)
     return frozenset() if _mode_of(options) == "table" else frozenset(_chosen_fields(options, fields))
 
 
 def print_text(options: argparse.Namespace, text: str) -> None:
-    """Print text: on a terminal in a pager, which is set by OCTAVO_PAGER or PAGER. Raises Failure."""
+    """Print text. A terminal shows it in the pager of OCTAVO_PAGER or PAGER, by default `less`. Raises Failure."""
     style = Style(options)
     command = os.environ.get("OCTAVO_PAGER") or os.environ.get("PAGER") or "less -FRX"
     if not style.is_terminal or not style.has_escapes or options.no_pager or command == "cat":
@@ -233,7 +234,8 @@ def print_text(options: argparse.Namespace, text: str) -> None:
         return
     environment = {name: value for name, value in os.environ.items() if name != "OCTAVO_API_KEY"}
     try:
-        pager = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environment)  # as git and man do
+        # PAGER is a command of the shell, as for git and man.
+        pager = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environment)
     except OSError:
         write_out(text)
         return
@@ -262,7 +264,6 @@ class Style:
 
     @property
     def columns(self) -> int:
-        """Width of the terminal."""
         return shutil.get_terminal_size().columns
 
     def color(self, text: str, name: str) -> str:
@@ -270,7 +271,7 @@ class Style:
         return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self.has_colors and name and text else text
 
     def link(self, text: str, url: str) -> str:
-        """Return the text as a link that terminals open. Unchanged without a URL or without a terminal."""
+        """Return the text as a link that terminals can open. Unchanged without a URL or without a terminal."""
         is_safe = url.startswith(("https://", "http://")) and url.isascii() and url.isprintable()
         return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if self.has_escapes and is_safe else text
 
@@ -286,10 +287,10 @@ def _mode_of(options: argparse.Namespace) -> Literal["table", "json", "ndjson", 
 
 
 def _chosen_fields(options: argparse.Namespace, fields: Sequence[Field]) -> list[str]:
-    """Return the names of the requested fields. Without a request, return the names of all fields that are not extra.
-    Raises Failure for an unknown field."""
-    given = getattr(options, "ndjson", None) or options.json or ""
-    names = [name for each in given.split(",") if (name := each.strip())]
+    """Return the names of the requested fields, or by default of all fields that are not extra. Raises Failure for an
+    unknown field."""
+    requested = getattr(options, "ndjson", None) or options.json or ""
+    names = [name for each in requested.split(",") if (name := each.strip())]
     known = [each.name for each in fields]
     for name in names:
         if name not in known:
@@ -305,7 +306,7 @@ def _pick_fields(row: Row, names: Sequence[str]) -> dict[str, Any]:
 
 
 def json_value(value: Any) -> Any:
-    """Return a value as JSON has it: times as text in UTC."""
+    """Convert a value to JSON. Times become text in UTC."""
     if isinstance(value, datetime):
         moment = value if value.tzinfo else value.replace(tzinfo=UTC)
         return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -317,19 +318,19 @@ def json_value(value: Any) -> Any:
 
 
 def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=_escapes_needed(), separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=_needs_ascii(), separators=(",", ":"))
 
 
 def _indented_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=_escapes_needed(), indent=2)
+    return json.dumps(value, ensure_ascii=_needs_ascii(), indent=2)
 
 
-def _escapes_needed() -> bool:
+def _needs_ascii() -> bool:
     encoding = (sys.stdout.encoding or "") if sys.stdout is not None else ""
     return encoding.lower().replace("-", "") != "utf8"
 
 
-def compiled_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
+def compile_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
     """Return a function that prints the results of `--jq` for a JSON value. None without `--jq`. Raises Failure if the
     expression is wrong or jq is not installed."""
     if options.jq is None:
@@ -345,7 +346,7 @@ def compiled_filter(options: argparse.Namespace) -> Callable[[Any], None] | None
         raise Failure(f"Could not filter: {_first_line(error)}.", USAGE) from None
 
     def run_filter(value: Any) -> None:
-        os.environ.pop("OCTAVO_API_KEY", None)  # the jq function `env` would return it
+        os.environ.pop("OCTAVO_API_KEY", None)  # jq expressions can read the environment with `env`
         before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # otherwise ctrl+c has no effect while jq runs
         try:
             for result in program.input_value(value):
@@ -362,8 +363,8 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip() or "the expression is wrong").splitlines()[0].rstrip(".")
 
 
-def _cell(column: Column, row: Row) -> str:
-    """Return the text of a cell on one line."""
+def _cell_text(column: Column, row: Row) -> str:
+    """Return the text of a cell on one line, with complete times."""
     value = row.get(column.name) if column.text is None else column.text(row)
     if isinstance(value, (list, tuple)):
         value = ", ".join(map(str, value))
@@ -371,21 +372,16 @@ def _cell(column: Column, row: Row) -> str:
     return " ".join(text.split()) if not text.isprintable() else text
 
 
-def _pipe_text(column: Column, row: Row) -> str:
-    """Return the text of a cell for a pipe: without a heading, colors or cuts, with complete times."""
-    return _cell(column, row)
-
-
 def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
-    """Return a table with headings that is as wide as the terminal at most."""
+    """Return a table with headings that fits the width of the terminal."""
     now = datetime.now(UTC)
     cells = [[_terminal_cell(each, row, now) for each in columns] for row in rows]
     titles = [(each.title or each.name).upper() for each in columns]
     widths = [max(map(cell_width, each)) for each in zip(titles, *cells, strict=True)]
     too_wide = sum(widths) + len(_GAP) * (len(widths) - 1) - style.columns
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         if column.is_cut and too_wide > 0:
-            widths[place] = max(_SMALLEST_CUT, widths[place] - too_wide)
+            widths[index] = max(_SMALLEST_CUT, widths[index] - too_wide)
     widths = _fitting_widths(widths, style.columns)
     lines = [_GAP.join(_fit(title, width) for title, width in zip(titles, widths, strict=False)).rstrip()]
     lines = [style.color(line, "dim") for line in lines]
@@ -401,11 +397,12 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
 
 
 def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
-    """Return the widths of the first columns that fit on a narrow terminal. The last of them may be cut."""
+    """Return the widths of the columns that fit, without the last columns if the terminal is too narrow. The last width
+    may be reduced."""
     fitting: list[int] = []
     for width in widths:
         left = limit - sum(fitting) - len(_GAP) * len(fitting)
-        if fitting and left < min(width, _SMALLEST_REST):
+        if fitting and left < min(width, _SMALLEST_LAST):
             break
         fitting.append(max(1, min(width, left)))
     return fitting
@@ -414,7 +411,7 @@ def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
 def _terminal_cell(column: Column, row: Row, now: datetime) -> str:
     if column.text is None and isinstance(moment := row.get(column.name), datetime):
         return age(moment, now)
-    return _cell(column, row)
+    return _cell_text(column, row)
 
 
 def age(moment: datetime, now: datetime) -> str:
@@ -425,17 +422,17 @@ def age(moment: datetime, now: datetime) -> str:
 
 
 def cell_width(text: str) -> int:
-    """Return the number of columns that a text takes on a terminal."""
+    """Return the number of terminal columns that a text takes."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def _fit(text: str, width: int) -> str:
-    """Return the text filled or cut to a width."""
-    own = cell_width(text)
-    if own <= width:
-        return text + " " * (width - own)
+    """Return the text, padded or cut to a width in terminal columns."""
+    text_width = cell_width(text)
+    if text_width <= width:
+        return text + " " * (width - text_width)
     kept = ""
     for each in text:
         if cell_width(kept + each) > width - 1:

@@ -40,7 +40,7 @@ class PlatformFolder:
 
     @property
     def namespace(self) -> str:
-        """Name under which the local data of the user of this API key is stored."""
+        """Name under which the local data of the user with this API key is stored."""
         return f"demo {self.path}{f' as {self.role}' if self.role else ''}"
 
     def why_not_opened(self, error: OSError) -> str:
@@ -67,7 +67,7 @@ class PlatformFolder:
         try:
             return lock_file(self._lock, shared=True) or (lambda: None)
         except OSError:
-            # The disk does not support locks. Only a reset depends on a lock, and `lock_alone` then reports the error.
+            # The disk does not support locks. Only a reset needs a lock, and `lock_alone` reports this error.
             return lambda: None
 
     def lock_alone(self) -> Callable[[], None] | None:

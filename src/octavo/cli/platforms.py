@@ -22,7 +22,7 @@ _loaded_space = lazy("octavo.server.loader:loaded_space")
 
 @contextmanager
 def _open_for_build(folder: PlatformFolder) -> Iterator[Store]:
-    """Open the store of a platform folder in one transaction, to build a platform in it."""
+    """Open the store of a platform folder. The body of the `with` statement runs in one transaction."""
     store = Store(folder.database)
     try:
         with store.transaction():
@@ -73,8 +73,8 @@ def build_folder(
 
 
 def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[int, int], object]) -> bool:
-    """Load the changed files of a folder as a new revision. Return whether there were any. Raises OSError. Uses a
-    second connection to the database, because the platform answers requests meanwhile."""
+    """Load the changed files of a folder as a new revision. Return whether there were any. Uses its own connection to
+    the database, because the platform handles requests meanwhile. Raises OSError."""
     with closing(Store(folder.database)) as store:
         loaded = _load_folder(World(store), pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
     return bool(loaded.created or loaded.edited or loaded.deleted or loaded.moved)
@@ -89,7 +89,7 @@ def space_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
 
 def index_folder(folder: PlatformFolder, on_progress: Callable[[int, int], bool]) -> str:
     """Index the pages of a folder for search, until `on_progress` returns False. Return why the index could not be
-    written. Empty if it was."""
+    written, or an empty string."""
     with closing(Store(folder.database)) as store:
         try:
             for space in store.all("/spaces"):

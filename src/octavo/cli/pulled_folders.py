@@ -1,4 +1,4 @@
-"""What the commands for pulled folders share: the folder, its server, and their errors."""
+"""Finds the pulled folder of a command, checks its server, and reports errors and progress."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def file_failures(action: str) -> Iterator[None]:
-    """Convert errors of files and of pulled folders in the `with` block to Failure. `action` follows “Could not” in
-    the message."""
+    """Convert errors of files and pulled folders in the `with` block to Failure. `action` follows “Could not” in the
+    message."""
     try:
         yield
     except NotPulled as error:
@@ -31,7 +31,7 @@ def file_failures(action: str) -> Iterator[None]:
         raise Failure(f"Could not {action}: {in_words(error)}") from error
 
 
-def this_folder() -> PulledFolder:
+def find_pulled_folder() -> PulledFolder:
     """Return the pulled folder that contains the working directory. Raises Failure."""
     with file_failures("read the folder"):
         return PulledFolder.find(Path.cwd())
@@ -47,36 +47,36 @@ def has_pulled_folder() -> bool:
 
 
 def origin_of(session: Session) -> str:
-    """Return the origin that a pulled folder names: the server, the demo, or a folder."""
+    """Return the origin that pulled folders store: the URL of the server, or for example `octavo:demo`."""
     return session.account.origin if session.account is not None else f"octavo:{session.kind}"
 
 
 def check_origin(session: Session, folder: PulledFolder) -> None:
     """Raise Failure if a folder was pulled from another server."""
-    here = origin_of(session)
-    if folder.origin != here:
+    origin = origin_of(session)
+    if folder.origin != origin:
         hint = {"octavo:demo": "--demo", "octavo:folder": "--folder"}.get(folder.origin, "--profile")
-        raise Failure(f"This folder was pulled from {folder.origin}, not from {here}. Use {hint}.", USAGE)
+        raise Failure(f"This folder was pulled from {folder.origin}, not from {origin}. Use {hint}.", USAGE)
 
 
-def path_in(folder: PulledFolder, written: str) -> str:
-    """Return a path as written on the command line, relative to the pages of the folder. Raises Failure."""
-    path = Path(os.path.abspath(written))  # removes `..`, but does not resolve symbolic links
+def path_in(folder: PulledFolder, argument: str) -> str:
+    """Convert an argument of the command line to a path relative to the pages of the folder. Raises Failure."""
+    path = Path(os.path.abspath(argument))  # removes `..`, but does not resolve symbolic links
     for base in (folder.pages, folder.pages.resolve()):
         if path.is_relative_to(base):
             return path.relative_to(base).as_posix()
-    raise Failure(f"{written} is not in the pulled folder {folder.top}.", USAGE)
+    raise Failure(f"{argument} is not in the pulled folder {folder.top}.", USAGE)
 
 
 def report_progress(sentence: str) -> None:
-    """Show a sentence on the last line of a terminal, in place of the one before. An empty one clears the line."""
+    """Replace the current line of the terminal with a sentence. An empty sentence clears the line."""
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{sentence}")
         sys.stderr.flush()
 
 
-def tell_first(sentences: list[str], most: int = 20) -> None:
-    """Write the first `most` messages to standard error, then the number of the other messages."""
-    tell(*sentences[:most])
-    if len(sentences) > most:
-        tell(f"… and {len(sentences) - most} more.")
+def tell_first(sentences: list[str], maximum: int = 20) -> None:
+    """Write the first `maximum` sentences to standard error, then the number of the other sentences."""
+    tell(*sentences[:maximum])
+    if len(sentences) > maximum:
+        tell(f"… and {len(sentences) - maximum} more.")

@@ -65,11 +65,10 @@ _API_PATH = re.compile(
 
 @dataclass(frozen=True)
 class Ref:
-    """A REF as it was written. `str` returns its shortest form, which can be parsed again."""
+    """The parts of a REF. `str` returns its shortest form, which can be parsed again."""
 
     space: str = ""
-    """First part of a REF: the title, short name or id of a space, or the id of another item. Empty for the default
-    space."""
+    """Title, short name or id of a space, or the id of another item. Empty for the default space."""
     number: int | None = None
     """Number of a change request. None for a REF of a space."""
     page: str = ""
@@ -78,7 +77,7 @@ class Ref:
     """Key of a block, or the id of a thread. Empty if the REF names neither."""
 
     @property
-    def place(self) -> str:
+    def without_page(self) -> str:
         """The REF of the space or change request, without page and block."""
         return str(replace(self, page="", block=""))
 
@@ -89,7 +88,7 @@ class Ref:
 
 @dataclass(frozen=True)
 class Target:
-    """What a REF names: a space, or a change request, and a page or a block there."""
+    """What a REF names: a space or a change request, and perhaps a page or a block in it."""
 
     space: Space
     ref: Ref
@@ -100,12 +99,12 @@ class Target:
 
     @property
     def at(self) -> SpaceRef | ChangeRequestRef:
-        """The reference of the change request, else of the space."""
+        """Reference of the change request, or of the space if there is no change request."""
         return self.space.ref if self.change_request is None else self.change_request.ref(self.space.ref)
 
     @property
     def url(self) -> str:
-        """The URL of the page, of the change request or of the space in a browser. Empty if the server sends none."""
+        """Link to the page, else to the change request, else to the space. Empty if the server sends none."""
         owner = self.page or self.change_request or self.space
         return owner.urls.app or ""
 
@@ -123,8 +122,7 @@ def parse_ref(text: str) -> Ref:
 
 
 def short_name(space: Space, spaces: Sequence[Space]) -> str:
-    """Return the name by which Octavo prints a space: its id if that is readable, else its title in lower case with
-    hyphens. The id if another space has the same name."""
+    """Return the short name of a space, as in `handbook/7`. See `space_name`."""
     return space_name(space.id, {each.id: each.title for each in spaces})
 
 
@@ -132,14 +130,14 @@ class References:
     """Finds what REFs name, with as few requests as possible."""
 
     def __init__(self, session: Session, options: argparse.Namespace, *, is_offline: bool = False) -> None:
-        """With `is_offline`, spaces are only read from the cache, which may be empty."""
+        """With `is_offline`, spaces come only from the cache, which may be empty."""
         self._is_offline = is_offline
         self.live, self._session = session.live, session
         self._default = options.space or os.environ.get("OCTAVO_SPACE", "")
         self._options = options
         self._spaces: tuple[Space, ...] = ()
         self._is_fresh = False
-        """Whether the spaces were fetched in this run. They come from the cache first."""
+        """Whether the spaces were fetched in this run. False if they come from the cache."""
 
     async def organizations(self) -> tuple[Organization, ...]:
         """Return the organizations of the user. Raises ApiError."""
@@ -170,10 +168,10 @@ class References:
         return self._spaces
 
     async def name_of(self, space_id: str) -> str:
-        """Return the name by which Octavo prints a space. Raises ApiError."""
+        """Return the short name of a space, or its id if the space is unknown. Raises ApiError."""
         spaces = await self.spaces()
-        found = next((each for each in spaces if each.id == space_id), None)
-        return short_name(found, spaces) if found is not None else space_id
+        space = next((each for each in spaces if each.id == space_id), None)
+        return short_name(space, spaces) if space is not None else space_id
 
     async def space(self, name: str) -> Space:
         """Return the space with a title, short name or id. Raises ApiError, or Failure if there is none or several."""
@@ -193,8 +191,8 @@ class References:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return the space of `--space`, OCTAVO_SPACE or the pulled folder. If there is none, and Octavo runs on a
-        terminal, return the space that was used last, and tell the user. Otherwise None. Raises ApiError or Failure."""
+        """Return the space of `chosen_space`. On a terminal, the default is the space that was used last, which is printed.
+        None if there is none. Raises ApiError or Failure."""
         name = self._default or _space_of_folder()
         if name:
             return await self.space(name)
@@ -207,7 +205,8 @@ class References:
         return None
 
     async def chosen_space(self) -> Space | None:
-        """Return the space of `--space` or OCTAVO_SPACE, or of the pulled folder. None if there is none."""
+        """Return the space of `--space`, of OCTAVO_SPACE, or of the pulled folder. None if there is none. Raises ApiError
+        or Failure."""
         name = self._default or _space_of_folder()
         return await self.space(name) if name else None
 
@@ -226,8 +225,7 @@ class References:
         return await self._target_in(space, ref)
 
     async def _target_in(self, space: Space, ref: Ref, change: str = "") -> Target:
-        """Return the target of `ref` in a space. `change` is the id of the change request, if a URL contains the id and
-        not the number."""
+        """Return the target of `ref` in a space. `change` is the id of the change request, if a URL has no number."""
         name = short_name(space, await self.spaces())
         change_request = None
         if ref.number is not None or change:
@@ -249,7 +247,7 @@ class References:
         return found.with_space(space.ref)
 
     async def page(self, target: Target, name: str) -> Page:
-        """Return the page with a path, an id or a title at a target, without its text. Raises ApiError or Failure."""
+        """Return the page whose path, id or title is `name`, without its text. Raises ApiError or Failure."""
         tree = await self.page_tree(target)
         wanted = name.strip("/")
         found = tree.find_by_name(wanted)
@@ -267,11 +265,11 @@ class References:
         return found
 
     async def page_tree(self, target: Target) -> PageTree:
-        """Return the page tree at a target. Raises ApiError."""
+        """Return the page tree of the space or change request. Raises ApiError."""
         return await self.live.fetch(ListPages(at=target.at))
 
     async def _target_of_url(self, url: str) -> Target:
-        """Return what a URL of this server names. No URL is fetched. Raises ApiError or Failure."""
+        """Return what a link to this server names. The link itself is not requested. Raises ApiError or Failure."""
         if len(url) > MAX_LENGTH:
             raise Failure(f"Could not read the URL: it is longer than {MAX_LENGTH} characters.", USAGE)
         try:
@@ -285,12 +283,12 @@ class References:
             raise Failure(message, USAGE)
         path = unquote(parts.path)
         if (found := _APP_PATH.fullmatch(path)) or (found := _API_PATH.fullmatch(path)):
-            named = found.groupdict("")
-            space = await self.space(named["space"])
-            number = int(named["number"]) if named.get("number") else None
-            block = named.get("thread") or parts.fragment
-            ref = Ref(space.id, number, named.get("page", "").removeprefix("pages/").rstrip("/"), block)
-            return await self._target_in(space, ref, named.get("change", ""))
+            groups = found.groupdict("")
+            space = await self.space(groups["space"])
+            number = int(groups["number"]) if groups.get("number") else None
+            block = groups.get("thread") or parts.fragment
+            ref = Ref(space.id, number, groups.get("page", "").removeprefix("pages/").rstrip("/"), block)
+            return await self._target_in(space, ref, groups.get("change", ""))
         return await self._target_from_server(url)
 
     async def _target_from_server(self, url: str) -> Target:
@@ -330,13 +328,13 @@ class References:
 
 
 def _names_of_user(user: User) -> set[str]:
-    """Return the texts by which a user is found, folded: id, name, first name and email."""
+    """Return the id, name, first name and email of a user, folded for comparison."""
     names = [user.id, user.display_name, user.email or "", *user.display_name.split()[:1]]
     return {fold(each) for each in names if each}
 
 
 def _find_spaces(name: str, spaces: Sequence[Space]) -> list[Space]:
-    """Return the space with the id `name`, else the spaces with that title or short name."""
+    """Return the space with the id `name`, or else all spaces with this title or short name."""
     if own := [each for each in spaces if each.id == name]:
         return own
     wanted = fold(name)

@@ -1,8 +1,8 @@
-"""A change request as one JSON object for programs: its pages by block, with the words before and after, and its threads. Also
-finds the block of a note that a program wrote, even if the page was edited since.
+"""Exports a change request as one JSON object: its pages by block, with the text before and after, and its threads. Also finds
+the block of a note that a program wrote, even if the page was edited since.
 
-A note names a block by its key, or quotes its text. The key belongs to a version of the page: the version that the program
-read, which may be older than the compared versions.
+A note names a block by its key, or quotes its text. The key is that of the page version that the program read. This version
+may be older than both compared versions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Literal
 from octavo.api.comments import Reply
 from octavo.api.content import ListPages
 from octavo.cli.checking import ContentOptions, check_content, choose_rules
-from octavo.cli.comparisons import PARALLEL, PageTexts, Sides, changed_items, load_texts, select_page, sides_of
+from octavo.cli.comparisons import PARALLEL, PageTexts, Versions, changed_items, find_versions, load_texts, select_page
 from octavo.cli.item_rows import FoundThread, load_replies, load_threads
 from octavo.cli.output import Field
 from octavo.cli.refs import References, Target
@@ -35,17 +35,17 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 
 Placed = Literal["exact", "words", "likely"]
-"""Method by which a block was found: by its key, by the words of the quote, or as the most similar block."""
+"""How a block was found: by its key, by the words of the quote, or as the most similar block."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4
 _MIN_SIMILAR, _MIN_SIMILARITY, _MIN_LEAD = 20, 80.0, 5.0
-"""Minimum length of a quote for a search by similarity, minimum similarity of the block in percent, and minimum lead of
-that block over all others."""
+"""Limits of the search for the most similar block: minimum length of the quote, minimum similarity in percent, and minimum
+lead over the second block."""
 _MIN_LENGTH = 0.7
 """Minimum length of the text of a similar block, as a share of the length of the quote."""
 _MAX_BLOCKS = 4_000
-"""Maximum number of blocks with text. In larger pages, no similar block is searched."""
+"""Maximum number of blocks with text. Larger pages are not searched for a similar block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +55,17 @@ class NotePlace:
     block: Block
     placed: Placed
     side: Side
-    """The version that has the block. `before` if only the old version has it."""
+    """The version that has the block. `before` only if the new version does not have it."""
 
 
-class NotePlaces:
-    """The old and the new version of a page, for finding the blocks that notes are about."""
+class BlockFinder:
+    """Finds the blocks of notes in the old and the new version of a page."""
 
     def __init__(self, before: Document, after: Document, name: str) -> None:
-        """`name` is the name of the page, for messages."""
+        """`name` is the name of the page for messages."""
         self._before, self._after, self._name = _Version(before), _Version(after), name
-        self._keys_since: dict[str, dict[str, str]] = {}
+        self._new_keys: dict[str, dict[str, str]] = {}
+        """For the Markdown of each older version: the keys of blocks in the new version by their old keys."""
 
     def find(self, key: str, quote: str, *, side: Side = "after", read: Document | None = None) -> NotePlace | str:
         """Return the block of a note, or the reason why there is none, as the end of a sentence.
@@ -75,7 +76,7 @@ class NotePlaces:
         sides: tuple[tuple[Side, _Version], ...] = (("after", self._after), ("before", self._before))
         if side == "before":
             sides = sides[::-1]
-        if (place := self._by_key(key, sides, read)) is not None:
+        if (place := self._find_by_key(key, sides, read)) is not None:
             return place
         count = 0
         for name, version in sides:
@@ -90,26 +91,26 @@ class NotePlaces:
         missing = "the quote is not" if quote else "there is no such block"
         return f"{missing} in {self._name} any more"
 
-    def _by_key(self, key: str, sides: Sequence[tuple[Side, _Version]], read: Document | None) -> NotePlace | None:
+    def _find_by_key(self, key: str, sides: Sequence[tuple[Side, _Version]], read: Document | None) -> NotePlace | None:
         first, second = sides
         if not key:
             return None
         if (block := first[1].by_key.get(key)) is not None:
             return NotePlace(block, "exact", first[0])
-        if read is not None and (since := self._find_successor(read, key)) is not None:
-            return NotePlace(since, "likely", "after")
+        if read is not None and (successor := self._find_successor(read, key)) is not None:
+            return NotePlace(successor, "likely", "after")
         if (block := second[1].by_key.get(key)) is None:
             return None
-        if second[0] == "before" and (counterpart := self._find_successor(self._before.document, key)) is not None:
-            return NotePlace(counterpart, "likely", "after")
+        if second[0] == "before" and (successor := self._find_successor(self._before.document, key)) is not None:
+            return NotePlace(successor, "likely", "after")
         return NotePlace(block, "exact", second[0])
 
     def _find_successor(self, document: Document, key: str) -> Block | None:
         """Return the block of the new version that corresponds to a block of an older version. None if the block was
         deleted."""
-        if document.source not in self._keys_since:
-            self._keys_since[document.source] = new_keys(diff(document, self._after.document))
-        return self._after.by_key.get(self._keys_since[document.source].get(key, ""))
+        if document.source not in self._new_keys:
+            self._new_keys[document.source] = new_keys(diff(document, self._after.document))
+        return self._after.by_key.get(self._new_keys[document.source].get(key, ""))
 
 
 class _Version:
@@ -123,7 +124,8 @@ class _Version:
         return {block.key: block for block in self.document.walk()}
 
     def with_words(self, quote: str) -> list[Block]:
-        """Return the blocks whose own text contains the quote, else the smallest blocks whose Markdown contains it."""
+        """Return the blocks whose own text contains the quote. If there are none, return the smallest blocks whose
+        Markdown contains it."""
         words = _normalize(quote)
         if len(words) < _MIN_QUOTE:
             return []
@@ -135,17 +137,17 @@ class _Version:
         for block in blocks:
             if words in _normalize(block_source(self.document.source, block)):
                 inner = list(self._smallest_blocks_with(block.children, words))
-                # The cells of a row are on the same line, so the quote is in the row.
+                # All cells of a table row are on one line, so the Markdown of each cell has the quote.
                 is_row = len(inner) > 1 and all(each.lines == block.lines for each in inner)
                 yield from inner if inner and not is_row else (block,)
 
     def most_similar(self, quote: str) -> Block | None:
-        """Return the block with the part that is most similar to the quote. None if no block is similar, or
-        if two blocks are about equally similar."""
+        """Return the block with the words that are most similar to the quote. None if no block is similar enough, or if
+        two blocks are about equally similar."""
         words = _normalize(quote)
         if len(words) < _MIN_SIMILAR or len(self._leaves) > _MAX_BLOCKS:
             return None
-        long_enough = [leave for leave in self._leaves if len(leave[1]) >= len(words) * _MIN_LENGTH]
+        long_enough = [leaf for leaf in self._leaves if len(leaf[1]) >= len(words) * _MIN_LENGTH]
         texts = [text for _, text in long_enough]
         matches = similar_parts(words, texts, _MIN_SIMILARITY, limit=2)
         if not matches or (len(matches) == 2 and matches[0][0] - matches[1][0] < _MIN_LEAD):
@@ -169,7 +171,7 @@ def _normalize(text: str) -> str:
 SCHEMA = "octavo.review/1"
 """Name and version of the format. Within a version, fields may be added, but never renamed or removed."""
 MAX_SIZE = 4 << 20
-"""Size in characters above which pages, and then blocks, are left out."""
+"""Maximum size of the exported pages in characters. Pages, or blocks of the first page, are left out if they exceed it."""
 FIELDS = (
     Field("schema", "string"),
     Field("change", "object"),
@@ -192,27 +194,29 @@ class ExportOptions:
     """True to leave out unchanged blocks."""
     limit: int = MAX_SIZE
     against: str = "base"
-    """The version to compare with, as for `sides_of`."""
+    """The version to compare with. See `find_versions`."""
 
 
 async def export_review(
     references: References, target: Target, options: ExportOptions, wanted: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return the changes of `target` with the `wanted` fields. Raises ApiError or Failure."""
+    """Return the `wanted` fields of the export of a change request or revision. Raises ApiError or Failure."""
     row: dict[str, Any] = {"schema": SCHEMA, "change": _change(target), "truncated": False}
     if wanted & {"pages", "files", "threads"}:
-        sides = await sides_of(references.live, target, options.against)
-        items = await changed_items(references.live, target, sides)
+        versions = await find_versions(references.live, target, options.against)
+        items = await changed_items(references.live, target, versions)
         chosen = await select_page(references, target, items, options.page)
-        pages, threads = await asyncio.gather(_load_pages(references, sides, chosen), _load_threads(references, target))
-        row |= exported_texts(pages, threads, options)
+        pages, threads = await asyncio.gather(
+            _load_pages(references, versions, chosen), _load_threads(references, target)
+        )
+        row |= export_texts(pages, threads, options)
         row["files"] = [_file_row(each) for each in chosen if each.page is None]
     if "findings" in wanted:
         row["findings"] = await _findings(references, target, options.page)
     return row
 
 
-def exported_texts(
+def export_texts(
     pages: Sequence[PageTexts],
     threads: Sequence[tuple[FoundThread, Sequence[Reply]]] = (),
     options: ExportOptions = ExportOptions(),
@@ -263,7 +267,7 @@ def _change(target: Target) -> dict[str, Any] | None:
     if change is None:
         return None
     return {
-        "ref": str(target.ref.place),
+        "ref": str(target.ref.without_page),
         "number": change.number,
         "id": change.id,
         "space": {"id": target.space.id, "title": target.space.title},
@@ -291,13 +295,13 @@ class _Page:
         return self.texts.item.key
 
 
-async def _load_pages(references: References, sides: Sides, items: Sequence[ChangedPage]) -> list[PageTexts]:
+async def _load_pages(references: References, versions: Versions, items: Sequence[ChangedPage]) -> list[PageTexts]:
     """Return the texts of changed pages, with the old paths of those that were moved or renamed. Raises ApiError."""
-    texts = await load_texts(references.live, sides, [each for each in items if each.page is not None])
+    texts = await load_texts(references.live, versions, [each for each in items if each.page is not None])
     moved = {each.item.key for each in texts if each.change in ("moved", "renamed")}
-    if not moved or sides.old is None:
+    if not moved or versions.old is None:
         return texts
-    tree = await references.live.cached_or_fetch(ListPages(at=sides.old))
+    tree = await references.live.cached_or_fetch(ListPages(at=versions.old))
     old_paths = {page.id: page.path or "" for page in tree.walk() if page.id in moved}
     return [replace(each, old_path=old_paths.get(each.item.key, "")) for each in texts]
 
@@ -313,10 +317,10 @@ class _PlacedThreads:
 
     def __init__(self, pages: Sequence[_Page], threads: Sequence[tuple[FoundThread, Sequence[Reply]]]) -> None:
         self.by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-        """The ids of threads by page id and block key."""
+        """Thread ids by page id and block key."""
         self._places: dict[str, tuple[str | None, str]] = {}
-        """Block key and how it was found, by the id of the thread."""
-        by_page = {each.id: NotePlaces(each.before, each.after, each.texts.path) for each in pages}
+        """Key of the block by thread id, and how the block was found."""
+        by_page = {each.id: BlockFinder(each.before, each.after, each.texts.path) for each in pages}
         for thread, _ in threads:
             page, node = thread.comment.target.page, thread.comment.target.node
             self._places[thread.comment.id] = (None, "page")
@@ -394,8 +398,8 @@ def _source(document: Document, block: Block | None) -> str | None:
 
 
 def _limit_pages(pages: list[dict[str, Any]], limit: int) -> tuple[list[dict[str, Any]], bool]:
-    """Return the pages that fit into `limit` characters, and whether pages or blocks were left out. The first page is kept
-    with as many blocks as fit."""
+    """Return the pages that fit into `limit` characters, and whether pages or blocks were left out. If the first page is
+    too long, return it with the blocks that fit."""
     kept: list[dict[str, Any]] = []
     left = limit
     for page in pages:

@@ -13,9 +13,9 @@ from typing import Any, Literal
 from octavo.api.content import ListPages, Page, PageTree
 from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.api.safety import safe_line
-from octavo.cli.comparisons import Sides, sides_of
+from octavo.cli.comparisons import Versions, find_versions
 from octavo.cli.refs import References, Target
-from octavo.cli.review_export import NotePlace, NotePlaces, check_is_change
+from octavo.cli.review_export import BlockFinder, NotePlace, check_is_change
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposedNote, sanitize_note_text, sanitize_source_name
@@ -40,7 +40,7 @@ from octavo.untrusted_input import DuplicateKeyError, LimitExceededError, parse_
 MAX_FILE = 1 << 20
 """Maximum size of a file with notes in bytes."""
 MAX_TEXT = 8 << 10
-"""Maximum size of a text, and of a suggestion, in bytes."""
+"""Maximum size in bytes of a text, and of a suggestion."""
 MAX_QUOTE = 2_000
 FIELDS = ("page", "block", "quote", "side", "revision", "text", "suggestion", "severity", "rule", "source")
 REPORT_FORMATS: tuple[Format, ...] = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
@@ -48,7 +48,7 @@ REPORT_FORMATS: tuple[Format, ...] = ("vale", "sarif", "rdjson", "rdjsonl", "che
 
 @dataclass(frozen=True)
 class PlacedNote:
-    """A note with its place, or the reason why it has none."""
+    """A note with its place, or with the reason why it has no place."""
 
     note: Note
     page: Page | None
@@ -63,12 +63,14 @@ class PlacedNote:
 
 @dataclass(frozen=True)
 class ImportResult:
-    """The result of an import."""
+    """What an import did with each note."""
 
     placed: tuple[PlacedNote, ...] = ()
     added: tuple[ProposedNote, ...] = ()
     known: int = 0
+    """Number of notes that were proposed before."""
     over_limit: int = 0
+    """Number of notes that were not added, because the change request has too many."""
 
     @property
     def not_placed(self) -> tuple[PlacedNote, ...]:
@@ -83,10 +85,12 @@ class NoteImport:
         check_is_change(target)
         self._session, self._references, self._target = session, references, target
         self._live = session.live
-        self._sides: Sides | None = None
+        self._versions: Versions | None = None
         self._tree: PageTree | None = None
-        self._places: dict[str, NotePlaces] = {}
-        self._read: dict[tuple[str, str], Document | None] = {}
+        self._finders: dict[str, BlockFinder] = {}
+        """By page id."""
+        self._read_versions: dict[tuple[str, str], Document | None] = {}
+        """By page id and revision."""
 
     @property
     def at(self) -> ChangeRequestRef:
@@ -115,8 +119,8 @@ class NoteImport:
         return self._tree
 
     async def linted_page(self, page: Page) -> LintedPage:
-        """Return a page with its text and what the change request added to it. Raises ApiError or Failure."""
-        before, after = await self._documents(page)
+        """Return a page with its text and the words that the change request added. Raises ApiError or Failure."""
+        before, after = await self._load_versions(page)
         added = added_ranges(before.source, after.source)
         return LintedPage(page.path or page.id, page_path(page), after, after.source, added)
 
@@ -124,10 +128,9 @@ class NoteImport:
         page = await self._page(note.page)
         if page is None:
             return PlacedNote(note, None, f"there is no page {safe_line(note.page)}")
-        places = await self._places_of(page)
-        return PlacedNote(
-            note, page, places.find(note.block, note.quote, side=note.side, read=await self._version_read(note, page))
-        )
+        finder = await self._finder_of(page)
+        read = await self._load_read_version(note, page)
+        return PlacedNote(note, page, finder.find(note.block, note.quote, side=note.side, read=read))
 
     async def _page(self, name: str) -> Page | None:
         tree = await self.page_tree()
@@ -135,33 +138,35 @@ class NoteImport:
         by_title = [page for page in tree.walk() if page.title == name]
         return tree.find_by_name(wanted) or (by_title[0] if len(by_title) == 1 else None)
 
-    async def _places_of(self, page: Page) -> NotePlaces:
-        if page.id not in self._places:
-            before, after = await self._documents(page)
-            self._places[page.id] = NotePlaces(before, after, page.path or page.title)
-        return self._places[page.id]
+    async def _finder_of(self, page: Page) -> BlockFinder:
+        if page.id not in self._finders:
+            before, after = await self._load_versions(page)
+            self._finders[page.id] = BlockFinder(before, after, page.path or page.title)
+        return self._finders[page.id]
 
-    async def _documents(self, page: Page) -> tuple[Document, Document]:
-        """Return both versions of a page. Raises ApiError or Failure."""
-        sides = self._sides = self._sides or await sides_of(self._live, self._target, "base")
-        before = await find_page(self._live, get_page_source(sides.old, page.id)) if sides.old is not None else None
-        after = await find_page(self._live, get_page_source(sides.new, page.id))
+    async def _load_versions(self, page: Page) -> tuple[Document, Document]:
+        """Return the old and the new version of a page. Raises ApiError or Failure."""
+        versions = self._versions = self._versions or await find_versions(self._live, self._target, "base")
+        before = (
+            await find_page(self._live, get_page_source(versions.old, page.id)) if versions.old is not None else None
+        )
+        after = await find_page(self._live, get_page_source(versions.new, page.id))
         return parse(page_markdown(before)), parse(page_markdown(after))
 
-    async def _version_read(self, note: Note, page: Page) -> Document | None:
-        """Return the version of the page that the program read. None if that is the current one or is unknown."""
+    async def _load_read_version(self, note: Note, page: Page) -> Document | None:
+        """Return the version of the page that the program read. None for the current or an unknown version."""
         change = self._target.change_request
         if not note.revision or change is None or note.revision == change.revision:
             return None
         key = (page.id, note.revision)
-        if key not in self._read:
+        if key not in self._read_versions:
             try:
                 at = RevisionRef(space_id=self.at.space_id, revision_id=note.revision)
             except ValueError:
                 return None
             found = await find_page(self._live, get_page_source(at, page.id))
-            self._read[key] = parse(page_markdown(found)) if found is not None else None
-        return self._read[key]
+            self._read_versions[key] = parse(page_markdown(found)) if found is not None else None
+        return self._read_versions[key]
 
 
 def _new_note(note: Note, page: Page, place: NotePlace) -> NewNote:
@@ -180,8 +185,8 @@ def _new_note(note: Note, page: Page, place: NotePlace) -> NewNote:
 
 
 def _body(note: Note, place: NotePlace) -> str:
-    """Return the text of the comment. If the block was deleted, or may be the wrong one, the text quotes the note, and
-    its suggestion is a code block that cannot be applied."""
+    """Return the text of the comment. If the block was deleted or may be wrong, the text begins with the quote of the note,
+    and the suggestion is a code block that cannot be applied."""
     is_sure = place.placed != "likely" and place.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:
@@ -193,7 +198,7 @@ def _body(note: Note, place: NotePlace) -> str:
 
 
 def result_row(result: ImportResult) -> dict[str, Any]:
-    """Return the result as JSON prints it."""
+    """Return the result as `--json` prints it."""
     return {
         "proposed": [
             {"id": each.id, "page": each.page, "block": each.block, "placed": each.placed, "source": each.source}
@@ -209,8 +214,8 @@ def result_row(result: ImportResult) -> dict[str, Any]:
 
 def summary(result: ImportResult, count: int, *, is_dry: bool) -> str:
     """Return the result in one sentence, such as `30 notes: 27 proposed, 1 already there, 2 not placed.`"""
-    sure = len(result.placed) - len(result.not_placed)
-    parts = [f"{sure} can be placed" if is_dry else f"{len(result.added)} proposed"]
+    placed_count = len(result.placed) - len(result.not_placed)
+    parts = [f"{placed_count} can be placed" if is_dry else f"{len(result.added)} proposed"]
     parts += [f"{result.known} already there"] * bool(result.known)
     parts += [f"{len(result.not_placed)} not placed"] * bool(result.not_placed)
     parts += [f"{result.over_limit} over the limit of {MAX_NOTES}"] * bool(result.over_limit)
@@ -222,7 +227,7 @@ class Note:
     """A note as a program wrote it."""
 
     line: int
-    """Number of its line in the JSONL file, counted from 1. 0 for a finding of a linter."""
+    """Number of the line in the JSONL file, counted from 1. 0 for a finding of a linter."""
     page: str
     """Path, id or title of the page."""
     source: str
@@ -237,11 +242,12 @@ class Note:
     severity: str = ""
     rule: str = ""
     where: str = ""
-    """The file and line that a linter names. Empty for a note of a JSONL file."""
+    """File and line that a linter names. Empty for a note of a JSONL file."""
 
 
 def read_notes(content: bytes, name: str) -> list[Note]:
-    """Return the notes in a file, whose `name` is for messages. Raises Failure with the line if the file is wrong."""
+    """Return the notes in a file. `name` is the name of the file for messages. Raises Failure with the line of the
+    mistake."""
     if len(content) > MAX_FILE:
         raise Failure(f"Could not read {name}: it is larger than {MAX_FILE >> 20} MiB.", USAGE)
     notes: list[Note] = []
@@ -249,7 +255,7 @@ def read_notes(content: bytes, name: str) -> list[Note]:
         if not row.strip():
             continue
         try:
-            notes.append(note_of(_object(row), number))
+            notes.append(parse_note(_object(row), number))
         except ValueError as error:
             raise Failure(f"{name}:{number}: {error}", USAGE) from None
         if len(notes) > MAX_NOTES:
@@ -269,7 +275,7 @@ def _object(row: bytes) -> dict[str, Any]:
     return value
 
 
-def note_of(value: dict[str, Any], number: int = 1) -> Note:
+def parse_note(value: dict[str, Any], number: int = 1) -> Note:
     """Return the note in a JSON object. Raises ValueError with the reason as a sentence."""
     for name in value:
         if name not in FIELDS:
@@ -316,11 +322,12 @@ class ReportNotes:
 
     notes: tuple[Note, ...]
     unchanged_count: int = 0
-    """The number of findings on words that the change request did not add."""
+    """Number of findings on words that the change request did not add."""
 
 
 def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[Report, ...]:
-    """Return the findings in a file, whose `name` is for messages. Raises Failure if it is not in the format."""
+    """Return the findings in a file. `name` is the name of the file for messages. Raises Failure if the file is not in the
+    format."""
     try:
         reports, has_more = read_reports(content, format_name)
     except UnreadableReport as error:
@@ -349,8 +356,9 @@ async def notes_of_reports(
         linted = await importing.linted_page(page)
         columns = DEFAULT_COLUMNS[format_name]
         for report in group:
-            own = replace(report, path="")  # The page is known, and its file may have another name.
-            found = list(place_reports([own], linted, linted.text, source=source, columns=columns))
+            # The page is known. Without the path, a file with another name is accepted.
+            without_path = replace(report, path="")
+            found = list(place_reports([without_path], linted, linted.text, source=source, columns=columns))
             unchanged_count += not found
             notes += [_note(each, linted, _location_label(report)) for each in found]
     if len(notes) > MAX_NOTES:
@@ -361,8 +369,8 @@ async def notes_of_reports(
 
 
 def page_of_file(path: str, tree: PageTree) -> Page | None:
-    """Return the page whose file a linter names. `path` ends with the path of the file in a pulled folder, or with the
-    path of the page in the space, such as `build/docs/page`. None if no page has such a path."""
+    """Return the page whose file a linter names, or None. `path` may have more folders at its start, as in
+    `build/docs/page`. It ends with the path of the file in a pulled folder, or with the path of the page in the space."""
     parts = path.replace("\\", "/").strip("/").split("/")
     pages = {name: page for page in tree.walk() if page.type == "document" for name in _file_names(page)}
     ends = ("/".join(parts[start:]) for start in range(len(parts)))

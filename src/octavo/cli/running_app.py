@@ -37,10 +37,8 @@ def run_app(
     except (ValueError, OSError) as error:
         raise Failure(settings_module.in_words(error)) from error
     sign_in_methods = sessions.sign_in_methods(settings, choice.origin, choice.greeting, why_read_only(options))
-    start = None
-    if choice.ref:
-        start = _route_finder(options, choice.ref)
-    app = Octavo(settings, sign_in_methods, session, picture=picture, find_first_route=start)
+    find_first_route = _route_finder(options, choice.ref) if choice.ref else None
+    app = Octavo(settings, sign_in_methods, session, picture=picture, find_first_route=find_first_route)
     with fault_reports(settings.state_folder) as faults:
         app.run()
         while app.open_next is not None:
@@ -49,19 +47,19 @@ def run_app(
             except (ValueError, OSError, NotSaved) as error:
                 raise Failure(settings_module.in_words(error)) from error
             app.run()
-    unseen = "Could not show part of a page. This is a bug in Octavo. For details, see"
-    mistakes = app.settings_errors if len(app.settings_errors) > 1 else ()
-    return app.return_code or 0, [*mistakes, *left_out, *(f"{unseen} {report}" for report in faults.reports)]
+    bug = "Could not show part of a page. This is a bug in Octavo. For details, see"
+    settings_errors = app.settings_errors if len(app.settings_errors) > 1 else ()
+    return app.return_code or 0, [*settings_errors, *left_out, *(f"{bug} {report}" for report in faults.reports)]
 
 
 def _open_session(
     settings: Settings, options: argparse.Namespace, choice: SessionChoice, left_out: list[str]
 ) -> Session | None:
-    """Return the first session, or None for the sign-in screen. Raises ValueError with a message, or OSError. While the
-    app runs, `left_out` gets a sentence for each file of the opened folder that was not loaded completely."""
+    """Return the first session, or None for the sign-in screen. Raises ValueError with a message, or OSError. Until the
+    app ends, a sentence is added to `left_out` for each file of the folder that was not loaded completely."""
     read_only = why_read_only(options)
     if choice.is_demo:
-        return sessions.demo(
+        return sessions.open_demo(
             settings,
             reset=options.reset,
             latency=options.latency / 1000,
@@ -71,7 +69,7 @@ def _open_session(
             read_only=read_only,
         )
     if choice.folder is not None:
-        return sessions.folder(settings, choice.folder, left_out, read_only=read_only)
+        return sessions.open_folder(settings, choice.folder, left_out, read_only=read_only)
     if choice.access is None:
         return None
-    return sessions.server(settings, choice.access, read_only=read_only or choice.access.why_read_only)
+    return sessions.open_server(settings, choice.access, read_only=read_only or choice.access.why_read_only)

@@ -27,7 +27,7 @@ class SessionChoice:
     """The session to open first: an account on a server, a folder, the demo, or the sign-in screen."""
 
     session_name: str
-    """Unique name of the session on this machine, for its first picture. Empty for the sign-in screen."""
+    """Name of the saved picture of the first screen, unique on this machine. Empty for the sign-in screen."""
     origin: str = DEFAULT
     """Server that gets the API key typed in the sign-in screen."""
     access: Access | None = None
@@ -67,8 +67,8 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
 
 
 def folder_named(target: str) -> Path | None:
-    """Return the folder that the argument of `octavo open` names. None if it is a REF. A name that ends with a colon is a
-    space, and one that begins like a path is a folder, also if it does not exist."""
+    """Return the folder that the argument of `octavo open` names. None if it is a REF. `handbook:` is always a space, and
+    `./handbook` is always a folder, even if it does not exist."""
     if not target or target.endswith(":") or "://" in target:
         return None
     folder = Path(target).expanduser()

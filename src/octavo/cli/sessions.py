@@ -59,7 +59,7 @@ _is_built = lazy("octavo.cli.platforms:is_built")
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
 SETTLE_LOCAL, SETTLE_REMOTE = 2.0, 30.0
-"""Seconds after which an unanswered request has taken effect or never will: on this machine, and on other servers."""
+"""Seconds in which a request without a response can still take effect: on this machine, and on other servers."""
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:
@@ -71,7 +71,7 @@ def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only
     return LazyClient(ORIGIN, lambda _: key, platform=platform, read_only=read_only)
 
 
-def demo(
+def open_demo(
     settings: Settings,
     *,
     reset: bool = False,
@@ -81,17 +81,17 @@ def demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """Return a session on the demo, as the person with a `role` (`cli/demo_roles.py`). Raises OSError if the data
-    cannot be stored, ValueError if the demo is open in another process and cannot be `reset`."""
+    """Return a session on the demo, as the person with a role (`cli/demo_roles.py`). Raises OSError if the data cannot be
+    stored. Raises ValueError if a demo to reset is open in another process."""
     folder = demo_folder(settings, large=large, role=role)
     if reset:
         _reset(settings, folder, large=large)
     client = demo_client(folder, latency=latency, fail=fail, large=large, read_only=read_only)
     label = f"DEMO as {folder.role}" if folder.role else "DEMO"
-    session = _session(settings, client, folder.namespace, kind="demo", label=label, settle=SETTLE_LOCAL)
-    again = partial(demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
-    acting = DemoRoles(tuple(PEOPLE_BY_ROLE), folder.role or DEFAULT_ROLE, lambda role: again(role=role))
-    return replace(session, demo_roles=acting, reopen=partial(again, role=role))
+    session = _build_session(settings, client, folder.namespace, kind="demo", label=label, settle=SETTLE_LOCAL)
+    reopen = partial(open_demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
+    roles = DemoRoles(tuple(PEOPLE_BY_ROLE), folder.role or DEFAULT_ROLE, lambda role: reopen(role=role))
+    return replace(session, demo_roles=roles, reopen=partial(reopen, role=role))
 
 
 def demo_client(
@@ -114,8 +114,7 @@ def demo_client(
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
-    """Build the large demo if it is new. Building in the background would slow down the keyboard and take twice as
-    long."""
+    """Build the large demo if it is new. A build behind the open app would slow down the app and take twice as long."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
         platform: Platform = _build_demo(folder, large=True)
@@ -124,7 +123,7 @@ def _build_large_demo(folder: PlatformFolder) -> None:
 
 
 def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
-    """Delete all changes in the demo. Raises ValueError if the demo is open in another process, OSError."""
+    """Delete all changes in the demo. Raises OSError, or ValueError if the demo is open in another process."""
     unlock = folder.lock_alone()
     if unlock is None:
         raise ValueError(
@@ -138,9 +137,9 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
         unlock()
 
 
-def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *, read_only: str = "") -> Session:
-    """Return a session on a folder of Markdown files. Raises ValueError with a message if it is not a folder.
-    `left_out` gets a sentence for each file that was not loaded completely, once the folder is loaded."""
+def open_folder(settings: Settings, path: Path, left_out: list[str] | None = None, *, read_only: str = "") -> Session:
+    """Return a session on a folder of Markdown files. Raises ValueError with a message if it is not a folder. When the
+    files are loaded, a sentence is added to `left_out` for each file that was not loaded completely."""
     platform_folder, sentences = folder_of_pages(settings, path), [] if left_out is None else left_out
     opened, lazy_platform = load_folder(platform_folder, path, sentences)
 
@@ -157,32 +156,31 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
         embedded_client(platform_folder, lazy_platform, read_only=read_only),
         f"folder {platform_folder.path}",
     )
-    session = _session(settings, client, namespace, kind="folder", label=label, settle=SETTLE_LOCAL)
+    session = _build_session(settings, client, namespace, kind="folder", label=label, settle=SETTLE_LOCAL)
     session = replace(
         session, load_progress=lambda: opened.progress, reload_files=load_changes, first_titles=opened.first_titles
     )
     return replace(
         session,
         folder_warnings=wait_until_loaded,
-        reopen=partial(folder, settings, path, left_out, read_only=read_only),
+        reopen=partial(open_folder, settings, path, left_out, read_only=read_only),
     )
 
 
 def load_folder(folder: PlatformFolder, path: Path, left_out: list[str]) -> tuple[OpenFolder, LazyPlatform]:
     """Return a folder of Markdown files and its platform, which is built at the first request. Raises ValueError with a
-    message if `path` is not a folder. `left_out` is as in `folder`."""
+    message if `path` is not a folder. For `left_out`, see `open_folder`."""
     if not path.is_dir():
         raise ValueError(f"Could not open {path}: it is not a folder. Use a folder with Markdown files.")
     opened = OpenFolder(folder, path, login_name(), left_out)
     return opened, LazyPlatform(opened.build, folder=folder, on_close=opened.close)
 
 
-def server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
-    """Return a session for an account on a server. `key` is an API key that was just typed. None to read the stored
-    key."""
+def open_server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
+    """Return a session for an account on a server. Without `key`, the stored API key is read at the first request."""
     accounts, origin = _new_accounts(settings.state_folder), access.origin
 
-    def read(note: Callable[[str], None]) -> SecretStr:
+    def read_key(note: Callable[[str], None]) -> SecretStr:
         home = _home_of(settings)
         stored_key: SecretStr | None = key or _token_of(home.with_longer_timeout(note), access)
         if stored_key is None:
@@ -191,41 +189,41 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
 
     client = LazyClient(
         origin,
-        read,
+        read_key,
         ca_file=settings.ca_file,
         read_only=read_only,
-        learn=partial(accounts.record_user, access) if access.key is not None else None,
+        record_user=partial(accounts.record_user, access) if access.key is not None else None,
     )
     host, namespace = host_of(origin), accounts.name_of(access)
-    session = _session(
+    session = _build_session(
         settings,
         client,
         namespace,
         kind="server",
         label=f"{access.name}@{host}" if access.name != host else host,
         settle=settle_seconds(origin),
-        left=accounts.earlier_names_of(namespace),
+        earlier_names=accounts.earlier_names_of(namespace),
     )
-    own = access.profile if access.source != "env" else None
-    account = ServerAccount(own.name if own else "", origin, host, own.user_name if own else "")
-    return replace(session, account=account, reopen=partial(server, settings, access, key=key, read_only=read_only))
+    profile = access.profile if access.source != "env" else None
+    account = ServerAccount(profile.name if profile else "", origin, host, profile.user_name if profile else "")
+    reopen = partial(open_server, settings, access, key=key, read_only=read_only)
+    return replace(session, account=account, reopen=reopen)
 
 
 def _home_of(settings: Settings) -> Home:
-    """Return the stores of profiles and API keys on this machine."""
     home: Home = load("octavo.client.signing_in:Home").of(settings.config_folder, settings.data_folder)
     return home
 
 
 def settle_seconds(origin: str) -> float:
-    """Return the seconds after which an unanswered request to a server has taken effect or never will."""
+    """Return the seconds in which a request without a response can still take effect on a server."""
     _, host, _ = triple(origin)
     return SETTLE_LOCAL if is_loopback(host) else SETTLE_REMOTE
 
 
 @dataclass(frozen=True)
 class LocalRemains:
-    """Counts of the drafts and changes that remain on this machine after signing out."""
+    """Numbers of drafts and changes that remain on this machine after signing out."""
 
     drafts: int
     queued: int
@@ -252,10 +250,10 @@ class LocalRemains:
 
 
 def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> LocalRemains:
-    """Delete the cached data of an account, and with `drafts` also the unsent drafts, but not the queued changes.
-    `others` are more names under which changes of the same account are stored. Raises NotSaved."""
+    """Delete the cached data of an account. Queued changes remain, and drafts remain unless `drafts` is set. `others` are
+    more names under which changes of the same account are stored. Raises NotSaved."""
     _clear_caches(settings, namespace)
-    left = 0
+    remaining_drafts = 0
     waiting: list[OutboxEntry] = []
     for name in (namespace, *others):
         state = StateDb(settings.state_folder, name)
@@ -263,16 +261,16 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
             waiting += (pending := OutboxEntries(state, state.now).all)
             if drafts:
                 state.clear(keep=WRITES if pending else ())
-            left += len(Drafts(state).all())
+            remaining_drafts += len(Drafts(state).all())
         finally:
             state.close()
     undecided = [each for each in waiting if each.needs_user or each.state == "pending"]
     refused = [each for each in waiting if each.state == "failed" and not each.needs_user]
-    return LocalRemains(left, len(waiting) - len(undecided) - len(refused), len(undecided))
+    return LocalRemains(remaining_drafts, len(waiting) - len(undecided) - len(refused), len(undecided))
 
 
 def delete_local_data(settings: Settings, namespace: str) -> None:
-    """Delete all local data that is stored under a name. Raises NotSaved."""
+    """Delete all local data of a session. Raises NotSaved."""
     _clear_caches(settings, namespace)
     state = StateDb(settings.state_folder, namespace)
     try:
@@ -291,14 +289,14 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
 
 
 def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only: str = "") -> SignInMethods:
-    """Return the sign-in methods for the server at `origin`. `reason` is shown on the sign-in screen. `read_only` is the
-    message for a refused write; if it is empty, writes are allowed."""
+    """Return the sign-in methods for the server at `origin`. The sign-in screen shows `reason`. `read_only` is the message
+    for a refused write, or empty if writes are allowed."""
     return _SignIn(settings, origin, reason, read_only).methods()
 
 
 @dataclass(frozen=True)
 class _SignIn:
-    """The ways to open a session from the sign-in screen. Imports of the client are lazy: the demo does not need
+    """The ways to open a session from the sign-in screen. The client is imported lazily: the demo does not need
     httpx."""
 
     settings: Settings
@@ -308,8 +306,8 @@ class _SignIn:
     """Message for a refused write. Empty if writes are allowed."""
     previous_label: str = ""
     """Label of the session that was open before the sign-in screen. Empty if there was none."""
-    again: Callable[[], Session] | None = None
-    """Function that opens the previous session again. None if there was none."""
+    reopen_previous: Callable[[], Session] | None = None
+    """Opens the previous session again. None if there was none."""
 
     def methods(self) -> SignInMethods:
         return SignInMethods(
@@ -335,7 +333,7 @@ class _SignIn:
         except StoreTimeout:
             return f"{STORED_IN_KEYRING}, once the keyring is unlocked. {SENT_TO_SERVER_ONLY}"
         except StoreUnavailable as error:
-            # The facts that are shown after signing in tell how to get a keyring.
+            # The screen after sign-in says how to get a keyring.
             return f"No keyring was found, so Octavo will forget the API key when you quit. {error.cause}"
 
     async def sign_in(self, key: str) -> SignInResult:
@@ -354,56 +352,63 @@ class _SignIn:
             facts.append(("care", signed_in.key_left))
         read_only = self.read_only or signed_in.profile.why_read_only
         access = _new_access(self.origin, signed_in.profile, signed_in.profile.store)
-        session = server(self.settings, access, key=secret, read_only=read_only)
+        session = open_server(self.settings, access, key=secret, read_only=read_only)
         return SignInResult(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
 
     async def open_previous(self) -> Session:
-        if self.again is None:
+        if self.reopen_previous is None:
             raise ValueError("No previous session to go back to.")
-        return await run_in_thread(self.again)
+        return await run_in_thread(self.reopen_previous)
 
     async def open_demo(self) -> Session:
-        return await run_in_thread(lambda: demo(self.settings, read_only=self.read_only))
+        return await run_in_thread(lambda: open_demo(self.settings, read_only=self.read_only))
 
     async def open_folder(self, path: str) -> Session:
-        return await run_in_thread(lambda: folder(self.settings, Path(path).expanduser(), read_only=self.read_only))
+        return await run_in_thread(
+            lambda: open_folder(self.settings, Path(path).expanduser(), read_only=self.read_only)
+        )
 
     def accounts(self) -> Sequence[ServerAccount]:
-        known = self._home.read().entries.values()
-        return [ServerAccount(each.name, each.origin, host_of(each.origin), each.user_name) for each in known]
+        profiles = self._home.read().entries.values()
+        return [ServerAccount(each.name, each.origin, host_of(each.origin), each.user_name) for each in profiles]
 
     def with_new_key(self, reason: str, previous: Session) -> SignInMethods:
         origin = previous.account.origin if previous.account is not None else self.origin
         label = previous.label if previous.reopen is not None else ""
-        return replace(self, origin=origin, reason=reason, previous_label=label, again=previous.reopen).methods()
+        return replace(
+            self, origin=origin, reason=reason, previous_label=label, reopen_previous=previous.reopen
+        ).methods()
 
     def switch_account(self, name: str) -> SignInState:
         _switch(self._home, name)
         access = _resolve_profile(self._home.read(), {}, profile=name)
         if access.source in ("session", "none"):
             return replace(self, origin=access.origin, reason=_no_token_reason(access)).methods(), None
-        return self.methods(), server(self.settings, access, read_only=self.read_only or access.why_read_only)
+        return self.methods(), open_server(self.settings, access, read_only=self.read_only or access.why_read_only)
 
     async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
         signed_out: SignedOut = await run_in_thread(lambda: _logout(self._home.with_longer_timeout(), account.name))
 
-        def forget_pages() -> SignInState:
-            known = _new_accounts(self.settings.state_folder)
-            name = known.name_of(_new_access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
-            remains = sign_out(self.settings, name, *known.earlier_names_of(name), drafts=False)
+        def delete_cached_data() -> SignInState:
+            accounts = _new_accounts(self.settings.state_folder)
+            access = _new_access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store)
+            name = accounts.name_of(access)
+            remains = sign_out(self.settings, name, *accounts.earlier_names_of(name), drafts=False)
             sentences = [f"Signed out of {account.name} at {account.host}.", signed_out.key_left, *remains.sentences()]
             reason = " ".join(filter(None, sentences))
-            signed_out_state = replace(self, origin=account.origin, reason=reason, previous_label="", again=None)
+            signed_out_state = replace(
+                self, origin=account.origin, reason=reason, previous_label="", reopen_previous=None
+            )
             return signed_out_state.methods(), None
 
-        return forget_pages
+        return delete_cached_data
 
     @property
     def _home(self) -> Home:
         return _home_of(self.settings)
 
 
-def _session(
+def _build_session(
     settings: Settings,
     client: LazyClient,
     namespace: str,
@@ -411,11 +416,11 @@ def _session(
     kind: Literal["demo", "folder", "server"],
     label: str,
     settle: float,
-    left: Sequence[str] = (),
+    earlier_names: Sequence[str] = (),
 ) -> Session:
-    """Build a session. `left` are other names under which changes and drafts of the same account are stored."""
+    """Build a session. It takes over the changes and drafts that are stored under `earlier_names` of the account."""
     state = StateDb(settings.state_folder, namespace)
-    for name in left:
+    for name in earlier_names:
         state.adopt_namespace(name)
     cache = ResponseCache(settings.cache_folder, namespace)
     index = SearchIndex(settings.cache_folder, namespace, read_cached=cache.responses_after)
@@ -426,7 +431,7 @@ def _session(
     LOG.open(settings.state_folder)
     LOG.add("session", kind=kind, readOnly=bool(client.read_only))
     _log_writes(outbox)
-    live = Live(client, cache, outbox, index=index, rate_limit_wait=lambda: client.low)
+    live = Live(client, cache, outbox, index=index, rate_limit_wait=lambda: client.rate_limit_wait)
     offline = OfflineSpaces(live, state)
 
     def open_() -> None:
@@ -449,7 +454,7 @@ def _session(
         label=label,
         read_only=client.read_only,
         activity=lambda: reversed(client.activity),
-        response_wait=lambda: client.waited,
+        response_wait=lambda: client.response_wait,
         download=client.download,
         upload=client.upload,
         close=close,
@@ -462,7 +467,7 @@ def _session(
 
 
 def _log_writes(outbox: Outbox) -> None:
-    """Log each new state of a write, by the id of the write and the name of its operation."""
+    """Log each new state of a write. The log gets the id of the write and the name of its operation, but no text."""
     states: dict[str, str] = {}
 
     def log(entry: OutboxEntry) -> None:
@@ -481,7 +486,7 @@ def _log_writes(outbox: Outbox) -> None:
 
 
 def login_name() -> str:
-    """Return the login name of the user."""
+    """Return the name under which the user is logged in to this computer, or `Me` if it is unknown."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

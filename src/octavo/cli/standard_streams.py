@@ -1,5 +1,5 @@
-"""Standard output and standard error of a command, also if they are closed or full, and failures with their exit codes.
-Tracebacks contain no API keys and no terminal commands.
+"""Writes to standard output and standard error, even if they are closed or full. Defines failures and exit codes. Tracebacks
+contain no API keys and no escape sequences.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _safe_text = lazy("octavo.api.safety:safe_text")  # lazy: the API, which the hel
 
 
 FAILED, USAGE, NOT_FOUND, NOT_SIGNED_IN, NOT_ALLOWED, BLOCKED, UNKNOWN = 1, 2, 3, 4, 5, 6, 7
-"""The exit codes of failures, which `octavo help exit-codes` explains. UNKNOWN: the server may have made a change."""
+"""The exit codes of failures. `octavo help exit-codes` explains them. UNKNOWN: the server may have made a change."""
 ERROR_NAMES = {
     FAILED: "failed",
     USAGE: "usage",
@@ -36,7 +36,7 @@ ERROR_NAMES = {
     BLOCKED: "blocked",
     UNKNOWN: "unknown",
 }
-"""The name of an error in JSON, by its exit code. A few errors have names of their own."""
+"""The name of an error in JSON by its exit code. A few errors have their own names."""
 _NEXT_COMMAND = re.compile(r"(?:: |[Rr]un )(octavo [^,:]+?)\.?\Z")
 """The command at the end of a message."""
 
@@ -89,12 +89,12 @@ def _redirect_to_null(stream: TextIO) -> None:
 
 
 def tell(*sentences: str) -> None:
-    """Write messages to standard error: failures, wrong settings, and files or blocks that are not shown completely."""
+    """Write sentences to standard error, each on a line that begins with `octavo:`."""
     write_error("".join(f"octavo: {each}\n" for each in sentences))
 
 
 def write_error(text: str) -> None:
-    """Write text to standard error. Nothing happens if that fails."""
+    """Write text to standard error. Errors of the stream are ignored."""
     if text and sys.stderr is not None:
         try:
             sys.stderr.write(text)
@@ -104,15 +104,14 @@ def write_error(text: str) -> None:
 
 
 def install_main_hooks() -> None:
-    """Install the hooks that print tracebacks of the main thread without API keys. Only for processes of Octavo
-    itself."""
+    """Print tracebacks of the main thread without API keys. Only a process of Octavo itself may call this."""
     sys.excepthook = _uncaught
     sys.unraisablehook = _unraisable
 
 
 def install_thread_and_log_hooks() -> None:
-    """Install the same hooks for other threads, and redact log messages. Called after the first picture, because the
-    imports cost time."""
+    """Print tracebacks of other threads and log messages without API keys. Called after the first picture, because the
+    imports take time."""
     if sys.excepthook is not _uncaught:
         return
     threading.excepthook = _uncaught_in_thread

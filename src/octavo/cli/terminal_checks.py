@@ -1,4 +1,4 @@
-"""The checks of `octavo doctor` of the terminal, the locale and the editor. Start at `terminal_checks`."""
+"""The checks of the terminal, the locale and the editor for `octavo doctor`. Start at `terminal_checks`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KITTY_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 _KITTY_YES = b"\x1b_Gi=31;OK"
 _ANSWER_SECONDS = 0.5
 _LONGEST_ESCAPE_TIME = 100
-"""Milliseconds for which tmux may wait after the escape key before a user notices."""
+"""Milliseconds that tmux can wait after the escape key before users notice the delay."""
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 
 
@@ -95,7 +95,7 @@ def _widths() -> Check:
 
 
 def _width_of(text: str) -> int:
-    """Return the columns in which the terminal draws a text at the start of a line. 0 if the terminal does not tell."""
+    """Return the number of columns that the terminal uses for a text. 0 if it does not report its cursor."""
     found = _CURSOR.search(_ask(f"{text}\x1b[6n", _CURSOR))
     return int(found[1]) - 1 if found else 0
 
@@ -125,7 +125,7 @@ def _ask(question: str, end: re.Pattern[bytes]) -> bytes:
 
 
 def _graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
-    """Return a check of pictures. `answer` is what the terminal answered. None if it was not asked."""
+    """Check whether the terminal shows pictures. `answer` is None if the terminal was not asked."""
     if environ.get("TMUX") or environ.get("STY"):
         return Check("Graphics", "ok", "none, because tmux and screen do not pass pictures on")
     if answer is None:
@@ -141,7 +141,7 @@ def _graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
 
 
 def _clipboard(environ: Mapping[str, str], answer: bytes | None) -> Check:
-    """Return a check of OSC 52, the escape sequence with which Octavo copies. Few terminals tell whether they accept it."""
+    """Check OSC 52, the escape sequence with which Octavo copies. Few terminals report whether they accept it."""
     if environ.get("TMUX"):
         # The value `external`, the default, ignores programs inside of tmux.
         if (value := _tmux_option("set-clipboard")) not in ("", "on"):
@@ -168,7 +168,7 @@ def _symbols(settings: Settings, environ: Mapping[str, str]) -> Check:
         return Check("Symbols", "ok", "ASCII only")
     if environ.get("TERM") == "linux":
         return Check("Symbols", "warning", "the Linux console lacks most symbols", "run: octavo config set ascii true")
-    # No terminal tells which characters its font has, so the user must look.
+    # No terminal reports which characters its font has, so the user must look.
     fix = "if a symbol shows as a box or as ?, choose another font, or run: octavo config set ascii true"
     return Check("Symbols", "ok", " ".join(symbols()), fix)
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def add_web_option(command: argparse.ArgumentParser) -> None:
-    """Add `--web`."""
     command.add_argument("--web", action="store_true", help="open it in the web browser instead")
 
 
@@ -27,8 +26,8 @@ def check_web_option(options: argparse.Namespace) -> None:
 def open_in_browser(session: Session, url: str | None) -> None:
     """Open a URL in the browser. Raises Failure if there is no URL or no browser."""
     if session.is_embedded or not url:
-        source = {"demo": "the demo is not on the web", "folder": "a folder is not on the web"}
-        cause = source.get(session.kind, "the server has no link for it")
+        causes = {"demo": "the demo is not on the web", "folder": "a folder is not on the web"}
+        cause = causes.get(session.kind, "the server has no link for it")
         raise Failure(f"Could not open the browser: {cause}.")
     start_browser(url)
 

@@ -1,7 +1,7 @@
 """The commands of Octavo. `COMMANDS` lists them, and only the module of the running command is loaded.
 
-To add a command, add a line to `COMMANDS`, and in a module with the same name, or in one of `MODULES`, a `Command` with the
-same name:
+To add a command, add a line to `COMMANDS`, and a `Command` with the same name to a module with the same name. If the module
+has another name, add a line to `MODULES`.
 
     CHANGES = Command(
         declare=_declare_changes,          # adds the arguments to a parser
@@ -48,14 +48,14 @@ COMMANDS = {
     "show": "print a page, change request, space, thread or user",
     "status": "list the files of a pulled folder that you changed",
 }
-"""Names of the commands in alphabetical order, each with its line in the list of commands."""
+"""The commands in alphabetical order, each with its one-line summary."""
 MODULES = {
     **dict.fromkeys(("react", "reply", "resolve"), "comment"),
     **dict.fromkeys(("export", "propose", "pull", "restore", "status"), "folders"),
     "log": "doctor",
     "merge": "changes",
 }
-"""The modules of the commands that share a module with others."""
+"""The module of each command that shares the module of another command."""
 
 
 @dataclass(frozen=True)
@@ -65,22 +65,22 @@ class Command:
     declare: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
     details: str = ""
-    """Sentences after the summary in its help."""
+    """Sentences that follow the summary in the help of the command."""
     examples: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     kinds: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
-    """The fields of each kind of thing, for a command that prints several kinds."""
+    """The fields of each kind of row, for a command that prints several kinds."""
     exit_codes: Mapping[int, str] = field(default_factory=dict)
     """The meaning of the exit codes other than 0, 1, 2 and 4."""
 
 
 def fields_by_kind(command: Command) -> Mapping[str, tuple[Field, ...]]:
-    """Return the fields of a command by the kind of thing. The kind is empty if the command prints one kind only."""
+    """Return the fields of a command by the kind of row. The kind is empty if all rows are of one kind."""
     return command.kinds or ({"": command.fields} if command.fields else {})
 
 
 def load_command(name: str) -> Command:
-    """Return the command with a name from `COMMANDS`."""
+    """Import the module of a command, and return the command."""
     command = getattr(import_module(f"octavo.cli.commands.{MODULES.get(name, name)}"), name.upper())
     assert isinstance(command, Command)
     return command

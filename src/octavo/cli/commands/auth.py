@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from octavo.api import users
 from octavo.api.errors import ApiError, Unauthorized
-from octavo.cli.access import home_of, read_settings, signed_in
+from octavo.cli.access import home_of, read_account_and_key, read_settings
 from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
 from octavo.cli.output import Column, Field, Output, add_output_options
@@ -45,7 +45,7 @@ STORE_NAMES = {
     "none": "nowhere",
 }
 TOKEN_PAGE = "https://app.gitbook.com/account/developer"
-"""Page of GitBook on which personal access tokens are created."""
+"""The page of GitBook on which you create personal access tokens."""
 REQUEST_SECONDS = 10.0
 FIELDS = (
     Field("profile", "string?"),
@@ -144,7 +144,7 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
     if not options.with_token:
         if not options.insecure_storage:
             _check_keyring(home)
-        _name_token_page(access.origin, open_page=options.web)
+        _show_token_page(access.origin, open_page=options.web)
     key = _read_key(options, host_of(access.origin))
     signed = asyncio.run(
         signing_in.login(home, access.origin, key, name=options.profile, insecure_storage=options.insecure_storage)
@@ -160,14 +160,14 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _check_keyring(home: signing_in.Home) -> None:
-    """Raise Failure if there is no keyring, before you paste an API key that cannot be stored."""
+    """Raise Failure if there is no keyring. Called before you paste an API key that could not be stored."""
     try:
         home.keyring.title()
     except StoreUnavailable as error:
         raise Failure(f"Could not sign in: {signing_in.why_not_kept(error)}") from error
 
 
-def _name_token_page(origin: str, *, open_page: bool) -> None:
+def _show_token_page(origin: str, *, open_page: bool) -> None:
     if origin == DEFAULT:
         tell(f"Create a personal access token on this page: {TOKEN_PAGE}")
         if open_page:
@@ -181,7 +181,7 @@ def _name_token_page(origin: str, *, open_page: bool) -> None:
 
 def _require_stored(signed: SignedIn) -> None:
     if signed.notice:
-        # This command is the whole session, so a key stored for the session is lost now.
+        # A key that is stored for the session is lost when this command ends.
         raise Failure(f"The API key is valid, but could not be stored, so you are not signed in. {signed.notice}")
 
 
@@ -216,16 +216,16 @@ def _typed_key(host: str, action: str) -> str:
 
 def _refresh(settings: Settings, options: argparse.Namespace) -> int:
     home = home_of(settings).with_longer_timeout(tell)
-    known = home.read()
-    access = profiles.resolve(known, {}, profile=options.profile, base_url=options.base_url)
+    saved = home.read()
+    access = profiles.resolve(saved, {}, profile=options.profile, base_url=options.base_url)
     profile = access.profile
     if profile is None:
         raise Failure("You are not signed in. Run: octavo auth login", NOT_SIGNED_IN)
     key = _read_key(options, host_of(access.origin))
     is_file = profile.store == "file"
     signed = asyncio.run(signing_in.login(home, access.origin, key, name=profile.name, insecure_storage=is_file))
-    if known.current not in ("", profile.name):
-        signing_in.switch(home, known.current)  # `login` made this profile current, so switch back
+    if saved.current not in ("", profile.name):
+        signing_in.switch(home, saved.current)  # `login` made this profile current, so switch back
     _require_stored(signed)
     _say(f"Replaced the API key of profile {profile.name}. Your drafts are unchanged.")
     if os.environ.get(profiles.KEY_VARIABLE):
@@ -253,7 +253,7 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class _Verdict:
-    """Whether the API key of an account works."""
+    """Result of the check of an API key."""
 
     status: Literal["accepted", "rejected", "missing", "unreadable", "unknown", "not checked"]
     problem: str = ""
@@ -261,15 +261,15 @@ class _Verdict:
 
 def _status(settings: Settings, options: argparse.Namespace) -> int:
     home = home_of(settings)
-    known = home.read()
-    access = profiles.resolve(known, os.environ, profile=options.profile, base_url=options.base_url)
-    found = signing_in.status(home, access)
-    verdicts = asyncio.run(_verdicts(settings, home, access, found, offline=options.offline))
+    saved = home.read()
+    access = profiles.resolve(saved, os.environ, profile=options.profile, base_url=options.base_url)
+    statuses = signing_in.status(home, access)
+    verdicts = asyncio.run(_verdicts(settings, home, access, statuses, offline=options.offline))
     with Output(options, FIELDS, _COLUMNS) as output:
-        for each, verdict in zip(found, verdicts, strict=True):
+        for each, verdict in zip(statuses, verdicts, strict=True):
             output.add(_row(each, verdict))
-    tell(*filter(None, (each.problem for each in verdicts)), *filter(None, (known.problem,)))
-    current = next(verdict for each, verdict in zip(found, verdicts, strict=True) if each.current)
+    tell(*filter(None, (each.problem for each in verdicts)), *filter(None, (saved.problem,)))
+    current = next(verdict for each, verdict in zip(statuses, verdicts, strict=True) if each.current)
     return {"accepted": 0, "not checked": 0, "unknown": FAILED}.get(current.status, NOT_SIGNED_IN)
 
 
@@ -288,10 +288,9 @@ def _row(status: Status, verdict: _Verdict) -> dict[str, Any]:
 
 
 async def _verdicts(
-    settings: Settings, home: signing_in.Home, access: Access, found: Sequence[Status], *, offline: bool
+    settings: Settings, home: signing_in.Home, access: Access, statuses: Sequence[Status], *, offline: bool
 ) -> list[_Verdict]:
-    """Return for each account whether its server accepts its API key. With `offline`, only whether there is a
-    readable key."""
+    """Check the API key of each account with its server. With `offline`, only check whether a key can be read."""
 
     async def check(each: Status) -> _Verdict:
         if not each.fingerprint:
@@ -299,10 +298,10 @@ async def _verdicts(
             return _Verdict("missing" if is_missing else "unreadable", each.problem)
         if offline:
             return _Verdict("not checked")
-        own = access if each.current else Access(each.origin, each.profile, each.source)
-        return await _check_with_server(settings, own, signing_in.token_of(home, own))
+        account = access if each.current else Access(each.origin, each.profile, each.source)
+        return await _check_with_server(settings, account, signing_in.token_of(home, account))
 
-    return list(await asyncio.gather(*map(check, found)))
+    return list(await asyncio.gather(*map(check, statuses)))
 
 
 async def _check_with_server(settings: Settings, access: Access, key: SecretStr | None) -> _Verdict:
@@ -329,7 +328,7 @@ def _token(settings: Settings, options: argparse.Namespace) -> int:
         raise Failure(
             "Could not print the API key: standard output is a terminal. To print it here, add --show.", USAGE
         )
-    _, key = signed_in(settings, options)
+    _, key = read_account_and_key(settings, options)
     _say(key.get_secret_value())
     return 0
 
@@ -339,8 +338,8 @@ def _switch(settings: Settings, options: argparse.Namespace) -> int:
     try:
         profile = signing_in.switch(home, options.name)
     except ValueError as error:
-        known = home.read()
-        code = FAILED if known.problem else NOT_FOUND if known.entries else NOT_SIGNED_IN
+        saved = home.read()
+        code = FAILED if saved.problem else NOT_FOUND if saved.entries else NOT_SIGNED_IN
         raise Failure(str(error), code) from error
     _say(f"The current profile is now {profile.name} ({profile.origin}).")
     return 0

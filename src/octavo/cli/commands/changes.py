@@ -14,7 +14,7 @@ from octavo.api.operation import OrganizationRef, read_pages
 from octavo.cli.access import read_settings
 from octavo.cli.commands import Command
 from octavo.cli.connection import check_allowed, prepare, run_connected
-from octavo.cli.item_rows import CHANGE_FIELDS, change_row, named_checks
+from octavo.cli.item_rows import CHANGE_FIELDS, change_row, check_rows
 from octavo.cli.output import Column, Field, Output, Row, Style, add_limit_options, add_output_options, print_object
 from octavo.cli.refs import References, Target
 from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_ALLOWED, UNKNOWN, USAGE, Failure, write_out
@@ -41,7 +41,7 @@ _change_line = lazy("octavo.tui.review.merge_checks:change_line")
 
 STATUSES: tuple[Status, ...] = ("draft", "open", "archived", "merged")
 PARALLEL = 6
-"""Maximum number of requests at the same time, for fields that need a request for each row."""
+"""Maximum number of change requests whose fields are loaded at the same time."""
 _BATCH = 30
 """Number of change requests whose rows are loaded together and then printed."""
 _COLORS = {
@@ -63,7 +63,7 @@ CHANGES_COLUMNS = (
     Column("updatedAt", "updated"),
 )
 _SPACE_COLUMNS = (Column("ref", link="url"), *CHANGES_COLUMNS[1:])
-"""Columns of a list with change requests of several spaces."""
+"""Columns of a list that has change requests of several spaces."""
 
 
 def _declare_changes(command: argparse.ArgumentParser) -> None:
@@ -94,7 +94,7 @@ def _run_changes(options: argparse.Namespace) -> int:
 
 
 class ChangeList:
-    """The change requests that the options select."""
+    """Loads and prints the change requests that the options select."""
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._live, self._options = session, session.live, options
@@ -136,7 +136,7 @@ class ChangeList:
                     if each.outdated or not options.outdated:
                         yield each
             return
-        # A request lists only one status, so the lists are joined and sorted here.
+        # The API lists one status per request, so the lists are joined and sorted here.
         found = [each for op in lists async for page in read_pages(self._live.send, op) for each in page.items]
         output.total = None if is_filtered else len(found)
         for each in sorted(found, key=_updated_at, reverse=True):
@@ -151,7 +151,7 @@ class ChangeList:
         return ListOfOrganization(at=at, status=status, limit=limit, **creator)
 
     async def _add(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
-        """Add the rows of change requests. Returns False if the limit is reached."""
+        """Add the rows of change requests. Return False if the limit is reached."""
         wanted = output.wanted | ({"reviewers"} if reviewer is not None else set())
         if output.limit is not None:
             batch = batch[: output.limit + 1]
@@ -222,7 +222,7 @@ def _run_merge(options: argparse.Namespace) -> int:
         if len(targets) == 1 and options.ndjson is None:
             row = await _merge_one(session, options, targets[0])
             print_object(options, MERGE_FIELDS, row, lambda: "" if row["printed"] else _sentence(row))
-            return _code(row)
+            return _exit_code(row)
         codes = []
         with Output(options, MERGE_FIELDS, ()) as output:
             for target in targets:
@@ -231,13 +231,13 @@ def _run_merge(options: argparse.Namespace) -> int:
                     output.add(row)
                 elif not row["printed"]:
                     write_out(_sentence(row))
-                codes.append(_code(row))
+                codes.append(_exit_code(row))
         return max(codes, default=0)
 
     return run_connected(options, work, action="merge")
 
 
-def _code(row: dict[str, Any]) -> int:
+def _exit_code(row: dict[str, Any]) -> int:
     return BLOCKED if row["blocked"] else 0
 
 
@@ -246,7 +246,7 @@ async def _merge_one(session: Session, options: argparse.Namespace, target: Targ
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)
-    name, at = target.ref.place, change_request.ref(target.space.ref)
+    name, at = target.ref.without_page, change_request.ref(target.space.ref)
     if not options.check:
         check_allowed(why_not_in_space(target.space, "merge"), f"merge {name}")
     linters = read_settings().linters
@@ -259,7 +259,7 @@ async def _merge_one(session: Session, options: argparse.Namespace, target: Targ
             raise Failure(message, BLOCKED)
         checks = await _run_checks(session.live, at, linters)
     row = _row(name, checks)
-    why = _why_not(checks, options.allow, name)
+    why = _why_not_merged(checks, options.allow, name)
     if options.check:
         return {**row, "blocked": bool(why), "printed": _print_checks(options, name, checks)}
     is_asked = not options.yes
@@ -296,14 +296,14 @@ def _check_sent(sent: SendResult[MergeResult], action: str, noun: str, name: str
             raise Failure(sent.message or f"Could not {action}.", NOT_ALLOWED if status == 403 else FAILED)
 
 
-def _why_not(checks: Checks, allowed: Sequence[str], name: str) -> str:
+def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
     """Return why the change request is not merged, as the end of a sentence. Empty if nothing prevents it."""
     if blocked := _why_blocked(checks):
         return f"{blocked[:1].lower()}{blocked[1:]}"
     if checks.conflicts and "conflicts" not in allowed:
         count = "1 conflict" if len(checks.conflicts) == 1 else f"{len(checks.conflicts)} conflicts"
         return f"{count} with main. Resolve them in Octavo: octavo open {name}"
-    for each in named_checks(checks):
+    for each in check_rows(checks):
         if each["status"] == "bad" and each["name"] not in allowed:
             return f"{each['text']}. To merge anyway, use --allow {each['name']}"
     if checks.deleted and "deleted" not in allowed and (typed := _reason_to_type(checks)):
@@ -317,7 +317,7 @@ def _row(name: str, checks: Checks) -> dict[str, Any]:
         "ref": name,
         "merged": False,
         "revision": checks.change_request.revision,
-        "checks": named_checks(checks),
+        "checks": check_rows(checks),
         "conflicts": list(checks.conflicts),
         "effects": effects,
         "has_conflicts": False,

@@ -43,10 +43,9 @@ _GITHUB_COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 _COLORS = {"error": "31", "warning": "33", "info": "36"}
 
 
-def text_lines(found: Sequence[Finding], *, colors: bool) -> str:
-    """Return a line for each finding."""
+def text_lines(findings: Sequence[Finding], *, colors: bool) -> str:
     lines = []
-    for each in found:
+    for each in findings:
         place, severity = f"{safe_address(each.path)}:{each.place.line}:{each.place.column}:", f"{each.severity}:"
         if colors:
             place, severity = f"\x1b[1m{place}\x1b[m", f"\x1b[{_COLORS[each.severity]}m{severity}\x1b[m"
@@ -54,9 +53,9 @@ def text_lines(found: Sequence[Finding], *, colors: bool) -> str:
     return "".join(lines)
 
 
-def summary_line(found: Sequence[Finding], files: int) -> str:
-    """Return the number of findings by severity, such as `2 errors, 1 warning in 43 files`."""
-    counts = Counter(each.severity for each in found)
+def summary_line(findings: Sequence[Finding], files: int) -> str:
+    """Return the numbers of findings by severity, such as `2 errors, 1 warning in 43 files`."""
+    counts = Counter(each.severity for each in findings)
     parts = [_plural(counts[each], each) for each in SEVERITIES if counts[each] and each != "info"]
     if counts["info"]:
         parts.append(f"{counts['info']} info")
@@ -67,31 +66,37 @@ def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _rule_name(found: Finding) -> str:
-    return found.rule if found.source == OWN_SOURCE else f"{found.source}: {found.rule}" if found.rule else found.source
+def _rule_name(finding: Finding) -> str:
+    return (
+        finding.rule
+        if finding.source == OWN_SOURCE
+        else f"{finding.source}: {finding.rule}"
+        if finding.rule
+        else finding.source
+    )
 
 
-def json_text(found: Sequence[Finding], lines: Mapping[str, str]) -> str:
-    return json.dumps([each.as_json() for each in found], indent=2, ensure_ascii=False) + "\n"
+def json_text(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
+    return json.dumps([each.as_json() for each in findings], indent=2, ensure_ascii=False) + "\n"
 
 
-def ndjson_lines(found: Sequence[Finding], lines: Mapping[str, str]) -> str:
-    return "".join(f"{_compact(each.as_json())}\n" for each in found)
+def ndjson_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
+    return "".join(f"{_compact(each.as_json())}\n" for each in findings)
 
 
-def github_commands(found: Sequence[Finding], lines: Mapping[str, str]) -> str:
-    """Return the commands that show findings as annotations in GitHub Actions."""
-    return "".join(f"{_github_command(each)}\n" for each in found)
+def github_commands(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
+    """Return the commands with which GitHub Actions shows the findings as annotations."""
+    return "".join(f"{_github_command(each)}\n" for each in findings)
 
 
-def _github_command(found: Finding) -> str:
-    place = found.place
-    facts = {"file": found.path, "line": place.line, "col": place.column}
+def _github_command(finding: Finding) -> str:
+    place = finding.place
+    facts = {"file": finding.path, "line": place.line, "col": place.column}
     if place.line == place.end_line and place.end_column > place.column:
         facts |= {"endLine": place.end_line, "endColumn": place.end_column}
-    facts["title"] = _rule_name(found)
+    facts["title"] = _rule_name(finding)
     values = ",".join(f"{name}={_escape(str(value), is_value=True)}" for name, value in facts.items())
-    return f"::{_GITHUB_COMMANDS[found.severity]} {values}::{_escape(found.message)}"
+    return f"::{_GITHUB_COMMANDS[finding.severity]} {values}::{_escape(finding.message)}"
 
 
 def _escape(text: str, *, is_value: bool = False) -> str:
@@ -99,26 +104,26 @@ def _escape(text: str, *, is_value: bool = False) -> str:
     return text.replace(":", "%3A").replace(",", "%2C") if is_value else text
 
 
-def rdjson_lines(found: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    """Return the findings in the Reviewdog Diagnostic Format. `texts` has the text of each file, because columns in
-    this format count bytes."""
-    lines = {path: text.split("\n") for path, text in texts.items() if path in {each.path for each in found}}
-    return "".join(f"{_compact(_rdjson(each, lines.get(each.path, [])))}\n" for each in found)
+def rdjson_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
+    """Return the findings in the Reviewdog Diagnostic Format. Its columns are counted in bytes, which needs the texts of
+    the files."""
+    lines = {path: text.split("\n") for path, text in texts.items() if path in {each.path for each in findings}}
+    return "".join(f"{_compact(_rdjson(each, lines.get(each.path, [])))}\n" for each in findings)
 
 
-def _rdjson(found: Finding, lines: Sequence[str]) -> dict[str, Any]:
-    place = found.place
+def _rdjson(finding: Finding, lines: Sequence[str]) -> dict[str, Any]:
+    place = finding.place
     start = {"line": place.line, "column": _byte_column(lines, place.line, place.column)}
     end = {"line": place.end_line, "column": _byte_column(lines, place.end_line, place.end_column)}
     described: dict[str, Any] = {
-        "message": found.message,
-        "location": {"path": found.path, "range": {"start": start, "end": end}},
-        "severity": found.severity.upper(),
-        "source": {"name": found.source},
-        "code": {"value": found.rule},
+        "message": finding.message,
+        "location": {"path": finding.path, "range": {"start": start, "end": end}},
+        "severity": finding.severity.upper(),
+        "source": {"name": finding.source},
+        "code": {"value": finding.rule},
     }
-    if found.suggestion is not None:
-        described["suggestions"] = [{"range": {"start": start, "end": end}, "text": found.suggestion}]
+    if finding.suggestion is not None:
+        described["suggestions"] = [{"range": {"start": start, "end": end}, "text": finding.suggestion}]
     return described
 
 
@@ -127,19 +132,19 @@ def _byte_column(lines: Sequence[str], line: int, column: int) -> int:
     return len(before.encode("utf-8", "surrogatepass")) + 1 if before else column
 
 
-def sarif_text(found: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    """Return the findings in SARIF 2.1, one run for each program that reported some."""
-    sources = dict.fromkeys([OWN_SOURCE, *(each.source for each in found)])
-    runs = [_sarif_run(source, [each for each in found if each.source == source]) for source in sources]
+def sarif_text(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
+    """Return the findings in SARIF 2.1, with one run for each program that reported findings."""
+    sources = dict.fromkeys([OWN_SOURCE, *(each.source for each in findings)])
+    runs = [_sarif_run(source, [each for each in findings if each.source == source]) for source in sources]
     return json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": runs}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _sarif_run(source: str, found: Sequence[Finding]) -> dict[str, Any]:
-    rules = list(dict.fromkeys(each.rule for each in found))
+def _sarif_run(source: str, findings: Sequence[Finding]) -> dict[str, Any]:
+    rules = list(dict.fromkeys(each.rule for each in findings))
     driver: dict[str, Any] = {"name": source, "rules": [_sarif_rule(source, rule) for rule in rules]}
     if source == OWN_SOURCE:
         driver["version"] = __version__
-    results = [_sarif_result(each, rules) for each in found]
+    results = [_sarif_result(each, rules) for each in findings]
     return {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
 
 
@@ -151,18 +156,18 @@ def _sarif_rule(source: str, rule: str) -> dict[str, Any]:
     return {"id": rule, "shortDescription": {"text": known.about}, "defaultConfiguration": level}
 
 
-def _sarif_result(found: Finding, rules: Sequence[str]) -> dict[str, Any]:
-    file = {"uri": _sarif_uri(found.path)}
-    region = _sarif_region(found.place)
+def _sarif_result(finding: Finding, rules: Sequence[str]) -> dict[str, Any]:
+    file = {"uri": _sarif_uri(finding.path)}
+    region = _sarif_region(finding.place)
     result: dict[str, Any] = {
-        "ruleId": found.rule or found.source,
-        "ruleIndex": rules.index(found.rule),
-        "level": _SARIF_LEVELS[found.severity],
-        "message": {"text": found.message},
+        "ruleId": finding.rule or finding.source,
+        "ruleIndex": rules.index(finding.rule),
+        "level": _SARIF_LEVELS[finding.severity],
+        "message": {"text": finding.message},
         "locations": [{"physicalLocation": {"artifactLocation": file, "region": region}}],
     }
-    if found.suggestion is not None:
-        replacement = {"deletedRegion": region, "insertedContent": {"text": found.suggestion}}
+    if finding.suggestion is not None:
+        replacement = {"deletedRegion": region, "insertedContent": {"text": finding.suggestion}}
         result["fixes"] = [{"artifactChanges": [{"artifactLocation": file, "replacements": [replacement]}]}]
     return result
 
@@ -187,7 +192,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
     "rdjsonl": rdjson_lines,
     "github": github_commands,
 }
-"""Formats for programs. Each function gets the findings, and the text of each file by its path."""
+"""Formats for programs. Each function gets the findings, and the texts of the files by path."""
 
 
 NEVER = "never"
@@ -275,35 +280,35 @@ def _run_on_ref(options: argparse.Namespace) -> int:
             raise
         names_folder = "://" not in options.target and failure.code != FAILED
         hint = f"There is no folder {_target_label(options.target)}. " if names_folder else ""
-        code = USAGE if failure.code == FAILED else failure.code  # 1 means that there are findings.
+        code = USAGE if failure.code == FAILED else failure.code  # Exit code 1 means that there are findings.
         raise Failure(f"{hint}{failure}", code, error=failure.error) from failure
 
 
 def _finish(options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str) -> int:
     """Print the findings that the rules report, and return the exit code."""
     tell(*report.problems)
-    found = [
+    findings = [
         replace(each, path=posixpath.normpath(posixpath.join(prefix, each.path)))
         for each in sorted_findings(report.findings)
         if rules.applies(each)
     ]
     texts = {posixpath.normpath(posixpath.join(prefix, name)): text for name, text in report.texts.items()}
-    print_findings(found, options.format, texts, report.pages)
-    return FAILED if options.fail_on != NEVER and has_at_least(found, options.fail_on) else 0
+    print_findings(findings, options.format, texts, report.pages)
+    return FAILED if options.fail_on != NEVER and has_at_least(findings, options.fail_on) else 0
 
 
 def _target_label(target: str) -> str:
     return safe_line(readable_name(target))
 
 
-def print_findings(found: Sequence[Finding], name: str, texts: Mapping[str, str], files: int) -> None:
-    """Print findings in the format with this name. `texts` has the texts of the files by path."""
-    if name in FORMATS:
-        write_out(FORMATS[name](found, texts))
+def print_findings(findings: Sequence[Finding], format_name: str, texts: Mapping[str, str], files: int) -> None:
+    """Print the findings, and as text also their numbers. `texts` has the texts of the files by path."""
+    if format_name in FORMATS:
+        write_out(FORMATS[format_name](findings, texts))
         return
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    write_out(text_lines(found, colors=on_terminal and not os.environ.get("NO_COLOR")))
-    write_out(summary_line(found, files))
+    write_out(text_lines(findings, colors=on_terminal and not os.environ.get("NO_COLOR")))
+    write_out(summary_line(findings, files))
 
 
 CHECK = Command(

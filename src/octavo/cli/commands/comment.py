@@ -1,5 +1,5 @@
-"""`octavo comment`, `octavo reply`, `octavo react` and `octavo resolve`: comment on a space, a change request, a page or a
-block, reply to threads, add or remove emoji reactions, and resolve or reopen threads.
+"""`octavo comment` comments on a space, a change request, a page or a block. `octavo reply`, `octavo react` and
+`octavo resolve` are for threads.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from octavo.cli.connection import (
     add_sending_options,
     add_text_options,
     check_allowed,
-    given_text,
     once_key,
     prepare,
     read_file,
     read_text,
     run_connected,
     send,
+    text_option,
     was_done_once,
 )
 from octavo.cli.item_rows import FoundThread, find_named, find_thread
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
 _MOST_NAMED = 6
-"""Maximum number of blocks that a message lists."""
+"""Maximum number of blocks that an error message lists."""
 
 
 def block_with_key(document: Document, key: str, page: str) -> Block:
@@ -60,7 +60,7 @@ def block_with_key(document: Document, key: str, page: str) -> Block:
 
 
 def block_with_words(document: Document, words: str, page: str) -> Block:
-    """Return the innermost block that contains words. Raises Failure if none does, or several do."""
+    """Return the innermost block that contains the words. Raises Failure if no block does, or several do."""
     wanted = " ".join(fold(words).split())
     found = [each for each in _blocks_with_text(document) if wanted and wanted in _normalized_text(each)]
     if not found:
@@ -76,16 +76,10 @@ def block_with_words(document: Document, words: str, page: str) -> Block:
 
 def block_at_line(document: Document, number: int, page: str) -> Block:
     """Return the innermost block at a line of the Markdown, counted from 1. Raises Failure if there is none."""
-    at = [each for each in _blocks_with_text(document) if each.lines[0] < number <= each.lines[1]]
-    if not at:
+    blocks = [each for each in _blocks_with_text(document) if each.lines[0] < number <= each.lines[1]]
+    if not blocks:
         raise Failure(f"Could not find a block at line {number} of {page}.", NOT_FOUND)
-    return min(at, key=lambda each: each.lines[1] - each.lines[0])
-
-
-def source_of(document: Document, block: Block) -> str:
-    """Return the Markdown of a block."""
-    first, end = block.lines
-    return "\n".join(document.source.split("\n")[first:end])
+    return min(blocks, key=lambda each: each.lines[1] - each.lines[0])
 
 
 def _blocks_with_text(document: Document) -> Iterator[Block]:
@@ -97,7 +91,7 @@ def _normalized_text(block: Block) -> str:
 
 
 COMMENT_FIELDS = (Field("id", "string"), Field("ref", "string"), Field("url", "string?"), Field("status", "string"))
-"""Fields of a comment or reply that was written. The status is sent or pending."""
+"""Fields of a written comment or reply. The status is `sent` or `pending`."""
 
 
 def _declare_comment(command: argparse.ArgumentParser) -> None:
@@ -115,13 +109,14 @@ def _declare_comment(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--pending", action="store_true", help="keep the comment pending until you submit a review")
     add_sending_options(command)
-    add_output_options(command, streams=False)
+    add_output_options(command, prints_rows=False)
 
 
 def _run_comment(options: argparse.Namespace) -> int:
     if options.suggest == "-" and options.file == "-":
         raise Failure("Could not comment: -F and --suggest cannot both read standard input.", USAGE)
-    given_text(argparse.Namespace(message=options.message, file=None))  # Raises Failure for `-m -` early.
+    # Raises Failure for `-m -` before a session is opened.
+    text_option(argparse.Namespace(message=options.message, file=None))
 
     async def work(session: Session) -> int:
         await _write(session, options)
@@ -147,15 +142,15 @@ async def _write(session: Session, options: argparse.Namespace) -> None:
     references = References(session, options)
     target = await (references.target if options.page else partial(find_named, references))(options.ref)
     if isinstance(target, FoundThread):
-        _check_no_place(options, target)
+        _check_reply_options(options, target)
         await write_reply(session, options, target)
         return
     check_allowed(why_not_in_space(target.space, "comment"), "comment")
     place = await _find_place(references, target, options)
     if options.pending and not isinstance(target.at, ChangeRequestRef):
-        raise Failure(f"Could not keep the comment pending: {target.ref.place} is not a change request.", USAGE)
+        raise Failure(f"Could not keep the comment pending: {target.ref.without_page} is not a change request.", USAGE)
     where = {name: value for name, value in (("page", place.page), ("node", place.node)) if value is not None}
-    op = comments.Create(at=target.at, body=Markdown(markdown=_text(options, place)), **where)
+    op = comments.Create(at=target.at, body=Markdown(markdown=_comment_text(options, place)), **where)
     write = NewWrite(op, "comment", once_key(options.once), context=str(place.target.ref))
     if options.pending:
         entry = await session.outbox.add_pending_comment(write)
@@ -164,8 +159,8 @@ async def _write(session: Session, options: argparse.Namespace) -> None:
     print_written(session, options, place.target, entry, thread=entry.created_id)
 
 
-def _check_no_place(options: argparse.Namespace, found: FoundThread) -> None:
-    """Raise Failure if an option does not make sense for a reply to a thread."""
+def _check_reply_options(options: argparse.Namespace, found: FoundThread) -> None:
+    """Raise Failure if an option does not apply to a reply."""
     for name in ("block", "quote", "line", "suggest", "pending"):
         if getattr(options, name):
             raise Failure(f"Could not comment: {found.ref} is a thread, and --{name} does not apply to a reply.", USAGE)
@@ -174,7 +169,7 @@ def _check_no_place(options: argparse.Namespace, found: FoundThread) -> None:
 async def write_reply(
     session: Session, options: argparse.Namespace, found: FoundThread, *, resolves: bool = False
 ) -> None:
-    """Reply to a thread, resolve it too with `resolves`, and print the reply. Raises ApiError or Failure."""
+    """Reply to a thread and print the reply. With `resolves`, resolve the thread too. Raises ApiError or Failure."""
     thread = found.comment.id
     why = why_not_in_space(found.target.space, "comment")
     check_allowed(
@@ -189,14 +184,14 @@ async def write_reply(
     print_written(session, options, found.target, entries[0], thread=thread)
 
 
-def _text(options: argparse.Namespace, place: _Place) -> str:
-    """Return the text of the comment, with the suggestion. Raises Failure."""
+def _comment_text(options: argparse.Namespace, place: _Place) -> str:
+    """Return the text of the comment, including its suggestion. Raises Failure."""
     if options.suggest is None:
         return read_text(options, "comment")
     if place.node is None:
         raise Failure("Could not suggest a change: name the block with --quote, --block or --line.", USAGE)
     suggestion = suggestion_fence(read_file(options.suggest).rstrip("\n"))
-    text = given_text(options)
+    text = text_option(options)
     return f"{text.rstrip()}\n\n{suggestion}" if text else suggestion
 
 
@@ -229,12 +224,12 @@ async def _find_place(references: References, target: Target, options: argparse.
 def print_written(
     session: Session, options: argparse.Namespace, target: Target, entry: OutboxEntry, *, thread: str
 ) -> None:
-    """Print the URL of the page, change request or space where a comment or reply was written. Print the REF of the
-    thread instead if the server sends no URL, or on an embedded platform."""
-    place = target.ref
+    """Print a link to the page, change request or space that has the new comment or reply. Print the REF of the thread
+    instead if the server sends no link, or on an embedded platform."""
+    ref = target.ref
     row: dict[str, Any] = {
         "id": entry.created_id,
-        "ref": str(Ref(place.space, place.number, block=thread)),
+        "ref": str(Ref(ref.space, ref.number, block=thread)),
         "url": target.url or None,
         "status": "pending" if entry.state == "pending" else "sent",
     }
@@ -261,12 +256,12 @@ def _declare_reply(command: argparse.ArgumentParser) -> None:
     add_text_options(command)
     command.add_argument("--resolve", action="store_true", help="resolve the thread too")
     add_sending_options(command)
-    add_output_options(command, streams=False)
+    add_output_options(command, prints_rows=False)
 
 
 def _run_reply(options: argparse.Namespace) -> int:
     # Raises Failure for `-m -` before a session is opened.
-    given_text(argparse.Namespace(message=options.message, file=None))
+    text_option(argparse.Namespace(message=options.message, file=None))
 
     async def work(session: Session) -> int:
         await prepare(session)
@@ -299,7 +294,7 @@ def _declare_react(command: argparse.ArgumentParser) -> None:
     command.add_argument("emoji", metavar="EMOJI", help="the emoji itself")
     command.add_argument("--remove", action="store_true", help="remove your reaction instead")
     add_sending_options(command, can_repeat=True)
-    add_output_options(command, streams=False)
+    add_output_options(command, prints_rows=False)
 
 
 def _run_react(options: argparse.Namespace) -> int:

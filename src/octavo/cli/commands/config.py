@@ -91,7 +91,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _setting(name: str) -> Setting[Any]:
-    """Return the setting of this name. Raises Failure if there is none."""
+    """Return the setting with this name. Raises Failure if there is none."""
     if name in BY_NAME:
         return BY_NAME[name]
     hint = did_you_mean(name[:40], BY_NAME) or " For a list, run: octavo config list"
@@ -118,7 +118,7 @@ def _get(setting: Setting[Any], found: Mapping[str, Found]) -> None:
 
 
 def _value_text(value: Any) -> str:
-    """Return a value in the form that `config set` takes. A list or a section is JSON."""
+    """Return a value as text. Lists and sections are JSON."""
     if isinstance(value, float):
         return toml_of(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -150,23 +150,22 @@ def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | st
     if len(values) > 1 and not is_list:
         raise Failure(f"{setting.name} takes one value. Put a value with spaces in quotes.", USAGE)
     reasons: list[str] = []
-    given = list(values) if is_list else values[0]
+    value = list(values) if is_list else values[0]
     try:
         "".join(values).encode()
-        valid = setting.validate(given, lambda why, *_, **__: reasons.append(why))
+        valid = setting.validate(value, lambda why, *_, **__: reasons.append(why))
     except UnicodeEncodeError:
         reasons = ["must be UTF-8 text"]
     except InvalidValueError as error:
         reasons = [f"{error}.{error.meant}"]
     if reasons:
         raise Failure(f"Could not set {setting.name}: the value {reasons[0].rstrip('.')}.", USAGE)
-    return valid if isinstance(valid, (bool, float)) else given
+    return valid if isinstance(valid, (bool, float)) else value
 
 
 def _change(path: Path, change: Callable[[str], str], action: str) -> None:
-    """Apply `change` to the text of the settings file. Raises Failure, whose message begins with “Could not” and
-    `action`."""
-    # A link to the file, for example into a repository of dotfiles, stays a link.
+    """Apply `change` to the text of the settings file. Raises Failure. `action` follows “Could not” in the message."""
+    # If `path` is a symbolic link, for example to a repository of dotfiles, the link is kept.
     file = path.resolve()
     try:
         text = read_toml_text(file) if file.exists() else ""
@@ -186,7 +185,7 @@ def _check(settings: Settings) -> int:
 
 
 def _key_problems(settings: Settings) -> list[str]:
-    """Return a sentence for each key of the settings that another command uses already."""
+    """Return a sentence for each key in the settings that Octavo ignores, because another command uses it."""
     if not settings.keys and not settings.commands:
         return []
     app = load("octavo.tui.app.octavo:Octavo")

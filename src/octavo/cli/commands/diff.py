@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from octavo.api.content import Change, PageReference
 from octavo.cli import review_export
 from octavo.cli.commands import Command
-from octavo.cli.comparisons import PageTexts, changed_items, load_texts, remember_viewed, select_page, sides_of
+from octavo.cli.comparisons import PageTexts, changed_items, find_versions, load_texts, remember_viewed, select_page
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Field, Style, add_output_options, print_object, print_text, wanted_fields
-from octavo.cli.pulled_folders import file_failures, has_pulled_folder, path_in, this_folder
+from octavo.cli.pulled_folders import file_failures, find_pulled_folder, has_pulled_folder, path_in
 from octavo.cli.refs import References, Target
-from octavo.cli.review_export import ExportOptions, export_review, exported_texts
+from octavo.cli.review_export import ExportOptions, export_review, export_texts
 from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
 from octavo.documents.diff_text import source_diff
 from octavo.documents.page_trees import ChangedPage
@@ -35,14 +35,13 @@ _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "p
 
 
 def folder_texts(argument: str | None) -> list[PageTexts] | None:
-    """Return the changed text files in the pulled folder that contains the working directory. With `argument`, return
-    only the file that it names. None if `argument` names no file of the folder: the caller then reads it as a REF.
-    Raises Failure."""
+    """Return the changed text files of the pulled folder, or only the file that `argument` names. None if `argument` names
+    no file of a pulled folder, and so may be a REF. Raises Failure."""
     if not has_pulled_folder():
         if argument is None:
             raise Failure("Not a pulled folder. Write a REF, or run: octavo pull SPACE DIR", USAGE)
         return None
-    folder = this_folder()
+    folder = find_pulled_folder()
     with file_failures("read the folder"):
         local = LocalFiles.read(folder)
         changes = [each for each in local.changes() if each.kind != "file"]
@@ -51,14 +50,13 @@ def folder_texts(argument: str | None) -> list[PageTexts] | None:
                 path = path_in(folder, argument)
             except Failure:
                 return None
-            known = {*local.data, *folder.files, *local.unlisted}
-            if path not in known:
+            if path not in {*local.data, *folder.files, *local.unlisted}:
                 return None
             changes = [each for each in changes if path in (each.path, each.before)]
-        return [_texts(local, each) for each in changes]
+        return [_texts_of_file(local, each) for each in changes]
 
 
-def _texts(local: LocalFiles, change: FileChange) -> PageTexts:
+def _texts_of_file(local: LocalFiles, change: FileChange) -> PageTexts:
     folder = local.folder
     old_path = change.before or next(
         (file.path for file in folder.files.values() if local.current_path(file) == change.path), ""
@@ -110,7 +108,7 @@ def declare(command: argparse.ArgumentParser) -> None:
         help="unchanged lines around each change (default: 3)",
     )
     command.add_argument("--exit-code", action="store_true", help="exit with 1 if there are differences")
-    add_output_options(command, streams=False)
+    add_output_options(command, prints_rows=False)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -119,7 +117,7 @@ def run(options: argparse.Namespace) -> int:
     wanted = wanted_fields(options, FIELDS)
     if not options.page and (files := folder_texts(options.ref)) is not None:
         if wanted:
-            texts = exported_texts(files, (), ExportOptions(changed_only=True))
+            texts = export_texts(files, (), ExportOptions(changed_only=True))
             row = {"schema": review_export.SCHEMA, "change": None, "files": [], "findings": [], **texts}
             print_object(options, FIELDS, row, str)
         else:
@@ -153,10 +151,10 @@ async def _print_json(
 
 async def _print_diff(options: argparse.Namespace, references: References, target: Target) -> bool:
     """Print the changes as text, and return whether there are any. Raises ApiError or Failure."""
-    sides = await sides_of(references.live, target, options.against)
-    items = await changed_items(references.live, target, sides)
+    versions = await find_versions(references.live, target, options.against)
+    items = await changed_items(references.live, target, versions)
     items = await select_page(references, target, items, options.page or "")
-    _print(options, await load_texts(references.live, sides, items))
+    _print(options, await load_texts(references.live, versions, items))
     return bool(items)
 
 
@@ -177,8 +175,8 @@ def _size(page: PageTexts) -> str:
 
 
 def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
-    """Return the changes of a page as text. On a terminal, they look as in the app. Elsewhere, removed words are marked
-    as `[-…-]` and added words as `{+…+}`."""
+    """Return the changes of a page as text. On a terminal, they look as in the app. In a pipe, removed words are marked as
+    `[-…-]` and added words as `{+…+}`."""
     style = Style(options)
     sign, color = _SIGNS[page.change]
     head = f"{style.color(f'{sign} {page.path}', color)}  {style.color(page.item.title, 'bold')}  {_size(page)}\n"
@@ -194,7 +192,7 @@ def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
 
 
 def _word_lines(page: PageTexts, context: int) -> Iterator[str]:
-    """Yield the changed lines with the removed words as `[-…-]` and the added words as `{+…+}`, as git does."""
+    """Yield the changed lines and their context. As in git, removed words are `[-…-]` and added words are `{+…+}`."""
     for hunk in source_diff(page.before, page.after, context):
         if hunk.skipped:
             yield f"… {hunk.skipped} {'line' if hunk.skipped == 1 else 'lines'} unchanged"
@@ -215,7 +213,7 @@ def _word_lines(page: PageTexts, context: int) -> Iterator[str]:
 
 
 def _unified(page: PageTexts, context: int) -> str:
-    """Return a unified diff of the Markdown, which `patch -p1` takes. Empty if both texts are equal."""
+    """Return a unified diff of the Markdown, which `patch -p1` can apply. Empty if both texts are equal."""
     if page.before == page.after:
         return ""
     name = page.path if page.path.endswith((".md", ".yaml")) else f"{page.path}.md"

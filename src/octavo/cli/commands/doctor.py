@@ -1,6 +1,5 @@
-"""`octavo doctor` and `octavo log`: what is wrong with the terminal, the keyring, the server or the files, and how to fix it,
-and what Octavo did, from the log file.
-"""
+"""`octavo doctor` finds problems with the terminal, the keyring, the server and the files. `octavo log` prints what Octavo
+did."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from octavo.settings import Settings, in_words, read
 DOCTOR_FIELDS = (Field("name", "string"), Field("status", "string"), Field("text", "string"), Field("fix", "string?"))
 _COLUMNS = (Column("status"), Column("name"), Column("text"), Column("fix"))
 _MARKS = {"ok": ("✓", "v", "green"), "warning": ("!", "!", "yellow"), "error": ("✗", "x", "red")}
-"""The mark of each status, its ASCII character and its color."""
+"""For each status: the mark, the mark in ASCII, and its color."""
 
 
 def _declare_doctor(command: argparse.ArgumentParser) -> None:

@@ -1,6 +1,6 @@
-"""`octavo pull`, `octavo status`, `octavo restore`, `octavo propose` and `octavo export`: write a space as files and merge its
-later changes with yours, list or discard your changes, make a change request of them, and write changes that were merged
-in Octavo back to a folder.
+"""`octavo pull` writes a space as files, and merges its later changes with yours. `octavo status` lists your changes,
+`octavo restore` discards them, and `octavo propose` makes a change request of them. `octavo export` writes changes that
+were merged in Octavo back to a folder.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from octavo.cli.platform_folders import folder_of_pages
 from octavo.cli.pulled_folders import (
     check_origin,
     file_failures,
+    find_pulled_folder,
     origin_of,
     path_in,
     report_progress,
     tell_first,
-    this_folder,
 )
 from octavo.cli.refs import Ref, References, parse_ref, short_name
 from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_FOUND, UNKNOWN, USAGE, Failure, tell, write_out
@@ -56,22 +56,21 @@ PULL_FIELDS = (
     Field("skipped", "object[]"),
 )
 _START_FILES = ("SUMMARY.md", ".gitbook.yaml")
-"""Files that show that a folder belongs to Git Sync. A new pull into a folder that is not empty needs one of them."""
+"""Files that show that a folder belongs to Git Sync. A folder with other files needs one of them before the first pull."""
 
 
 def _declare_pull(command: argparse.ArgumentParser) -> None:
     command.add_argument("ref", nargs="?", metavar="SPACE", help="the space; without SPACE, the folder is updated")
     command.add_argument("directory", nargs="?", metavar="DIR", help="the folder (default: named after the space)")
     command.add_argument("--revision", metavar="ID", help="the revision to write (default: the current one)")
-    add_output_options(command, streams=False)
+    add_output_options(command, prints_rows=False)
 
 
 def _run_pull(options: argparse.Namespace) -> int:
-    known = this_folder() if options.ref is None else None
+    current = find_pulled_folder() if options.ref is None else None
 
     async def work(session: Session) -> int:
-        folder, name = (known, "") if known is not None else await _folder_of_space(session, options)
-        assert folder is not None, "the folder is known or was named"
+        folder, name = (current, "") if current is not None else await _folder_of_space(session, options)
         check_origin(session, folder)
         at = RevisionRef(space_id=folder.space, revision_id=options.revision) if options.revision else None
         reader = SpaceReader(session.live.send, session.download, at or SpaceRef(space_id=folder.space))
@@ -88,8 +87,8 @@ def _run_pull(options: argparse.Namespace) -> int:
 
 
 async def _folder_of_space(session: Session, options: argparse.Namespace) -> tuple[PulledFolder, str]:
-    """Return the folder to pull into, and the title of the space that the options name. The folder may not exist yet.
-    Raises Failure."""
+    """Return the folder to pull into, which may be new, and the title of the space that the options name. Raises
+    Failure."""
     references = References(session, options)
     ref = parse_ref(options.ref)
     if ref.number is not None or ref.page:
@@ -98,11 +97,11 @@ async def _folder_of_space(session: Session, options: argparse.Namespace) -> tup
         )
     space = await references.space(ref.space)
     top = options.directory or short_name(space, await references.spaces())
-    return _open(top, origin_of(session), space.id), space.title
+    return _open_folder(top, origin_of(session), space.id), space.title
 
 
-def _open(directory: str, origin: str, space: str) -> PulledFolder:
-    """Return the pulled folder at a path, or a new one. Raises Failure."""
+def _open_folder(directory: str, origin: str, space: str) -> PulledFolder:
+    """Return the pulled folder at a path. Create it if it does not exist. Raises Failure."""
     top = Path(directory).absolute()
     with file_failures(f"read {top}"):
         if (top / STATE_FOLDER / "state.json").exists():
@@ -184,7 +183,7 @@ def _declare_status(command: argparse.ArgumentParser) -> None:
 
 
 def _run_status(options: argparse.Namespace) -> int:
-    folder = this_folder()
+    folder = find_pulled_folder()
     with file_failures("read the folder"):
         changes = LocalFiles.read(folder).changes()
     rows: list[Row] = [
@@ -218,7 +217,7 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 
 
 def _run_restore(options: argparse.Namespace) -> int:
-    folder = this_folder()
+    folder = find_pulled_folder()
     with file_failures("restore"):
         local = LocalFiles.read(folder)
         chosen = [_find_tracked_file(folder, local, path_in(folder, each)) for each in options.files]
@@ -230,11 +229,11 @@ def _run_restore(options: argparse.Namespace) -> int:
         finally:
             unlock()
     downloaded = [file for file in chosen if not file.is_text and local.is_changed(file)]
-    return _download(options, folder, local, downloaded) if downloaded else 0
+    return _restore_from_server(options, folder, local, downloaded) if downloaded else 0
 
 
 def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> TrackedFile:
-    """Return the pulled file whose path is `path` now, or was at the last pull. Raises Failure if there is none."""
+    """Return the file that has this path now, or had it at the last pull. Raises Failure if there is none."""
     for file in folder.files.values():
         if path in (file.path, local.current_path(file)):
             return file
@@ -243,8 +242,7 @@ def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> Tr
 
 
 def _restore(folder: PulledFolder, local: LocalFiles, file: TrackedFile, data: bytes) -> None:
-    """Write a file as it was at the last pull. First store a copy of the file that is replaced. Raises Failure or
-    OSError."""
+    """Write a file as it was at the last pull. First, copy your version of the file. Raises Failure or OSError."""
     mine = local.data.get(file.path)
     if mine is not None and not local.is_changed(file):
         write_out(f"{file.path} has no changes.\n")
@@ -255,8 +253,10 @@ def _restore(folder: PulledFolder, local: LocalFiles, file: TrackedFile, data: b
     write_out(f"Restored {file.path}.{f' Your version is in {copy}.' if copy else ''}\n")
 
 
-def _download(options: argparse.Namespace, folder: PulledFolder, local: LocalFiles, files: list[TrackedFile]) -> int:
-    """Restore files that are not text. Their bytes are not stored, so download them."""
+def _restore_from_server(
+    options: argparse.Namespace, folder: PulledFolder, local: LocalFiles, files: list[TrackedFile]
+) -> int:
+    """Restore files that are not text. They are downloaded, because a pulled folder stores no copy of them."""
 
     async def work(session: Session) -> int:
         check_origin(session, folder)
@@ -364,11 +364,11 @@ def _declare_propose(command: argparse.ArgumentParser) -> None:
     command.add_argument("--draft", action="store_true", help="leave the new change request a draft")
     command.add_argument("--dry-run", action="store_true", help="print what would be proposed, and send nothing")
     command.add_argument("--partial", action="store_true", help="propose the rest if the API does not take everything")
-    add_output_options(command, streams=False)
+    add_output_options(command, prints_rows=False)
 
 
 def _run_propose(options: argparse.Namespace) -> int:
-    folder = this_folder()
+    folder = find_pulled_folder()
     if len(options.subject) > MAX_SUBJECT:
         raise Failure(f"Could not propose: the subject is longer than {MAX_SUBJECT} characters.", USAGE)
 
@@ -403,7 +403,7 @@ async def _propose(session: Session, references: References, folder: PulledFolde
     if options.dry_run:
         _print_proposal(options, plan, proposal.change_request, name)
         return BLOCKED if plan.blocked or plan.unsupported else 0
-    _check(options, plan, proposal.change_request)
+    _check_plan(options, plan, proposal.change_request)
     if plan.is_empty:
         _print_proposal(options, plan, await proposal.finish_interrupted(is_draft=options.draft), name)
         return BLOCKED if plan.unsupported else 0
@@ -415,7 +415,7 @@ async def _propose(session: Session, references: References, folder: PulledFolde
     return BLOCKED if plan.unsupported else 0
 
 
-def _check(options: argparse.Namespace, plan: ProposalPlan, change_request: ChangeRequest | None) -> None:
+def _check_plan(options: argparse.Namespace, plan: ProposalPlan, change_request: ChangeRequest | None) -> None:
     """Raise Failure if a plan cannot be sent."""
     if plan.blocked:
         tell_first([f"{each}." for each in plan.blocked])

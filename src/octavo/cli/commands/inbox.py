@@ -81,7 +81,7 @@ COLUMNS = (
     Column("updatedAt", "updated"),
 )
 CHECK_SECONDS = 5.0
-"""Seconds between two checks whether a refresh is due, as in the app."""
+"""Seconds between two checks of whether a refresh is due, as in the app."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class InboxList:
-    """The rows of the inbox that the options select."""
+    """Loads and prints the rows of the inbox that the options select."""
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._options = session, options
@@ -119,11 +119,11 @@ class InboxList:
     async def print(self) -> None:
         """Print the rows, or watch them. Raises ApiError or Failure."""
         self._space = await self._references.chosen_space()
-        # The rows depend on the user, and errors of the account are reported here.
+        # The rows depend on the user. This request also reports errors of the account.
         self._session.outbox.set_account(await self._session.live.fetch(Me()), asked=True)
         loader = InboxLoader(self._session.live, self._session.drafts, await self._references.organization())
         changed = asyncio.Event()
-        leave = loader.subscribe(lambda _: changed.set())
+        unsubscribe = loader.subscribe(lambda _: changed.set())
         try:
             await _wait_loaded(loader, changed)
             if self._options.watch:
@@ -131,7 +131,7 @@ class InboxList:
             else:
                 await self._print_once(loader)
         finally:
-            leave()
+            unsubscribe()
 
     async def _print_once(self, loader: InboxLoader) -> None:
         with Output(self._options, FIELDS, COLUMNS, empty="No items need you.") as output:
@@ -144,20 +144,21 @@ class InboxList:
 
     async def _watch(self, loader: InboxLoader, changed: asyncio.Event) -> None:
         poller = Poller(self._session.live, after_round=loader.poll)
-        known = {each.key: each.stamp for each in self._select_rows(loader)}
-        count = f"{len(known)} item needs" if len(known) == 1 else f"{len(known)} items need"
+        stamps = {each.key: each.stamp for each in self._select_rows(loader)}
+        count = f"{len(stamps)} item needs" if len(stamps) == 1 else f"{len(stamps)} items need"
         tell(f"Watching the inbox. {count} you now. To stop, press ctrl+c.")
         while True:
             changed.clear()
             for each in self._select_rows(loader):
-                if known.get(each.key) != each.stamp:
-                    known[each.key] = each.stamp
+                if stamps.get(each.key) != each.stamp:
+                    stamps[each.key] = each.stamp
                     with Output(self._options, FIELDS, COLUMNS) as output:
                         output.add(await self._row(loader, each))
             try:
                 await asyncio.wait_for(changed.wait(), CHECK_SECONDS)
             except TimeoutError:
-                poller.on_key_pressed()  # The user watches the inbox, as with the app open.
+                # The poller must not slow down as if the user were away.
+                poller.on_key_pressed()
                 if poller.is_due:
                     await poller.run()
 
@@ -198,8 +199,8 @@ class InboxList:
         }
 
     async def _ref_of(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
-        """Return the REF of a row. For a write that was not sent, return its id in `octavo outbox`. Empty if
-        the row belongs to no space."""
+        """Return the REF of a row. For an unsent write, return its id in `octavo outbox`. Empty if the row belongs to no
+        space."""
         if isinstance(row.target, WriteRef):
             return row.target.entry_id
         if at is None:
@@ -228,7 +229,7 @@ def _check_complete(loader: InboxLoader) -> None:
 
 
 def _filter_named(name: str) -> InboxFilter:
-    """Return the filter of the settings with this name. Raises Failure if there is none."""
+    """Return the filter `[inbox.NAME]` of config.toml. Raises Failure if there is none."""
     filters = {each.name: each for each in read_settings(os.environ).inbox_filters}
     if name not in filters:
         listed = f" The filters are {', '.join(filters)}." if filters else " config.toml has no [inbox.NAME]."
@@ -270,7 +271,7 @@ def _title(row: InboxRow, request: ChangeRequest | None) -> str:
 
 
 def _author(comment: Comment | None, request: ChangeRequest | None) -> str | None:
-    """Return who wrote the thread, else who created the change request. None if neither is loaded."""
+    """Return the author of the thread, else the author of the change request. None if neither is loaded."""
     if comment is not None:
         return comment.posted_by.name
     return request.created_by.name if request is not None and request.created_by is not None else None

@@ -33,8 +33,7 @@ def run(options: argparse.Namespace) -> int:
         raise Failure(MISSING, FAILED)
     names = [each.strip() for each in (options.space or os.environ.get("OCTAVO_SPACE", "")).split(",") if each.strip()]
     options.space = None
-    # The variable may list several spaces, which the rest of the program would read as one name. Programs that Octavo
-    # starts must not inherit it either.
+    # The variable may list several spaces, but `References` and programs that Octavo starts expect one name.
     os.environ.pop("OCTAVO_SPACE", None)
 
     async def work(session: Session) -> int:

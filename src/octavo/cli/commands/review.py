@@ -1,5 +1,4 @@
-"""`octavo review`: submit a review of a change request, export the change request for programs, and propose the notes
-of programs."""
+"""`octavo review`: submits a review of a change request, exports it for programs, or proposes the notes of programs."""
 
 from __future__ import annotations
 
@@ -16,16 +15,16 @@ from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.cli import review_export
 from octavo.cli.api import Files, title_of
 from octavo.cli.commands import Command
-from octavo.cli.comparisons import Sides, changed_items, viewed_revision
+from octavo.cli.comparisons import Versions, changed_items, viewed_revision
 from octavo.cli.connection import (
     add_and_send,
     add_sending_options,
     add_text_options,
     check_allowed,
-    given_text,
     once_key,
     prepare,
     run_connected,
+    text_option,
     was_done_once,
 )
 from octavo.cli.output import Field, add_output_options, print_object, wanted_fields
@@ -77,7 +76,7 @@ def add_verdict_options(actions: argparse._MutuallyExclusiveGroup) -> None:
 
 
 def add_review_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of a verdict."""
+    """Add the options for the text, the revision and the sending of a review."""
     add_text_options(command)
     command.add_argument(
         "--revision", metavar="ID", help="with a verdict: the revision that you reviewed (default: the one shown last)"
@@ -86,7 +85,7 @@ def add_review_options(command: argparse.ArgumentParser) -> None:
 
 
 def submit(options: argparse.Namespace) -> int:
-    """Submit the review that the options name, and return the exit code. Raises Failure."""
+    """Submit a review with the verdict of the options, and return the exit code. Raises Failure."""
     verb = {"approved": "approve", "changes-requested": "request changes on", "commented": "comment on"}[
         options.verdict
     ]
@@ -99,7 +98,7 @@ def submit(options: argparse.Namespace) -> int:
 
 
 async def _review(session: Session, options: argparse.Namespace, verb: str) -> None:
-    text = (given_text(options) or "").strip()
+    text = (text_option(options) or "").strip()
     await prepare(session)
     if was_done_once(session, options.once):
         tell(f"Already written with --once {options.once}. Nothing was written.")
@@ -108,7 +107,7 @@ async def _review(session: Session, options: argparse.Namespace, verb: str) -> N
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not {verb} {target.ref}: it is not a change request.", USAGE)
-    action = f"{verb} {target.ref.place}"
+    action = f"{verb} {target.ref.without_page}"
     check_allowed(why_not_in_space(target.space, "comment" if options.verdict == "commented" else "review"), action)
     if change_request.status not in UNDECIDED:
         raise Failure(f"Could not {action}: it is {change_request.status}.", BLOCKED)
@@ -116,7 +115,7 @@ async def _review(session: Session, options: argparse.Namespace, verb: str) -> N
     entries = await add_and_send(session, lambda: _add(session, target, options, text, action), action, options)
     number = sum(not each.facts.is_review for each in entries)
     row = {
-        "ref": target.ref.place,
+        "ref": target.ref.without_page,
         "status": options.verdict,
         "revision": change_request.revision,
         "comments": number,
@@ -133,23 +132,23 @@ async def _check_revision(
     if not viewed or viewed == change_request.revision or not change_request.revision:
         return
     space = target.space.id
-    sides = Sides(
+    versions = Versions(
         RevisionRef(space_id=space, revision_id=viewed),
         RevisionRef(space_id=space, revision_id=change_request.revision),
     )
     try:
-        number = len(await changed_items(session.live, target, sides))
+        number = len(await changed_items(session.live, target, versions))
     except ApiError:
         number = 0  # the number only adds detail to the message
     pages = "1 page changed" if number == 1 else f"{number} pages changed" if number else "it was edited"
-    look = f"octavo diff {target.ref.place} --against {viewed}"
-    raise Failure(f"Could not {action}: {pages} since you viewed it. Look: {look}", BLOCKED)
+    command = f"octavo diff {target.ref.without_page} --against {viewed}"
+    raise Failure(f"Could not {action}: {pages} since you viewed it. Look: {command}", BLOCKED)
 
 
 async def _add(
     session: Session, target: Target, options: argparse.Namespace, text: str, action: str
 ) -> Sequence[OutboxEntry]:
-    """Add the review and the pending comments to the outbox. Raises Failure or NotSaved."""
+    """Add the review and its pending comments to the outbox. Raises Failure or NotSaved."""
     change_request = target.change_request
     assert change_request is not None, "only change requests have reviews"
     at, pending = change_request.ref(target.space.ref), session.outbox.pending_comments(target.at)
@@ -177,7 +176,7 @@ async def _add(
 def _sentence(target: Target, verdict: str, number: int) -> str:
     done = {"approved": "Approved", "changes-requested": "Requested changes on", "commented": "Commented on"}[verdict]
     with_comments = "" if not number else " with 1 comment" if number == 1 else f" with {number} comments"
-    return f"{done} {target.ref.place}{with_comments}.\n"
+    return f"{done} {target.ref.without_page}{with_comments}.\n"
 
 
 IMPORT_FIELDS = (
@@ -211,7 +210,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     command.add_argument("--page", metavar="PAGE", help="with --json: only this page, by its path, id or title")
     command.add_argument("--changed-only", action="store_true", help="with --json: leave out unchanged blocks")
     add_review_options(command)
-    add_output_options(command, streams=False)
+    add_output_options(command, prints_rows=False)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -47,7 +47,7 @@ _KINDS: dict[str, tuple[HitKind, ...]] = {"pages": ("page",), "comments": ("thre
 _STATUSES: tuple[Status, ...] = ("open", "draft", "merged", "archived")
 _LONGEST_SNIPPET = 160
 _MOST_TREES = 20
-"""Maximum number of spaces whose page titles are read to make a suggestion if nothing was found."""
+"""Maximum number of spaces whose page titles are read to suggest other words."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -69,14 +69,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 class Search:
-    """The search of `octavo search`: loads and prints the results for the words on the command line."""
+    """Loads and prints the results for the words on the command line."""
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._live, self._options = session, session.live, options
         self._references = References(session, options, is_offline=options.offline)
         self._words = " ".join(options.words)
         self._spaces: tuple[Space, ...] = ()
-        """The spaces to search."""
+        """Spaces to search."""
 
     async def print(self) -> None:
         """Print the results, the best first. Raises ApiError or Failure."""
@@ -141,8 +141,8 @@ class Search:
     # Comments
 
     async def _load_threads(self, only: Space | None) -> None:
-        """Load the threads of the searched spaces and of their open and draft change requests. Loading adds the threads
-        to the search index."""
+        """Load the threads of the searched spaces and of their open and draft change requests. Loaded threads are added to
+        the search index."""
         places: list[Discussion] = [each.ref for each in self._spaces if each.comments]
         for organization in await self._references.organizations():
             for status in UNDECIDED:
@@ -154,12 +154,12 @@ class Search:
             try:
                 await self._live.fetch(ListThreads(at=at, format="markdown", limit=PAGE_LIMIT))
             except NotFound:
-                return  # it was deleted meanwhile
+                return  # the space or change request was deleted meanwhile
 
         await gather_bounded(load, places, PARALLEL)
 
     async def _hit_row(self, hit: Hit) -> Row:
-        """Return the row of a result from this computer."""
+        """Return the row of a result of the local search index."""
         by_id = {each.id: each for each in await self._references.spaces()}
         space = by_id.get(hit.space)
         if space is None:
@@ -170,28 +170,29 @@ class Search:
                 title = f"{hit.title} › {hit.path[-1]}" if hit.path else hit.title
                 return self._row(space, "page", title, hit.snippet, page=hit.page_path.strip("/") or hit.id)
             case "thread":
-                number = await self._number(hit.place)
+                number = await self._change_request_number(hit.place)
                 title = f"{hit.author} on {hit.title}" if hit.title else hit.author
                 return self._row(space, "thread", title, hit.snippet, number=number, block=hit.id)
             case _:
                 return self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
 
-    async def _number(self, at: Discussion) -> int | None:
-        """Return the number of the change request of a thread. None on main, or offline if it is not loaded."""
+    async def _change_request_number(self, at: Discussion) -> int | None:
+        """Return the number of the change request of a thread. None for a thread on main. With `--offline`, also None if
+        the change request is not cached."""
         if not isinstance(at, ChangeRequestRef):
             return None
-        known = self._live.peek(Get(at=at)).value
+        change_request = self._live.peek(Get(at=at)).value
         for organization in await self._references.organizations():
             for status in UNDECIDED:
                 listed = self._live.peek(change_requests_of(organization.id, status)).value
-                known = (
-                    known or next((each for each in listed.items if each.id == at.change_request_id), None)
+                change_request = (
+                    change_request or next((each for each in listed.items if each.id == at.change_request_id), None)
                     if listed
-                    else known
+                    else change_request
                 )
-        if known is None and not self._options.offline:
-            known = await self._live.fetch(Get(at=at))
-        return known.number if known is not None else None
+        if change_request is None and not self._options.offline:
+            change_request = await self._live.fetch(Get(at=at))
+        return change_request.number if change_request is not None else None
 
     # Change requests
 
@@ -216,26 +217,26 @@ class Search:
     # Nothing found
 
     async def _suggestion(self) -> str:
-        """Return a sentence with the words of page titles that are similar to the words of the command, or ""."""
-        known: set[str] = set()
+        """Return a sentence that suggests similar words from page titles. Empty if there are none."""
+        title_words: set[str] = set()
         for space in self._spaces[:_MOST_TREES]:
             if self._options.offline:
                 titles: Sequence[str] = [each.title for each in await self._session.search_index.pages(space.id)]
             else:
                 titles = [each.title for each in (await self._live.cached_or_fetch(ListPages(at=space.ref))).walk()]
-            known |= {word for title in titles for word in re.findall(r"\w{3,}", fold(title))}
+            title_words |= {word for title in titles for word in re.findall(r"\w{3,}", fold(title))}
         words = fold(self._words).split()
-        meant = [_nearest_word(word, known) for word in words]
+        meant = [_nearest_word(word, title_words) for word in words]
         if meant == words:
             return ""
         return f" Did you mean “{' '.join(meant)}”?"
 
 
-def _nearest_word(word: str, known: set[str]) -> str:
-    """Return the most similar known word, or the word itself."""
-    if word in known:
+def _nearest_word(word: str, known_words: set[str]) -> str:
+    """Return the known word that is most similar, or the word itself if none is similar."""
+    if word in known_words:
         return word
-    found = did_you_mean(word, known)
+    found = did_you_mean(word, known_words)
     return found.removeprefix(" Did you mean ").removesuffix("?") if found else word
 
 

@@ -52,7 +52,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     command.add_argument("--revision", metavar="ID", help="print the page as it is in a revision")
     command.add_argument("--width", type=int, metavar="N", help="wrap text after N columns")
     add_web_option(command)
-    add_output_options(command, streams=False)
+    add_output_options(command, prints_rows=False)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,14 +61,14 @@ def run(options: argparse.Namespace) -> int:
         raise Failure("Could not print it: --width must be from 20 to 1000.", USAGE)
 
     async def work(session: Session) -> int:
-        await _Shown(session, options).print()
+        await _ItemPrinter(session, options).print()
         return 0
 
     return run_connected(options, work, action=f"load {safe_line(options.ref[:60])}")
 
 
-class _Shown:
-    """The thing that the command prints."""
+class _ItemPrinter:
+    """Loads and prints what the REF names."""
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._live, self._options = session, session.live, options
@@ -77,7 +77,7 @@ class _Shown:
         self._width = options.width or (self._style.columns if self._style.is_terminal else _PIPE_COLUMNS)
 
     async def print(self) -> None:
-        """Print it. Raises ApiError or Failure."""
+        """Print what the REF names, or open it in the browser. Raises ApiError or Failure."""
         found = await self._find(self._options.ref)
         if self._options.web:
             open_in_browser(self._session, _url(found))
@@ -141,7 +141,7 @@ class _Shown:
         return self._render_markdown(title + row["markdown"])
 
     def _render_markdown(self, markdown: str) -> str:
-        """Return Markdown as the app shows it."""
+        """Return Markdown formatted as in the app."""
         text: str = _print_document(
             parse(markdown), self._width, colors=self._style.has_colors, has_escapes=self._style.has_escapes
         )
@@ -153,8 +153,8 @@ class _Shown:
         change_request = target.change_request
         assert change_request is not None, "the target is a change request"
         wanted = wanted_fields(self._options, KINDS["change request"])
-        everything = wanted or {"reviewers", "threadsOpen", "review"}
-        row = await item_rows.change_row(self._references, change_request, target.space, everything)
+        fields = wanted or {"reviewers", "threadsOpen", "review"}
+        row = await item_rows.change_row(self._references, change_request, target.space, fields)
         remember_viewed(self._session, change_request)
         changed = [] if wanted else await self._changed_pages(target)
         print_object(self._options, KINDS["change request"], row, lambda: self._change_text(row, changed))
