@@ -1,6 +1,5 @@
-"""Autocompletion in the composer: members after `@`, emoji after `:`. Closing the list keeps the typed text. Also the picker of
-reactions, with every emoji by its name or pasted.
-"""
+"""Autocompletion in the composer: members after `@`, emoji after `:`. Closing the list keeps the typed text. Also the
+picker of reactions, which finds emoji by name or as pasted text."""
 
 from __future__ import annotations
 
@@ -53,7 +52,7 @@ def emoji_prefix(text_before: str) -> str:
 
 
 def ends_in_code(text_before: str) -> bool:
-    """Return whether text typed after `text_before` is code: in a fence, between backticks, or indented."""
+    """Return True if text typed after `text_before` would be code: in a fence, between backticks, or indented."""
     fence = ""
     lines = text_before.split("\n")
     paragraph_start = 0
@@ -72,7 +71,7 @@ def ends_in_code(text_before: str) -> bool:
     while ticks:
         length = ticks.pop(0)
         if length not in ticks:
-            return True  # unclosed backticks: the following text may be code
+            return True  # Unclosed backticks: the following text may be code.
         del ticks[: ticks.index(length) + 1]
     return False
 
@@ -96,9 +95,8 @@ class Suggestions(ABC, Generic[T]):
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the result with which the list closes at once, without a choice, when `typed` is in its input: a
-        suggestion whose name is complete, or `typed` if it cannot become a suggestion any more. None to keep the list
-        open."""
+        """Return the result with which the list closes immediately when its input is `typed`: a suggestion whose name
+        is complete, or `typed` if no suggestion can match any more. None to keep the list open."""
 
 
 class Autocomplete(Chooser["T | str", T]):
@@ -174,8 +172,8 @@ class MemberSuggestions(Suggestions[User]):
 
 
 class EmojiSuggestions(Suggestions[NamedEmoji]):
-    """Suggestions of emoji. Their names are loaded once, in a worker thread, because that takes longer than a keystroke
-    may."""
+    """Suggestions of emoji. Their names are loaded once, in a thread, because loading takes too long for a
+    keystroke."""
 
     title, empty = "Emoji", "Loading emoji…"
 
@@ -200,14 +198,14 @@ class EmojiSuggestions(Suggestions[NamedEmoji]):
         name = typed.removesuffix(":")
         if not self._is_loaded:
             return None
-        if name != typed and (sign := emoji.from_name(name)) is not None:
-            return NamedEmoji(name, sign)
+        if name != typed and (character := emoji.from_name(name)) is not None:
+            return NamedEmoji(name, character)
         return typed if typed.endswith((" ", ":")) or not self.matching(typed) else None
 
 
-def emoji_label(sign: str, name: str) -> str:
+def emoji_label(character: str, name: str) -> str:
     """Return an emoji and its name, aligned: some emoji are one cell wide, most are two."""
-    return f"{sign}{' ' * max(1, 3 - cell_len(sign))}{name}"
+    return f"{character}{' ' * max(1, 3 - cell_len(character))}{name}"
 
 
 _MENTION = re.compile(r"\[(@(?:\\.|[^\]\\\n])+)\]\(/users/[^)\s]+\)")
@@ -238,8 +236,8 @@ class MentionCandidates:
         return [user for user in people.values() if user.id]
 
     async def load(self) -> None:
-        """Load the commenters of this place and the members of the organization."""
-        with suppress(ApiError):  # people who started threads are in the cache
+        """Load the commenters of this space or change request, and the members of the organization."""
+        with suppress(ApiError):  # People who started threads are in the cache.
             await self._app.session.live.fetch(self._commenters)
         if (op := self._members()) is not None:
             try:
@@ -325,7 +323,7 @@ RECENT_FACT = "reactions used"
 
 
 def recent_emoji(state: StateDb) -> list[str]:
-    """Return the codes of the emoji this profile used last, newest first."""
+    """Return the codes of the recently used emoji, newest first."""
     stored = state.get_fact(RECENT_FACT, [])
     return [each for each in stored if isinstance(each, str)][:MAX_RECENT] if isinstance(stored, list) else []
 
@@ -393,6 +391,6 @@ def choose_emoji(
 
 def _reaction_label(code: str, common: dict[str, str]) -> str:
     """Return an emoji and its meaning as a reaction, else its Unicode name."""
-    sign = to_emoji(code)
-    meaning = common.get(code) or (emoji_name(sign[0], "").lower() if sign else "") or code
-    return emoji_label(sign, meaning)
+    characters = to_emoji(code)
+    meaning = common.get(code) or (emoji_name(characters[0], "").lower() if characters else "") or code
+    return emoji_label(characters, meaning)

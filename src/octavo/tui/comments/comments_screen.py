@@ -103,14 +103,14 @@ class CommentsScreen(ListView[Thread]):
         """Number of threads in the selected tab."""
         self._is_complete = False
         self._bulk_changed_ids: set[str] = set()
-        """Ids of threads changed by bulk actions, as long as their writes have not failed."""
+        """IDs of threads changed by bulk actions, as long as their writes have not failed."""
         self._failed_writes: Mapping[str, str] = {}
-        """Reasons why the last writes to threads failed, by the id of the thread."""
+        """Reasons why the last writes to threads failed, by thread ID."""
         self._initial_row: Hashable = None
         """Row that was selected automatically while threads were loading. While the cursor is on this row, the user has
         not moved it."""
         self.narrowing: ActiveFilters[ThreadFilter] = ActiveFilters(self, self.redraw_list)
-        self._places: dict[str, RowHeading] = {}
+        self._location_headings: dict[str, RowHeading] = {}
         self.search_text = ThreadSearchText(self)
         self.page_words = PageWords(self, self._redraw_threads)
 
@@ -136,7 +136,7 @@ class CommentsScreen(ListView[Thread]):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """Return the target of the thread keys: the previewed thread, or the selected threads of the list."""
+        """Target of the thread commands: the previewed thread, or the selected threads of the list."""
         target = self.thread.thread_target
         return (
             replace(target, selected=tuple(self.selected_rows), clear_selection=self._clear_selection)
@@ -146,7 +146,7 @@ class CommentsScreen(ListView[Thread]):
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
-        """Return your unsent drafts in the current thread, or in the selected threads."""
+        """Your unsent drafts in the selected threads, else in the current thread."""
         threads = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
         index = self.shell.workspace.unsent.index
         return [text for thread in threads for text in index.of_thread(thread.at, thread.comment.id)]
@@ -203,7 +203,7 @@ class CommentsScreen(ListView[Thread]):
 
     @property
     def user_id(self) -> str:
-        """The id of the signed-in user. Empty while it is not loaded."""
+        """ID of the signed-in user. Empty while the user is not loaded."""
         return self.shell.workspace.me.id if self.shell.workspace.me else ""
 
     @on(SectionTabs.Switched)
@@ -226,16 +226,16 @@ class CommentsScreen(ListView[Thread]):
         section_threads = [each for each in threads if thread_filters.is_in_section(each, sections.current, me)]
         self.section_count = len(section_threads)
         visible_threads = thread_filters.filter_threads(section_threads, self.narrowing.filters)
-        self._places = {
-            place: RowHeading(place, status_parts)
-            for place, status_parts in thread_filters.place_summaries(visible_threads).items()
+        self._location_headings = {
+            location: RowHeading(location, summary)
+            for location, summary in thread_filters.location_summaries(visible_threads).items()
         }
         self._set_empty_text()
         self._failed_writes = self.shell.workspace.failure_reasons
         is_moved = self.rows.key != self._initial_row
         self.rows.show(visible_threads, partial_note=f"{self._loaded_label} loaded" if self.threads.has_more else "")
         if not self._is_complete:
-            # Threads arrive source by source: until all are loaded the cursor stays at the top, unless the user moves
+            # Threads arrive source by source. Until all are loaded, the cursor stays at the top unless the user moves
             # it.
             if not is_moved:
                 self.rows.go_to_first()
@@ -251,7 +251,9 @@ class CommentsScreen(ListView[Thread]):
         return f"{len(self.threads.requested)} of {plural(self.threads.source_count, 'space or change request', 'spaces and change requests')}"
 
     def _headings(self, thread: Thread) -> Sequence[RowHeading]:
-        return [self._places[thread.location], RowHeading(thread.page)] if self.list_order == "place" else []
+        if self.list_order != "place":
+            return []
+        return [self._location_headings[thread.location], RowHeading(thread.page)]
 
     def _set_empty_text(self) -> None:
         remaining = self.threads.has_more
@@ -275,9 +277,9 @@ class CommentsScreen(ListView[Thread]):
     def _show_status(self) -> None:
         self.search_text.load_replies(self.rows)
         has_more = any(snapshot.value.next for snapshot in self.threads.snapshots if snapshot.value)
-        extent, loaded, places = self.rows.counts.summary, self.threads.loaded_count, self.threads.source_count
-        if loaded < places:
-            extent = f"{loaded} of {plural(places, 'space or change request', 'spaces and change requests')} loaded"
+        extent, loaded, total = self.rows.counts.summary, self.threads.loaded_count, self.threads.source_count
+        if loaded < total:
+            extent = f"{loaded} of {plural(total, 'space or change request', 'spaces and change requests')} loaded"
         elif self.narrowing.filters and not self.rows.query_text:
             extent = f"{len(self.rows.items)} of {self.section_count}"
         status_parts = [
@@ -306,7 +308,7 @@ class CommentsScreen(ListView[Thread]):
         elif thread.is_outdated and comment.is_open:
             age = f"outdated · {age}"
         of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
-        # Leave out the comment that starts the thread: the age column shows its status.
+        # The comment that starts the thread is left out, because the age column shows its status.
         unsent = [each for each in of_thread if not each.starts_a_thread]
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", text),
@@ -379,7 +381,7 @@ class CommentsScreen(ListView[Thread]):
         self.refresh_bindings()
 
     def refresh_data(self) -> None:
-        # A refresh loads failed sources again.
+        # Failed sources are loaded again, so the list may be incomplete until then.
         self._is_complete = self.threads.is_loaded
         self.page_words.clear()
         super().refresh_data()
@@ -390,7 +392,7 @@ class CommentsScreen(ListView[Thread]):
         self.sections.choose("open" if self.sections.current == "mine" else "mine")
 
     def scroll_thread(self, step: int) -> None:
-        """Scroll the thread down, or up with -1. At its end, go to the next thread."""
+        """Scroll the thread down, or up if `step` is -1. At its end, go to the next thread."""
         if self.has_class("-tiny") or not self.thread.scroll_by_page(step):
             self.rows.move(step)
 

@@ -114,13 +114,12 @@ class Composer(Dialog[str | None]):
     ) -> None:
         """Create a composer with a title, a quoted excerpt and the initial text of the draft.
 
-        `is_saved` means that the draft is on disk. `preview` returns a widget that shows the rendered text.
-        `editing_folder` is the folder for files of the external editor: without it, the text cannot be edited outside.
-        `file_note` is the note in such a file. `limit` is the maximum number of characters that can be sent.
-        `save_error` returns why nothing can be saved or sent. `members` are the members who can be mentioned. With
-        `can_add_to_review`, the comment can be added to the pending review, which sets `is_pending`. `suggestion` is
-        the Markdown that starts a suggested change. `replies` are quick replies.
-        """
+        `is_saved` is True if the draft is on disk. `preview` returns a widget that shows the rendered text.
+        `editing_folder` is the folder for files of the external editor. None disables this editor. `file_note`
+        describes the text in such a file. `limit` is the maximum number of characters that can be sent. `save_error`
+        returns why nothing can be saved or sent. `members` can be mentioned. With `can_add_to_review`, the comment can
+        be added to the pending review, which sets `is_pending`. `suggestion` is the Markdown that starts a suggested
+        change. `replies` are quick replies."""
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
         self._initial_text = self._last_text = draft
@@ -183,7 +182,7 @@ class Composer(Dialog[str | None]):
 
     @property
     def text(self) -> str:
-        """Return the text as it is sent."""
+        """The text as it is sent."""
         return self._mentions.to_markdown(self.text_area.text)
 
     def start_saving(self) -> None:
@@ -207,7 +206,7 @@ class Composer(Dialog[str | None]):
     def _save_in_background(self, text: str) -> None:
         self._stop_timer()
         self._saving_text = text
-        # Run by the app: the save must outlive this dialog.
+        # Run by the app, because the save must outlive this dialog.
         self.app.run_worker(self._finish_saving(text, self._save_draft(text)))
 
     async def _finish_saving(self, text: str, saving: Awaitable[None]) -> bool:
@@ -261,12 +260,12 @@ class Composer(Dialog[str | None]):
 
     @property
     def is_previewing(self) -> bool:
-        """Return whether the preview is shown instead of the text."""
+        """True if the preview is shown instead of the text."""
         return self.has_class("-preview")
 
     @property
     def can_mention(self) -> bool:
-        """Return whether members can be mentioned here."""
+        """True if members can be mentioned here."""
         return self._members is not None and self.text_area.has_focus
 
     def _keys(self) -> str:
@@ -285,7 +284,7 @@ class Composer(Dialog[str | None]):
 
     @on(TextArea.Changed)
     def _on_text_changed(self) -> None:
-        typed = self.text_area.text  # read once: TextArea joins all its lines for each access
+        typed = self.text_area.text  # Read once, because TextArea joins all lines at each access.
         text = self._last_text = self._mentions.to_markdown(typed)
         self._show_count(len(text))
         if self._timer is not None:
@@ -303,7 +302,7 @@ class Composer(Dialog[str | None]):
         if not text_area.selection.is_empty or text_area.read_only or self.app.screen is not self:
             return
         if len(text_area.text) > MAX_BRACKET_SEARCH:
-            return  # Whether the cursor is in code depends on all text before the cursor: too slow in a long text.
+            return  # In a long text, it takes too long to find out whether the cursor is in code.
         row, column = text_area.cursor_location
         if ":" not in text_area.document.get_line(row)[:column]:
             return
@@ -354,7 +353,7 @@ class Composer(Dialog[str | None]):
             return
         row, column = text_area.cursor_location
         text_area.insert(("\n" if column else "") + self.suggestion)
-        # The first line inside the fence: the user starts to edit there.
+        # The cursor moves to the first line inside the fence, where the user starts to edit.
         text_area.move_cursor((row + bool(column) + 1, 0))
         text_area.focus()
 
@@ -419,7 +418,7 @@ class Composer(Dialog[str | None]):
             self._show_status(result.message, "$warning")
 
     def _save_edited_text(self, text: str) -> str:
-        # Saved before the edited file is deleted: a crash then cannot lose the text.
+        # Save before the edited file is deleted, so that a crash cannot lose the text.
         return save_error(self._save_draft_now, _normalize_lines(text))
 
     def mention_member(self) -> None:
@@ -478,13 +477,12 @@ def open_composer(
     verb: str = "send",
     is_recoverable: bool = True,
 ) -> None:
-    """Open a composer about `excerpt` and call `send` with its text, or `add_to_review` if the text is added to the
-    pending review.
+    """Open a composer about `excerpt` and call `send` with its text. Call `add_to_review` instead if the text is added
+    to the pending review.
 
-    Until then the text is the draft with the key `draft_key`. It begins with `start` if there is no draft, and ends with `added_text`. `source` is
-    the Markdown that a suggested change starts with. With `is_recoverable`, a text that the external editor left behind
-    after a crash can be found again.
-    """
+    Until then, the text is stored as the draft `draft_key`. A new draft begins with `start`. `added_text` is appended
+    to the draft. `source` is the Markdown that a suggested change starts with. With `is_recoverable`, a text that the
+    external editor left behind after a crash can be found again."""
     dialog_draft = DialogDraft(app, draft_key, start)
 
     def on_closed(text: str | None) -> None:

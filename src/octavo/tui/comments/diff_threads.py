@@ -33,7 +33,7 @@ _compare = lazy("octavo.tui.render.comparison:compare")
 _lines_with_suggestions = lazy("octavo.tui.render.diff_lines:lines_with_suggestions")
 
 BlockId = tuple[str, str, str]
-"""The id of a page, a revision (empty: the current one), and the key of a block."""
+"""Page ID, revision ID (empty for the current revision) and block key."""
 
 
 class SuggestionDiffs:
@@ -118,7 +118,7 @@ class SuggestionDiffs:
 
 def _block_id(thread: Comment) -> BlockId | None:
     target = thread.target
-    # An unsent comment has no revision: its block is a block of the current page.
+    # An unsent comment has no revision, because its block is on the current page.
     revision = "" if thread.id.startswith("pending-") else target.revision
     if target.page is None or target.node is None or revision is None:
         return None
@@ -141,7 +141,7 @@ class DiffThreads:
     """The threads of a space or change request, as a diff shows them. Follows the replies of the visible threads."""
 
     def __init__(self, view: View, at: Discussion, redraw: Callable[[], None]) -> None:
-        """Create the threads of a view. `redraw` is called when threads or replies have changed."""
+        """`redraw` is called when threads or replies have changed."""
         self._view, self._at, self._redraw = view, at, redraw
         self.comments: tuple[Comment, ...] = ()
         self._replies: dict[str, tuple[Reply, ...]] = {}
@@ -149,7 +149,7 @@ class DiffThreads:
 
     @property
     def posted_threads(self) -> list[Comment]:
-        """The threads other people can see: all but pending comments."""
+        """The threads that other people can see: all but pending comments."""
         return [thread for thread in self.comments if self._view.shell.workspace.pending_entry(thread.id) is None]
 
     def on_page(self, page_id: str | None) -> tuple[Comment, ...]:
@@ -185,7 +185,7 @@ class DiffThreads:
         )
 
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:
-        """Return the unsent drafts by page id. Those on no page have the key ""."""
+        """Return the unsent drafts by page ID. Drafts on no page have the key ""."""
         index = self._view.shell.workspace.unsent.index
         return index.by_page(self._at, self.comments) if index else {}
 
@@ -207,7 +207,7 @@ class DiffThreads:
         ]
 
     def follow_replies(self, keys: Iterable[str]) -> None:
-        """Follow the replies of the threads with these ids."""
+        """Follow the replies of the threads with these IDs."""
         for key in keys:
             if not key.startswith("pending-"):
                 self._view.follow(f"replies {key}", replies_of(self._at, key), partial(self._show_replies, key))
@@ -233,9 +233,9 @@ def thread_summaries(
 ) -> dict[str, list[ThreadSummary]]:
     """Return the summaries of threads, by the key of their block. Threads on no block have the key "".
 
-    `sending_status` returns the sending status of an unsent message by its id, else "". `unsent` returns the mark of unsent
-    drafts in a thread. `moved_to` returns the title of the other page that has the words of a thread now, else "".
-    """
+    `sending_status` returns the sending status of an unsent message by its ID, else "". `unsent` returns the mark of
+    unsent drafts in a thread. `moved_to` returns the title of the other page that now has the words of a thread, else
+    ""."""
 
     def age(message: Comment | Reply) -> str:
         return sending_status(message.id) or short_age(message.posted_at)

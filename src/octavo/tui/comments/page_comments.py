@@ -38,11 +38,11 @@ class DiscussionView(Protocol):
 
     @property
     def visible_page(self) -> tuple[str, str] | None:
-        """The id and title of the page whose blocks are shown."""
+        """ID and title of the page whose blocks are shown."""
 
     @property
     def target_page(self) -> tuple[str, str] | None:
-        """The id and title of the page that a comment on the page is written to."""
+        """ID and title of the page that a comment on the page is written to."""
 
     @property
     def visible_block(self) -> Block | None:
@@ -50,11 +50,11 @@ class DiscussionView(Protocol):
 
     @property
     def is_old_version(self) -> bool:
-        """Return whether the selected block belongs to the old version of the page."""
+        """True if the selected block belongs to the old version of the page."""
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
-        """The visible threads."""
+        """Threads through which the thread dialog steps, in this order."""
 
     @property
     def pane(self) -> Reader:

@@ -43,7 +43,8 @@ _QUOTE_LENGTH = 28
 def _check_allowed(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
-    """Return whether `action` is allowed. If not, show the reason before the user writes a text that cannot be sent."""
+    """Return True if `action` is allowed. Otherwise show the reason, before the user writes a text that cannot be
+    sent."""
     why = why_not_in_discussion(app, at, action, thread, message)
     if why is not None:
         app.explain(why)
@@ -65,10 +66,9 @@ def start_thread(
 ) -> None:
     """Open a composer for a comment on a block, on a page, or on a whole space or change request.
 
-    With `quote`, the comment starts with the excerpt, because the current page does not have that text: as a fenced
-    block if it `is_code`. `source` is the Markdown of the block, for a suggested change.
-    `added_text` is appended to the draft.
-    """
+    With `quote`, the comment starts with the excerpt, because the current page does not have its text. With `is_code`,
+    the quote is a fenced block. `source` is the Markdown of the block, for a suggested change. `added_text` is appended
+    to the draft."""
     if not _check_allowed(app, at, "comment"):
         return
 
@@ -121,7 +121,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
 
 
 def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
-    """Resolve an open thread, reopen a resolved one. Linked threads are resolved and reopened together."""
+    """Resolve an open thread, or reopen a resolved thread. Linked threads are resolved and reopened together."""
     if _check_allowed(app, at, "resolve", comment):
         writes = _resolutions(app, at, comment)
         app.writes.queue(*writes, message=f"{'Resolving' if comment.is_open else 'Reopening'} {_threads(writes)}…")
@@ -370,9 +370,8 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
 def describe_pending(
     pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
 ) -> list[str]:
-    """Return lines that list the pending comments that a review sends. At most `MAX_LISTED` comments are listed,
-    followed by the number of others. Empty if there are none. `note` returns a note about a changed or deleted block,
-    else ""."""
+    """Return lines that list the first `MAX_LISTED` pending comments of a review, and the number of the others. Empty
+    if there are none. `note` returns a note about a changed or deleted block, else ""."""
     if not pending:
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]
@@ -389,25 +388,27 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
     """Edit a pending comment. It stays pending."""
     draft_key, outbox = f"held {entry.id}", app.session.outbox
     assert isinstance(entry.at, ChangeRequestRef)
-    text, same, blocks = entry.facts.text, [entry], _named_blocks(entry.facts.text)
+    text, linked, blocks = entry.facts.text, [entry], _named_blocks(entry.facts.text)
     if blocks:
-        same += [each for each in outbox.pending_comments(entry.at) if each.facts.text == text and each.id != entry.id]
+        linked += [
+            each for each in outbox.pending_comments(entry.at) if each.facts.text == text and each.id != entry.id
+        ]
 
     def save(text: str) -> None:
         async def edit() -> bool:
             body = Markdown(markdown=f"{text}\n\n{blocks}" if blocks else text)
             edited = [
                 await outbox.edit_pending_comment(each.id, each.op.model_copy(update={"body": body}), draft_key)
-                for each in same
+                for each in linked
             ]
             return edited[0]
 
         message = (
-            f"Edited {plural(len(same), 'linked pending comment')}." if same[1:] else "Edited the pending comment."
+            f"Edited {plural(len(linked), 'linked pending comment')}." if linked[1:] else "Edited the pending comment."
         )
         app.writes.change(LocalChange("edit the comment", edit), message=message)
 
-    title = "Edit a pending comment" if not same[1:] else f"Edit {len(same)} linked pending comments"
+    title = "Edit a pending comment" if not linked[1:] else f"Edit {len(linked)} linked pending comments"
     _open_composer(
         app,
         entry.at,

@@ -141,8 +141,8 @@ def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None])
 
 
 def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Open a composer for one reply to all threads. `reply_resolve` also resolves them. Call `on_queued` once the writes are
-    queued."""
+    """Open a composer for one reply to all threads. With `reply_resolve` as the action, also resolve them. Call
+    `on_queued` once the writes are queued."""
     threads, resolves = selection.threads, selection.action == "reply_resolve"
     pronoun = "them" if len(threads) > 1 else "it"
     drafts = app.session.drafts
@@ -155,8 +155,8 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
     def send(text: str) -> None:
         writes = []
         for number, (each, draft_key) in enumerate(zip(threads, draft_keys, strict=True)):
-            # The draft of a thread stays, unless it is the sent text, or the text that the drafts of all threads had in
-            # common.
+            # The draft of a thread is kept, unless it is the sent text, or the text that the drafts of all threads had
+            # in common.
             draft_keys_of_thread = (draft_key,) if drafts.get(draft_key) in (text, initial_text or None) else ()
             used_keys = (shared_key, *draft_keys_of_thread) if number == 0 else draft_keys_of_thread
             label, ids = thread_actions.thread_label(each.comment), {"at": each.at, "comment_id": each.comment.id}
@@ -213,7 +213,7 @@ NO_THREAD = "No thread is selected."
 
 @dataclass(frozen=True)
 class ThreadTarget:
-    """The target of the keys of threads: a comment of a thread, or the selected threads."""
+    """Target of the thread commands: a comment of a thread, or the selected threads."""
 
     at: Discussion
     thread: Comment
@@ -223,12 +223,13 @@ class ThreadTarget:
 
     @property
     def url(self) -> str:
-        """Return the URL of the thread. Empty if the server gave none."""
+        """URL of the thread. Empty if the server returned no URL."""
         return self.thread.urls.app or self.thread.urls.published or ""
 
 
 def _why_others_selected(target: ThreadTarget) -> str | None:
-    """Return why a command for one thread does not run: other threads are selected. None if no others are."""
+    """Return why a command for one thread cannot run while other threads are selected. None if no others are
+    selected."""
     if not target.selected or [(each.at, each.comment.id) for each in target.selected] == [
         (target.at, target.thread.id)
     ]:
@@ -291,13 +292,13 @@ def _single_command(
 
 
 def _resolve_label(app: Shell, target: ThreadTarget) -> str | None:
-    """Return “Reopen” if all threads the key acts on are resolved, else None."""
+    """Return “Reopen” if all threads that the key acts on are resolved, else None."""
     threads = [each.comment for each in target.selected] or [target.thread]
     return None if any(thread.is_open for thread in threads) else "Reopen"
 
 
 def is_own_comment(app: Shell, target: ThreadTarget) -> bool:
-    """Return whether the user wrote the selected comment. True while the user is not loaded."""
+    """Return True if the user wrote the selected comment, or if the user is not loaded yet."""
     return app.workspace.me is None or app.workspace.me.id == target.message.posted_by.id
 
 

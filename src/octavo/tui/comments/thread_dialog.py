@@ -71,8 +71,8 @@ def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
 
 
 class ThreadDialog(Dialog[None]):
-    """A dialog that shows a thread and the keys of the dialog. It never covers the block that the thread is about. `t`
-    and `T` go to the next and the previous thread, and the page scrolls to the block of that thread."""
+    """A dialog that shows a thread and never covers its block. `t` and `T` go to the next and the previous thread, and
+    scroll the page to its block."""
 
     CSS_PATH = dialog_styles(__file__, "thread_dialog.tcss")
     CONTEXT: ClassVar[str] = "thread dialog"
@@ -133,7 +133,7 @@ class ThreadDialog(Dialog[None]):
         self._place()
         if self._select_block(self._threads[self._current_id]):
             self._pane.cursor.scroll_into_view()
-            self._place()  # scrolling may show longer lines, which need more width
+            self._place()  # Scrolling may show longer lines, which need more width.
             self._pane.cursor.scroll_into_view()
 
     def _place(self) -> None:
@@ -193,7 +193,7 @@ class ThreadDialog(Dialog[None]):
         self.refresh_bindings()
 
     def show_next(self, step: int) -> None:
-        """Show the thread `step` threads after this one."""
+        """Show the thread `step` threads after this thread. After the last thread comes the first."""
         index = (self._order.index(self._current_id) + step) % len(self._order)
         self._current_id = self._order[index]
         self._place_beside_block()

@@ -28,7 +28,7 @@ _NEVER, _ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=
 
 @dataclass(frozen=True)
 class Thread:
-    """A comment thread. It belongs to the space or change request `at`, whose label is `location`."""
+    """A comment thread in the space or change request `at`, whose label is `location`."""
 
     comment: Comment
     at: Discussion
@@ -46,13 +46,13 @@ class Thread:
 
     @property
     def is_outdated(self) -> bool:
-        """Return whether the server says that the page or block of the thread is missing from main."""
+        """True if the server says that the page or block of the thread is missing from main."""
         page = self.comment.target.page
         return bool(page and page.outdated)
 
     @property
     def sign(self) -> tuple[str, str]:
-        """Return the symbol for the status of the thread, and its style."""
+        """Symbol for the status of the thread, and its style."""
         if not self.comment.is_open:
             return "✓", "$success"
         if self.comment.is_review:
@@ -72,7 +72,7 @@ class ThreadFilter(ListFilter):
 
 
 def is_in_section(thread: Thread, section: str, me: str) -> bool:
-    """Return whether a thread belongs to a tab of the list: `open`, `mine`, `resolved`, `reviews` or `all`. Each thread
+    """Return True if a thread belongs to the tab `section`: `open`, `mine`, `resolved`, `reviews` or `all`. Each thread
     is in exactly one of `open`, `resolved` and `reviews`."""
     match section:
         case "open":
@@ -115,8 +115,8 @@ def _all_filters(threads: Sequence[Thread], now: datetime, me: str) -> list[Thre
     people = Counter((thread.comment.posted_by.id, thread.comment.posted_by.name) for thread in threads)
     for (user_id, name), _ in people.most_common():
         filters.append(ThreadFilter("Author", f"by {name}", partial(_is_by, user_id)))
-    for place in dict.fromkeys(thread.location for thread in threads):
-        filters.append(ThreadFilter("Location", f"in {place}", partial(_is_in, place)))
+    for location in dict.fromkeys(thread.location for thread in threads):
+        filters.append(ThreadFilter("Location", f"in {location}", partial(_is_in, location)))
     return filters
 
 
@@ -128,8 +128,8 @@ def _is_by(user_id: str, thread: Thread) -> bool:
     return thread.comment.posted_by.id == user_id
 
 
-def _is_in(place: str, thread: Thread) -> bool:
-    return thread.location == place
+def _is_in(location: str, thread: Thread) -> bool:
+    return thread.location == location
 
 
 def filter_threads(threads: Iterable[Thread], filters: Collection[ThreadFilter]) -> list[Thread]:
@@ -137,15 +137,15 @@ def filter_threads(threads: Iterable[Thread], filters: Collection[ThreadFilter])
     return [thread for thread in threads if all(active.matches(thread) for active in filters)]
 
 
-def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
+def location_summaries(threads: Iterable[Thread]) -> dict[str, str]:
     """Return a summary of each space or change request, by its label: the number of its threads and the age of the
     oldest thread."""
-    by_place: dict[str, list[Thread]] = {}
+    by_location: dict[str, list[datetime]] = {}
     for thread in threads:
-        by_place.setdefault(thread.location, []).append(thread)
+        by_location.setdefault(thread.location, []).append(thread.posted_at)
     return {
-        place: f"{plural(len(each), 'thread')} · oldest {long_age(min(one.posted_at for one in each))}"
-        for place, each in by_place.items()
+        location: f"{plural(len(times), 'thread')} · oldest {long_age(min(times))}"
+        for location, times in by_location.items()
     }
 
 
@@ -164,8 +164,8 @@ _CONTEXT = 20
 
 
 class ThreadSearchText:
-    """The searchable texts of a list of threads. Replies are those in the search index, read each time the user starts
-    to filter."""
+    """The searchable texts of a list of threads. Texts of replies come from the search index, which is read each time
+    the user starts to filter."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -184,14 +184,14 @@ class ThreadSearchText:
         candidates = [("in a reply", each) for each in self._replies_to(thread)] + [
             ("in the quoted text", _quoted_text(thread))
         ]
-        for place_name, text in candidates:
+        for location, text in candidates:
             plain = plain_text(text)
             folded = FoldedText(plain)
-            starts = [place.start for word in missing for place in islice(folded.find(word), 1)]
+            starts = [match.start for word in missing for match in islice(folded.find(word), 1)]
             if starts:
                 start = max(0, min(starts) - _CONTEXT)
                 start = plain.find(" ", start, min(starts)) + 1 if start else 0
-                return f"{place_name}: {'…' if start else ''}{plain[start:]}"
+                return f"{location}: {'…' if start else ''}{plain[start:]}"
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:

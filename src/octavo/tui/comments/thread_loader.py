@@ -1,8 +1,7 @@
-"""Loads the threads of an organization, from its spaces and its open change requests, and the pages of outdated threads.
+"""Loads the threads of an organization, from its spaces and its open change requests, and the pages of outdated
+threads.
 
-Start at `ThreadLoader`. `PageWords` finds out whether the block of an outdated thread
-was edited or deleted.
-"""
+Start at `ThreadLoader`. `PageWords` finds out whether the block of an outdated thread was edited or deleted."""
 
 from __future__ import annotations
 
@@ -80,7 +79,7 @@ class ThreadLoader:
         because rebuilding a long list is slow."""
         self._view, self._show, self._update_status = view, show, update_status
         self._change_requests: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
-        """Open change requests by status."""
+        """Open and draft change requests, by status."""
         self.requested: dict[str, ThreadSource] = {}
         """The sources whose threads are loaded or loading, by key. Spaces come before change requests."""
         self._threads: dict[str, Snapshot[ListPage[Comment]]] = {}
@@ -91,7 +90,7 @@ class ThreadLoader:
         self._is_scheduled = False
 
     def load(self, organization: Organization) -> None:
-        """Load the threads of `organization`, and forget the threads of the previous organization."""
+        """Load the threads of `organization`, and drop the threads of the previous organization."""
         self._view.subscriptions.stop()
         self.requested.clear()
         self._threads.clear()
@@ -154,8 +153,8 @@ class ThreadLoader:
 
     @property
     def _is_worth_showing(self) -> bool:
-        """Return whether to show the threads that have arrived, which rebuilds the list. A list of thousands of threads
-        is rebuilt only after many new threads and at the end."""
+        """True if the list is rebuilt with the threads that have arrived. A list of thousands of threads is rebuilt
+        only after many new threads and at the end."""
         snapshots = self._threads.values()
         loaded_count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
         has_many_new = loaded_count < LONG_LIST or abs(loaded_count - self._shown_count) * 8 >= self._shown_count
@@ -187,7 +186,7 @@ class ThreadLoader:
 
     @property
     def is_loading(self) -> bool:
-        """Return whether a response is still missing."""
+        """True if a response is still missing."""
         return any(snapshot.loading for snapshot in self.snapshots)
 
     @property
@@ -197,25 +196,26 @@ class ThreadLoader:
 
     @property
     def has_more(self) -> bool:
-        """Return whether there are sources that are not requested yet."""
+        """True if there are sources that are not requested yet."""
         return len(self.requested) < self.source_count
 
     @property
     def is_loaded(self) -> bool:
-        """Return whether the threads of all requested sources are loaded."""
+        """True if the threads of all requested sources are loaded."""
         return all(snapshot.value for snapshot in self._threads.values())
 
 
 class PageWords:
-    """The current pages of outdated threads. `redraw` is called when a page is loaded."""
+    """Finds how the blocks of outdated threads changed, on the current pages. `redraw` is called when a page is
+    loaded."""
 
     def __init__(self, view: View, redraw: Callable[[], None]) -> None:
         self._view, self._redraw = view, redraw
         self._pages: dict[PageKey, TwoVersionAnchors | None] = {}
-        """The pages that are loaded. None while a page is loading, or if it could not be loaded."""
+        """Loaded pages. None while a page is loading, or if it could not be loaded."""
 
     def clear(self) -> None:
-        """Forget all pages, because the user refreshes the view. A page is loaded again when its threads are drawn."""
+        """Drop all pages, because the user refreshes the view. A page is loaded again when its threads are drawn."""
         self._pages.clear()
 
     def change_of(self, thread: Thread) -> WordChange:

@@ -77,7 +77,7 @@ _SINGLE_THREAD: Commands[ThreadTarget] = (
 
 
 def _has_suggestion(view: ThreadView) -> bool:
-    """Return whether the selected message suggests a change."""
+    """Return True if the selected message suggests a change."""
     return view.message is not None and bool(find_suggestions(view.message.body.text))
 
 
@@ -153,7 +153,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._messages: list[MessageLayout] = []
         self._cursor = 0
         self.why_not_this_thread: Callable[[], str | None] = lambda: None
-        """Return why the keys do not act on this thread alone. None if the keys act on it. Set by the list beside this
+        """Returns why the keys do not act on this thread alone. None if the keys act on it. Set by the list beside this
         pane."""
         self._line_styles = Styles()
         self._draft_lines: list[Line] = []
@@ -170,7 +170,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
-        """Return your unsent drafts in this thread."""
+        """Your unsent drafts in this thread."""
         if self.at is None or self.comment is None or self.why_not_this_thread() is not None:
             return ()
         return self.shell.workspace.unsent.index.of_thread(self.at, self.comment.id)
@@ -208,8 +208,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             self._subscriptions.follow("replies", replies_of(at, comment.id), self._show_replies)
         page = comment.target.page
         if page is not None and isinstance(at, ChangeRequestRef) and find_suggestions(comment.body.text):
-            now = content.GetPage(at=at, page_id=page.id, format="markdown")
-            self._subscriptions.follow("page", now, self._show_page)
+            op = content.GetPage(at=at, page_id=page.id, format="markdown")
+            self._subscriptions.follow("page", op, self._show_page)
         else:
             self._subscriptions.follow("page", None)
         self._lay_out()
@@ -230,7 +230,9 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._replies = snapshot
         self._lay_out()
         if sum(layout.message.id.startswith("pending-") for layout in self._messages) > pending_before:
-            self.call_after_refresh(self.scroll_end, animate=False)  # scrolls to the message the user has just sent
+            self.call_after_refresh(
+                self.scroll_end, animate=False
+            )  # Scrolls to the message that the user has just sent.
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if snapshot.value is not None:
@@ -334,7 +336,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return lines
 
     def _is_new(self, message: Comment | Reply) -> bool:
-        """Return whether the inbox counts a message as new: others wrote it after your last message in an open thread."""
+        """Return True if the inbox counts a message as new: someone else wrote it after your last message in an open
+        thread."""
         if self.comment is None or not self.comment.is_open_thread:
             return False
         me = self.shell.workspace.me.id if self.shell.workspace.me is not None else ""
@@ -433,7 +436,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """Return the target of the keys: the thread and its selected comment."""
+        """Target of the commands: the thread and its selected comment."""
         if self.at is None or self.comment is None or self.message is None:
             return None
         return ThreadTarget(self.at, self.comment, self.message)
@@ -454,7 +457,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.post_message(self.Updated())
 
     def move(self, step: int) -> None:
-        """Select the message `step` messages after the selected one. Beyond the end, load more replies."""
+        """Select the message `step` messages below the selected message. A `step` greater than 1 also loads more
+        replies."""
         self._select(self._cursor + step)
         if (
             step > 1
@@ -465,7 +469,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             self.shell.background(self.shell.session.live.fetch_next_page(op))  # type: ignore[arg-type]  # the slot holds a listing
 
     def scroll_by_page(self, direction: int) -> bool:
-        """Scroll one page. Return False at the end in that direction."""
+        """Scroll one page. Return False if the thread cannot scroll further in this direction."""
         offset = self.scroll_offset.y
         if offset >= self.max_scroll_y if direction > 0 else offset <= 0:
             return False

@@ -99,7 +99,7 @@ def _choose_filter(_: Shell, view: InboxScreen) -> None:
 
 
 def _is_filtered(view: InboxScreen) -> bool:
-    """Return whether the list is filtered in a way that is not a saved tab yet."""
+    """Return True if the list has filters that are not saved as a tab yet."""
     tab = view.sections.current
     if tab in ("snoozed", "done") or tab.startswith("own "):
         return False
@@ -162,7 +162,7 @@ LIST_COMMANDS: Commands[InboxScreen] = Commands(
 
 
 class InboxScreen(ListView[InboxRow]):
-    """List of two-line rows with their reasons, and the preview of the row with the cursor."""
+    """List of two-line rows with their reasons, and the preview of the selected row."""
 
     MODE = "inbox"
     CONTEXT = "inbox"
@@ -382,7 +382,7 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def request_target(self) -> RequestTarget | None:
-        """The change request with the cursor, and the selected change requests."""
+        """Change request under the cursor, with the selected change requests. None if the cursor is on another item."""
         requests = [each for row in self.selected_rows if (each := self.feed.change_request(row)) is not None]
         request = self.feed.change_request(self.rows.item)
         if request is None:
@@ -392,7 +392,7 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """The selected threads, else the thread with the cursor."""
+        """The selected threads, else the thread under the cursor. None if there is no thread."""
         selected = [
             Thread(comment, row.target.at, self.space_title(row.space_id))
             for row in self.selected_rows
@@ -445,10 +445,10 @@ class InboxScreen(ListView[InboxRow]):
         marker = row_commands.ReadMarker(self.feed, self.shell)
         self._preview_timer = self.set_timer(marker.DELAY, lambda: marker.mark_read(row))
 
-    def _redraw_status(self, name: str) -> None:
+    def _redraw_status(self, request_id: str) -> None:
         if is_whole(self):
             self.rows.redraw()
-            self.row_preview.summary.status_changed(name)
+            self.row_preview.summary.status_changed(request_id)
 
     # Navigation
 

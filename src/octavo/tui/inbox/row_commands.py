@@ -197,10 +197,10 @@ def unsent_texts(app: Shell, selected: SelectedRows) -> list[UnsentText]:
     texts: list[UnsentText] = []
     for row in selected.rows:
         match row.target:
-            case DraftRef(draft_key=place):
-                texts += index.of_draft(place)
-            case ThreadRef(at=at, comment_id=thread):
-                texts += index.of_thread(at, thread)
+            case DraftRef(draft_key=draft_key):
+                texts += index.of_draft(draft_key)
+            case ThreadRef(at=at, comment_id=comment_id):
+                texts += index.of_thread(at, comment_id)
             case ChangeRequestRef() as at:
                 texts += index.of_change_request(at)
     return list(dict.fromkeys(texts))
@@ -260,7 +260,7 @@ def _shorten(text: str) -> str:
 
 
 class ReadMarker:
-    """Marks a row as read after the cursor stays on it."""
+    """Marks rows as read. The inbox calls `mark_read` when the cursor has stayed on a row for `DELAY` seconds."""
 
     DELAY = 1.0
     """Seconds that the cursor stays on a row before the row is marked as read."""
@@ -279,7 +279,7 @@ class ReadMarker:
         try:
             await self._feed.marks.mark_read(row)
         except NotSaved:
-            return  # Not reported: the row only stays unread.
+            return  # Not reported, because the row only stays unread.
         self._feed.regroup()
 
 

@@ -32,8 +32,7 @@ from octavo.tui.core.shell import shell_of
 from octavo.tui.inbox.row_commands import snooze_end_label
 from octavo.tui.review.request_preview import RequestPreview
 from octavo.tui.review.request_status import RequestStatus
-from octavo.tui.widgets.row_list import ListFilter, RowHeading
-from octavo.tui.widgets.row_list import Row as Drawn
+from octavo.tui.widgets.row_list import ListFilter, Row, RowHeading
 from octavo.tui.widgets.short_texts import fit, long_age, plural, safe, short_age, spread
 from octavo.tui.widgets.text_widgets import ChangingText
 
@@ -102,8 +101,8 @@ def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
 
 
 def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> list[InboxRow]:
-    """Return rows, which are ordered by urgency, in another order: by `space`, or the `newest` first. For any other
-    `order`, keep the order. `space_title` returns the title of a space."""
+    """Return the rows by `space`, or the `newest` first. Any other `order` keeps their order, which is by urgency.
+    `space_title` returns the title of a space."""
     if order == "space":
         titles = {each: space_title(each) for each in {row.space_id for row in rows}}
         return sorted(rows, key=lambda row: (not row.space_id, fold(titles[row.space_id]), row.space_id))
@@ -126,7 +125,7 @@ def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], 
 
 
 def is_thread(row: InboxRow) -> bool:
-    """Return whether a row is a thread."""
+    """Return True if a row is a thread."""
     return isinstance(row.target, ThreadRef)
 
 
@@ -216,7 +215,7 @@ class RowRenderer:
     """Renders rows, given the state of the whole list."""
 
     def __init__(self, open_threads: Callable[[InboxRow], int]) -> None:
-        """`open_threads` returns the number of open threads in a row's change request. 0 for other rows."""
+        """`open_threads` returns the number of open threads in a row’s change request. 0 for other rows."""
         self._open_threads = open_threads
         self.order = "reason"
         self.headings: Mapping[str, RowHeading] = {}
@@ -231,7 +230,7 @@ class RowRenderer:
         heading = self.headings.get(row.space_id if self.order == "space" else row.reason)
         return [heading] if heading is not None else []
 
-    def render(self, row: InboxRow, width: int) -> Drawn:
+    def render(self, row: InboxRow, width: int) -> Row:
         """Return a row for a list of `width` cells."""
         reason = row.reason_text.partition(" · ")[0]
         if cell_len(reason) > max(16, width * 2 // 5):
@@ -241,7 +240,7 @@ class RowRenderer:
         other_reasons = (
             f"also {', '.join(SHORT_REASONS[each] for each in row.other_reasons)}" if row.other_reasons else ""
         )
-        return Drawn(
+        return Row(
             text=Content.styled(row.title, "bold") if row.key in self.unread else row.title,
             right=Content.styled(f"{reason} {age:>4}", "$octavo-muted"),
             second_line=" · ".join(filter(None, (row.context, plural(threads, "open thread") if threads else ""))),
