@@ -137,7 +137,7 @@ def _search_contradictions(run: Run, screen: SearchScreen) -> Iterator[str]:
     for slot in ("pages", "pages of a space"):
         op = screen._subscriptions.operation(slot)
         value = run.app.session.live.peek(op).value if op is not None else None
-        if value is None or screen._asked_text != screen.search_text:
+        if value is None or screen._requested_text != screen.search_text:
             continue
         found = [page for each in value.items for page in getattr(each, "pages", (each,))]
         if found and not screen.rows.keys:

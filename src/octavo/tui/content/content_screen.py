@@ -60,13 +60,13 @@ class SpaceList:
         """The page to open as soon as its space is loaded."""
         self._collections: tuple[Collection, ...] = ()
         self._removed_id = ""
-        """Id of a space that was deleted or moved away, while the server still lists it."""
+        """ID of a space that was deleted or moved away, while the server still lists it."""
         self._opens_last_space = True
         """True if the space that was read last is opened automatically. False after the open space was deleted."""
         self._created_id = ""
-        """Id of a created space or collection, until the tree lists it."""
+        """ID of a created space or collection, until the tree lists it."""
         self._offline_marks: dict[str, str] = {}
-        """Progress of offline copies by space id, as shown in the tree."""
+        """Progress of offline copies by space ID, as shown in the tree."""
 
     def start(self) -> None:
         """Show the spaces of the current organization, or why there are none."""
@@ -94,21 +94,21 @@ class SpaceList:
         workspace, node = self._open_space.shell.workspace, self._open_space.nav.spaces.node
         if (organization := workspace.organization) is None or workspace.spaces.value is None:
             return None
-        name = str(node.key) if node is not None else ""
-        collection = next((each for each in self._collections if each.id == name), None)
-        selected = collection if node is not None and node.kind == "group" else workspace.space(name)
+        item_id = str(node.key) if node is not None else ""
+        collection = next((each for each in self._collections if each.id == item_id), None)
+        selected = collection if node is not None and node.kind == "group" else workspace.space(item_id)
         return SpaceTarget(
             organization, workspace.spaces.value.items, self._collections, selected, self._select_created, self._remove
         )
 
-    def _select_created(self, name: str) -> None:
+    def _select_created(self, item_id: str) -> None:
         """Select a created space or collection as soon as it is listed."""
-        self._created_id = name
+        self._created_id = item_id
         self.show()
 
-    def _remove(self, name: str) -> None:
+    def _remove(self, item_id: str) -> None:
         """Close a deleted or transferred space as soon as it is not listed any more."""
-        self._removed_id = name
+        self._removed_id = item_id
         self.show()
 
     def _close_removed(self) -> None:
@@ -175,7 +175,7 @@ class SpaceList:
 
 
 def _has_level_above(app: Shell, view: ContentScreen) -> bool:
-    """Return True if there is a level above the focused pane: the spaces are the top level."""
+    """Return True unless the spaces have the focus, which are the top level."""
     return view.focused is None or view.focused.id != "spaces"
 
 
@@ -307,8 +307,8 @@ class ContentScreen(View, CopiesWhenReady):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """Ids of the first commands in the key bar. While only the page is shown, that is the command that shows all
-        panes again. Otherwise empty."""
+        """IDs of the first commands in the key bar: the command that shows all panes, while only the page is shown.
+        Otherwise empty."""
         return ("content.zoom",) if self.has_class("-zoomed") else ()
 
     # Location
@@ -445,7 +445,7 @@ class ContentScreen(View, CopiesWhenReady):
         return focus_if(self.open_space.pages_tree, condition=self.focused is self.page_view)
 
     def go_to_outline(self) -> None:
-        """Focus the outline. If it has the focus, hide it."""
+        """Show and focus the outline. If the side panel has the focus, hide the side panel."""
         is_outline_visible = (self.has_class("-wide") or self.has_class("-huge")) != self.has_class("-aside")
         has_focus_in_panel = self.open_space.side_panel.has_focus_within
         self.remove_class("-zoomed")

@@ -38,7 +38,7 @@ class CursorTarget:
         """`on_editor_drafts` is called after `editor_drafts` has changed."""
         self._screen, self._panes, self._on_editor_drafts = screen, panes, on_editor_drafts
         self.editor_drafts: frozenset[str] = frozenset()
-        """Ids of the pages with an unsent draft from the external editor."""
+        """IDs of the pages with an unsent draft from the external editor."""
         self._row_kind: tuple[str, bool] | None = None
         """Kind of the row that was selected when the key bar was updated, and True if it was the row of the open page."""
 
@@ -59,7 +59,7 @@ class CursorTarget:
 
     @property
     def page(self) -> tuple[str, str] | None:
-        """The id and title of the target page: the selected row of the page tree, else the open page. None if it has no
+        """ID and title of the target page: the selected row of the page tree, else the open page. None if it has no
         text."""
         if not self.is_tree_focused:
             return self._panes.visible_page
@@ -153,8 +153,8 @@ class CursorTarget:
         return f"{sentence} Press tab to go to the open page." if page is not None else sentence
 
     def why_no_space(self) -> str | None:
-        """Return the reason why the selected row is not a space and not in a space. None if the row is a space or in a
-        space."""
+        """Return the reason why the selected row belongs to no space: it is a collection. None if the row is a space or
+        a page."""
         row = self.row
         if self._panes.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
             return f"“{row.label}” is a collection. Select a space in the collection first."

@@ -148,7 +148,8 @@ class LinksScreen(ListView[LinkLocation]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TAB_COMMANDS, LINK, LINKS)
 
     def __init__(self, space: Space, page: tuple[str, str] | None, *, first_section: str = "broken") -> None:
-        """Show the links of `space`, and the backlinks of `page` (its id and title). `first_section` is the first tab."""
+        """Show the links of `space`, and the backlinks of `page` (its ID and title). `first_section` is the first
+        tab."""
         super().__init__()
         self.space, self.page = space, page
         self._first_section = first_section
@@ -540,14 +541,12 @@ class FilesScreen(ListView[File]):
 
     def _show_uses(self, snapshot: Snapshot[ListPage[Location]]) -> None:
         if snapshot.value is not None:
-            places = {location_key(each): each for each in snapshot.value.items}
-            pages = {each.page.id for each in places.values() if each.page}
-            self.uses.show(list(places.values()))
+            locations = {location_key(each): each for each in snapshot.value.items}
+            pages = {each.page.id for each in locations.values() if each.page}
+            self.uses.show(list(locations.values()))
             self.uses.state.show_unreadable(snapshot.value.unreadable)
-            times, on = plural(len(places), "time"), plural(len(pages), "page")
-            self.query_one("#uses-title", Static).update(
-                f"USED {times.upper()} ON {on.upper()}" if pages else "USED ON"
-            )
+            title = f"used {plural(len(locations), 'time')} on {plural(len(pages), 'page')}" if pages else "used on"
+            self.query_one("#uses-title", Static).update(title.upper())
         if snapshot.error is not None:
             self.uses.state.fail("Could not load the pages that use this file", str(snapshot.error))
 

@@ -70,7 +70,8 @@ def remove(app: Shell, space_id: str) -> None:
 
 
 def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
-    """Delete the offline copy of a space after a confirmation: without the server, the copy cannot be downloaded again."""
+    """Delete the offline copy of a space after a confirmation, because it cannot be downloaded again without the
+    server."""
 
     def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -102,8 +103,8 @@ def show_offline_spaces(app: Shell) -> None:
         if space is not None:
             app.go(ToPage(space))
 
-    nothing = (
+    empty_text = (
         "No spaces are available offline. To add a space, press 2 to go to Content, select the space, press :, and choose "
         "Make available offline."
     )
-    app.push_screen(Picker("Offline spaces", choices, empty=nothing), on_chosen)
+    app.push_screen(Picker("Offline spaces", choices, empty=empty_text), on_chosen)

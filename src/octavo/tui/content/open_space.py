@@ -30,7 +30,7 @@ class SpaceThreads:
     is_old_version = False
 
     def __init__(self, panes: SpacePanes, target: CursorTarget) -> None:
-        """Create the threads of a space, empty at first. `target` is the item that the keys of the view act on."""
+        """`target` is the item that the keys of the view act on."""
         self._panes, self._target = panes, target
         self.threads: tuple[Comment, ...] = ()
         self._are_loaded = False
@@ -52,19 +52,18 @@ class SpaceThreads:
         """Show the threads of the open page on its blocks and in the side panel."""
         page, view, side_panel = self._panes.page, self._panes.page_view, self._panes.side_panel
         if page is not None and view.document is not None and self._panes.shows_open_page:
-            threads, whole = self.known_threads, view.contents.is_fully_parsed
-            self._anchors = self._anchors.for_document(view.document, is_complete=whole)
+            threads, is_complete = self.known_threads, view.contents.is_fully_parsed
+            self._anchors = self._anchors.for_document(view.document, is_complete=is_complete)
             threads_by_block = self._anchors.by_likely_block(threads)
             unsent = self._drafts_by_block(page.id, threads_by_block)
             view.set_threads(
                 threads_by_block, {key: len(drafts) for key, drafts in unsent.items()}, is_loaded=self._are_loaded
             )
-            known = threads if self._are_loaded else None
             side_panel.show(
                 view.document,
-                known,
+                threads if self._are_loaded else None,
                 page,
-                is_complete=whole,
+                is_complete=is_complete,
                 block_change=self._anchors.block_change,
                 drafts_in=self.drafts_in,
             )
@@ -74,7 +73,7 @@ class SpaceThreads:
     # Unsent drafts
 
     def drafts_by_page(self) -> dict[str, list[UnsentText]]:
-        """Return your unsent drafts by the id of their page."""
+        """Return your unsent drafts by page ID."""
         space, index = self._panes.space, self._panes.shell.workspace.unsent.index
         return index.by_page(space.ref, self.threads) if space is not None and index else {}
 
@@ -90,7 +89,7 @@ class SpaceThreads:
             return ()
         drafts_by_block = self._drafts_by_block(page.id, self._anchors.by_likely_block(self.known_threads))
         return [
-            each for key in dict.fromkeys(part.key for part in block.walk()) for each in drafts_by_block.get(key, ())
+            each for key in dict.fromkeys(inner.key for inner in block.walk()) for each in drafts_by_block.get(key, ())
         ]
 
     def _drafts_by_block(
@@ -148,9 +147,7 @@ class SpaceThreads:
     def go_to_thread(self, thread: Comment) -> bool:
         if not self._panes.shows_open_page:
             return False
-        key = next(
-            (key for key, threads_by_block in self._anchors.by_likely_block((thread,)).items() if threads_by_block), ""
-        )
+        key = next((key for key, threads in self._anchors.by_likely_block((thread,)).items() if threads), "")
         return bool(key) and self._panes.page_view.navigation.go_to_block(key, None)
 
     def outdated_note(self, thread: Comment) -> str:
@@ -216,8 +213,8 @@ class OpenSpace(SpacePanes):
 
     def _remember_page(self, to_page: str | None = None) -> None:
         """Add the open page to the trail of visited pages, unless `to_page` is the same page."""
-        current_id = self.visited_page
-        if current_id is not None and current_id.page != to_page:
+        visit = self.visited_page
+        if visit is not None and visit.page != to_page:
             self.shell.history.record(is_opened=False)
 
     def restore_visit(self, visit: VisitedPage) -> None:
@@ -310,7 +307,7 @@ class OpenSpace(SpacePanes):
         self.threads.draw()
 
     def find_page(self, name: str) -> Page | None:
-        """Return the page with this id or path. If there is none, show a notification and return None."""
+        """Return the page with this ID or path. If there is none, show a notification and return None."""
         page = self.pages.find_by_name(name) if self.pages is not None else None
         if page is None and self.space is not None:
             space_title = self.space.title or "this space"
@@ -329,9 +326,7 @@ class OpenSpace(SpacePanes):
         """Update the rows of the page tree."""
         if self.pages is not None:
             self._drawn_index = self.shell.workspace.unsent.index
-            editor_drafts = {
-                page: [UnsentText("page", None)] for page in self.target.editor_drafts
-            }  # drafts that the external editor left
+            editor_drafts = {page: [UnsentText("page", None)] for page in self.target.editor_drafts}
             unsent = {**editor_drafts, **self.threads.drafts_by_page()}
             self.nav.show_pages(self.pages, open_thread_counts(self.threads.threads), unsent)
             self.pages_tree.state.show_unreadable(self.pages.unreadable)

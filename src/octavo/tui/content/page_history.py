@@ -94,7 +94,7 @@ class PageRevisionFinder:
         self._next: RevisionRef | None = None
         self._is_started = False
         self._checked_ids: set[str] = set()
-        """Ids of the checked revisions. The search ends if a parent was already checked."""
+        """IDs of the checked revisions. The search ends if a parent was already checked."""
         self.page_versions: list[PageVersion] = []
         """Revisions that changed the page, newest first."""
         self.checked_count = 0
@@ -106,8 +106,8 @@ class PageRevisionFinder:
         return self._is_started and self._next is None
 
     async def versions(self) -> AsyncIterator[PageVersion | None]:
-        """Check some revisions. Yield the version of each that changed the page, and None for the others. Raises
-        ApiError."""
+        """Check up to `BATCH` revisions. Yield the version of each revision that changed the page, and None for each
+        other revision. Raises ApiError."""
         if not self._is_started:
             self._next = self._ref(await load_current_revision(self._live, self._space.ref))
             self._is_started = True
@@ -174,7 +174,8 @@ def _describe_changes(changes: list[Change]) -> str:
 
 
 ComparedWith = Literal["", "now", "before"]
-"""The version to compare the selected revision with: the current page or the revision before. Empty if none."""
+"""What the selected revision is compared with: `now` is the current page, `before` the previous revision. Empty for no
+comparison."""
 _NO_LINK = "You cannot open or copy a link to a page in an old revision. Press esc to go back to the current page."
 
 _NO_COMMENTS = "You cannot comment on an old revision. Press esc to go back to the current page and comment there."
@@ -263,7 +264,7 @@ class PageHistoryScreen(View):
 
     def on_mount(self) -> None:
         for pane in (self.query_one("#page", PageView), self.query_one("#diff", DiffView)):
-            pane.block_commands.why_no_comment_here = lambda: _NO_COMMENTS  # old revisions take no comments
+            pane.block_commands.why_no_comment_here = lambda: _NO_COMMENTS
         self._finder = PageRevisionFinder(self.live, self.space, self.page_id)
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.rows.focus()

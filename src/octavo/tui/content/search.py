@@ -135,7 +135,7 @@ class SearchScreen(Dialog[None]):
         self._titles: dict[str, PageTitles] = {}
         """Titles of the pages of each space that is mentioned in a result."""
         self._is_searching = self._search_again = False
-        self._asked_text = ""
+        self._requested_text = ""
         """The last search text that was sent to the server."""
         self._timer: Timer | None = None
         self._is_moved = False
@@ -186,8 +186,8 @@ class SearchScreen(Dialog[None]):
         return " · ".join(["enter open", *([] if last_space is None else [f"tab {other}"]), "esc close"])
 
     def _scope_title(self, space: SpaceRef | None) -> str:
-        known = self.shell.workspace.space(space.space_id) if space is not None else None
-        return "all spaces" if space is None else known.title if known else "the space you opened last"
+        loaded = self.shell.workspace.space(space.space_id) if space is not None else None
+        return "all spaces" if space is None else loaded.title if loaded else "the space you opened last"
 
     @property
     def search_text(self) -> str:
@@ -245,14 +245,14 @@ class SearchScreen(Dialog[None]):
             self.shell.background(self._run_local_search())
 
     async def _run_local_search(self) -> None:
-        known = self.shell.session.search_index
+        index = self.shell.session.search_index
         try:
             while not is_being_removed(self) and self.search_text:
                 self._search_again = False
                 text, spaces = self.search_text, self._spaces()
-                results = await known.search(text, limit=MAX_LOCAL, spaces=spaces, snippet_length=EXCERPT_LENGTH)
+                results = await index.search(text, limit=MAX_LOCAL, spaces=spaces, snippet_length=EXCERPT_LENGTH)
                 results = tuple([await self._with_titles(hit) for hit in results])
-                counts = await known.counts(spaces)
+                counts = await index.counts(spaces)
                 if is_being_removed(self):
                     return
                 if not self._search_again:
@@ -263,7 +263,7 @@ class SearchScreen(Dialog[None]):
             self._is_searching = False
 
     async def _with_titles(self, hit: search_index.Hit) -> search_index.Hit:
-        """Return a hit whose snippet has the titles of mentioned pages instead of links."""
+        """Return a result whose snippet has the titles of mentioned pages instead of links."""
         titles: dict[str, str | None] = {}
         for url in mentioned_urls(hit.snippet):
             match (await self._page_titles(hit.space)).target(url, hit.id):
@@ -277,19 +277,19 @@ class SearchScreen(Dialog[None]):
     async def _page_titles(self, space: str) -> PageTitles:
         if space not in self._titles:
             pages = await self.shell.session.search_index.pages(space)
-            # in a background thread: a space may have 50,000 pages
+            # In a thread, because a space may have 50,000 pages.
             self._titles[space] = await asyncio.to_thread(PageTitles, space, pages)
         return self._titles[space]
 
     def _spaces(self) -> tuple[str, ...] | None:
-        """Return the ids of the spaces to search. None if the spaces are not loaded: then search all."""
+        """Return the IDs of the spaces to search. None to search all, while the spaces are not loaded."""
         if self._only_space is not None:
             return (self._only_space.space_id,)
-        known = self.shell.workspace.spaces.value
-        return tuple(space.id for space in known.items) if known is not None else None
+        loaded = self.shell.workspace.spaces.value
+        return tuple(space.id for space in loaded.items) if loaded is not None else None
 
     def _search_server(self) -> None:
-        text = self._asked_text = self.search_text
+        text = self._requested_text = self.search_text
         link = urls.GetContent(url=text) if text.startswith(("https://", "http://")) else None
         self._link_content = Snapshot()
         self._subscriptions.follow("link", link, self._show_link_content)
@@ -335,7 +335,9 @@ class SearchScreen(Dialog[None]):
         has_no_organization = self._organization is None and not self._organizations.loading
         if has_no_organization:
             server_error = server_error or self._organizations.error
-        loading = self._asked_text != self.search_text or any(each.loading and each.value is None for each in snapshots)
+        loading = self._requested_text != self.search_text or any(
+            each.loading and each.value is None for each in snapshots
+        )
         has_more = any(getattr(each.value, "next", None) is not None for each in snapshots)
         scope_note = " in the content loaded so far. The server has more content" if has_more else ""
         scope_note = " on this computer" if server_error is not None or has_no_organization else scope_note
@@ -344,7 +346,7 @@ class SearchScreen(Dialog[None]):
         if not loading:
             self.rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
         if not self._is_moved:
-            # Until you move the cursor, it stays at the top: results of the server arrive later.
+            # Results of the server arrive later. The cursor stays at the top until you move it.
             self.rows.go_to_first()
         if server_error is None and error is not None:
             self.rows.state.fail("Could not search all content", str(error))
@@ -354,22 +356,23 @@ class SearchScreen(Dialog[None]):
     def _find_results(self) -> list[SearchResult]:
         """Return the results of all kinds, and set the counts of kinds with too many results."""
         text, hits, workspace = self.search_text, self._local_hits, self.shell.workspace
-        requests = [each for known in self._change_requests.values() if known.value for each in known.value.items]
+        lists = [snapshot.value for snapshot in self._change_requests.values() if snapshot.value]
+        requests = [request for each in lists for request in each.items]
         threads = thread_results(hits, self._space_title)
         changes = change_request_results(text, requests, hits)
         spaces = space_results(text, workspace.spaces.value.items if workspace.spaces.value else ())
-        found = (
+        limited = (
             ("thread", threads, MAX_THREADS),
             ("change request", changes, MAX_CHANGE_REQUESTS),
             ("space", spaces, MAX_SPACES),
         )
         self._shown_counts = {
-            kind: f"{limit} of {len(results)}" if len(results) > limit else "" for kind, results, limit in found
+            kind: f"{limit} of {len(results)}" if len(results) > limit else "" for kind, results, limit in limited
         }
         return [
             *link_results(self._link_content.value),
             *page_results(self._server_page_results(SearchTerms(text)), hits, self._space_title),
-            *(result for _, results, limit in found for result in results[:limit]),
+            *(result for _, results, limit in limited for result in results[:limit]),
         ]
 
     def _server_page_results(self, terms: SearchTerms) -> list[SearchResult]:
@@ -403,12 +406,12 @@ class SearchScreen(Dialog[None]):
     def _offline_note(self, error: ApiError) -> str:
         """Return the reason why the server was not searched, and the local content that was searched instead."""
         notice = self.shell.session.search_index.notice
-        known = self._local_counts
-        counts = ((known.pages, "page", ""), (known.threads, "thread", ""), (known.replies, "reply", "replies"))
-        note = ", ".join(plural(count, one, many) for count, one, many in counts if count)
+        local = self._local_counts
+        counts = ((local.pages, "page", ""), (local.threads, "thread", ""), (local.replies, "reply", "replies"))
+        note = ", ".join(plural(count, singular, plural_form) for count, singular, plural_form in counts if count)
         searched = (
             notice.removesuffix(".")
-            or (f"searched only local copies ({note}, last updated {long_age(known.latest)})" if note else "")
+            or (f"searched only local copies ({note}, last updated {long_age(local.latest)})" if note else "")
             or "there is nothing to search on this computer yet"
         )
         if isinstance(error, Unreachable):
@@ -421,8 +424,8 @@ class SearchScreen(Dialog[None]):
         note.display = bool(text)
 
     def _space_title(self, space: str) -> str:
-        known = self.shell.workspace.space(space)
-        return known.title if known is not None else ""
+        loaded = self.shell.workspace.space(space)
+        return loaded.title if loaded is not None else ""
 
     def _row_of(self, hit: SearchResult) -> Row:
         right = hit.detail or (hit.location if hit.kind == "page" else "")
@@ -437,10 +440,10 @@ class SearchScreen(Dialog[None]):
             second_line=_highlight(text, marks),
         )
 
-    def _show_scope(self, found: str = "") -> None:
+    def _show_scope(self, count_text: str = "") -> None:
         location = self._scope_title(self._only_space)
         self.query_one(DialogFrame).set_border_texts("Search everywhere", self._keys_label)
-        note = f"{found} in {location}" if found else location
+        note = f"{count_text} in {location}" if count_text else location
         self.query_one("#scope", Static).update(Content.styled(note, "$octavo-muted"))
 
     def change_scope(self) -> None:
@@ -477,8 +480,8 @@ class SearchScreen(Dialog[None]):
         """
         shell = self.shell
         op = comments.List(at=hit.place, status="all", format="markdown", limit=200)
-        known = shell.session.live.peek(op).value
-        thread = next((each for each in known.items if each.id == hit.id), None) if known is not None else None
+        threads = shell.session.live.peek(op).value
+        thread = next((each for each in threads.items if each.id == hit.id), None) if threads is not None else None
         self.dismiss(None)
         shell.go(ToThread(hit.place, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
 

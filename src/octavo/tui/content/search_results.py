@@ -28,7 +28,7 @@ _PART_NAMES = {"reply": "in a reply", "quote": "in the quoted text"}
 
 @dataclass(frozen=True)
 class SearchResult:
-    """A search result."""
+    """A row of the search dialog."""
 
     kind: Literal["page", "thread", "change request", "space", "collection"]
     space: str
@@ -66,12 +66,12 @@ class PageTitles:
         self._index = links.SpaceIndex(links.ids_by_path(paths), frozenset(self._pages), None, space)
 
     def title(self, page: str) -> str | None:
-        """Return the title of the page with an id or at a path. None if there is no such page."""
+        """Return the title of the page with this ID or path. None if there is no such page."""
         match = self._pages.get(page) or self._pages.get(self._index.page(page.strip("/")) or "")
         return match.title if match is not None else None
 
     def target(self, url: str, page: str) -> links.Target:
-        """Return the target of a link on the page with an id."""
+        """Return the target of a link on the page with this ID."""
         source = self._pages.get(page)
         return links.resolve(url, (source.file or source.path) if source is not None else "", self._index)
 
@@ -114,7 +114,7 @@ def page_results(
     from_server: Sequence[SearchResult], hits: Iterable[search_index.Hit], space_title: Callable[[str], str]
 ) -> list[SearchResult]:
     """Return the pages found by the server in its order, then other pages found on this machine. `space_title` returns
-    the title of a space by its id."""
+    the title of a space by its ID."""
     server_ids = {(result.space, result.id) for result in from_server}
     results = [
         *from_server,
@@ -148,7 +148,7 @@ def page_results(
 
 
 def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str], str]) -> list[SearchResult]:
-    """Return the threads found on this machine. `space_title` returns the title of a space by its id."""
+    """Return the threads found on this machine. `space_title` returns the title of a space by its ID."""
     results = []
     for hit in hits:
         if hit.kind == "thread":

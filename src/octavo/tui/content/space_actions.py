@@ -129,13 +129,13 @@ def _duplicate(app: Shell, target: SpaceTarget, space: Space) -> None:
 
 
 def _why_no_transfer(app: Shell) -> str:
-    known = app.workspace.organizations.value
-    return "" if known is not None and len(known.items) > 1 else "You are not a member of any other organization."
+    loaded = app.workspace.organizations.value
+    return "" if loaded is not None and len(loaded.items) > 1 else "You are not a member of any other organization."
 
 
 def _choose_organization(app: Shell, target: SpaceTarget, item: SpaceOrCollection) -> None:
-    known = app.workspace.organizations.value
-    others = [each for each in (known.items if known is not None else ()) if each.id != target.organization.id]
+    loaded = app.workspace.organizations.value
+    others = [each for each in (loaded.items if loaded is not None else ()) if each.id != target.organization.id]
     choices = [
         Choice(
             each,
@@ -248,7 +248,7 @@ def _show_import_form(
                 each.id for each in (await app.session.live.fetch(content.ListPages(at=at))).walk()
             )
         except ApiError:
-            return  # Without the page ids, no imported page is opened.
+            return  # Without the page IDs, no imported page is opened.
 
     def on_sent(op: Operation[imports.Imported], imported: imports.Imported | None) -> None:
         count = imported.imported_resources if imported is not None else 0
@@ -287,12 +287,15 @@ def _show_import_form(
     )
 
 
-async def _open_imported(app: Shell, space: Space, before: set[str]) -> None:
+async def _open_imported(app: Shell, space: Space, existing_page_ids: set[str]) -> None:
     page = None
-    if before:
+    if existing_page_ids:
         try:
             tree = await app.session.live.fetch(content.ListPages(at=space.ref))
-            page = next((each.id for each in tree.walk() if each.id not in before and each.type == "document"), None)
+            new_pages = (
+                each.id for each in tree.walk() if each.id not in existing_page_ids and each.type == "document"
+            )
+            page = next(new_pages, None)
         except ApiError:
             page = None  # The view of the space shows the error.
     if not app.is_ending:

@@ -50,18 +50,18 @@ def choose_parent(app: Shell, target: SpaceTarget) -> None:
     """Ask for the collection and the position to move the selected space or collection to."""
     if (item := target.selected) is None:
         return
-    places = [("", "Top level, not in a collection", target.why_not_add_to(None))]
+    parents = [("", "Top level, not in a collection", target.why_not_add_to(None))]
     for each, depth in space_target.possible_parents(item, target.collections):
-        places.append((each.id, f"{'  ' * depth}{title_of(each)}", target.why_not_add_to(each)))
+        parents.append((each.id, f"{'  ' * depth}{title_of(each)}", target.why_not_add_to(each)))
     current = item.parent or ""
     choices = [
         Choice(
-            name,
+            parent_id,
             title,
-            right="current" if name == current else "",
-            disabled_reason=(reason or "") if name != current else "",
+            right="current" if parent_id == current else "",
+            disabled_reason=(reason or "") if parent_id != current else "",
         )
-        for name, title, reason in places
+        for parent_id, title, reason in parents
     ]
 
     def on_chosen(parent: str | None) -> None:
@@ -161,23 +161,21 @@ def delete(app: Shell, target: SpaceTarget) -> None:
         if undo is not None
         else "You cannot undo this."
     )
-    known_facts = _known_facts(target, item)
+    effects = _known_effects(target, item)
     dialog = ConfirmDialog(
         f"Delete the {kind_of(item)} {name}?",
         verb="Delete",
         intro=consequence,
-        facts=[*known_facts, Fact("asking", "", "Checking pages and sites…")]
-        if isinstance(item, Space)
-        else known_facts,
+        facts=[*effects, Fact("asking", "", "Checking pages and sites…")] if isinstance(item, Space) else effects,
         word=typed,
         word_reason=f"Type {typed} to confirm.",
     )
     app.push_screen(dialog, on_decided)
     if isinstance(item, Space):
-        app.background(_show_effects(live, at, item, known_facts, dialog))
+        app.background(_show_effects(live, at, item, effects, dialog))
 
 
-def _known_facts(target: SpaceTarget, item: SpaceOrCollection) -> list[Fact]:
+def _known_effects(target: SpaceTarget, item: SpaceOrCollection) -> list[Fact]:
     if isinstance(item, Space):
         return [Fact("care", "", sentence) for sentence in MANAGED_SPACES.delete_effects(item)]
     space_count = sum(each.parent == item.id for each in target.spaces)
@@ -198,10 +196,10 @@ def _known_facts(target: SpaceTarget, item: SpaceOrCollection) -> list[Fact]:
 
 
 async def _show_effects(
-    live: Live, at: OrganizationRef, space: Space, known: Sequence[Fact], dialog: ConfirmDialog
+    live: Live, at: OrganizationRef, space: Space, effects: Sequence[Fact], dialog: ConfirmDialog
 ) -> None:
     pages, on_sites = await asyncio.gather(_page_fact(live, space.ref), _site_facts(live, at, space))
-    dialog.update(facts=[pages, *known, *on_sites])
+    dialog.update(facts=[pages, *effects, *on_sites])
 
 
 async def _page_fact(live: Live, space: SpaceRef) -> Fact:

@@ -1,6 +1,5 @@
-"""The panes of the content view: the left pane with the spaces or the pages of a space, the open page, the panel beside it with
-its outline, threads, path and age, and the age gutter.
-"""
+"""The panes of the content view: the tree of spaces or pages, the open page with its age gutter, and the side panel
+with the outline, threads, path and age of the page."""
 
 from __future__ import annotations
 
@@ -57,8 +56,8 @@ MAX_HEADING_LEVEL = 3
 
 
 class SidePanel(Vertical):
-    """The right column of a page. Its two lists send `LineList.Opened`: `#outline` an anchor, `#threads` a comment
-    id."""
+    """The right column of a page. Its two lists send `LineList.Opened`: `#outline` with an anchor, `#threads` with a
+    comment ID."""
 
     DEFAULT_CSS = """
     SidePanel {
@@ -92,7 +91,7 @@ class SidePanel(Vertical):
         threads: RowList[Comment] = RowList(
             self._draw_thread, key=lambda comment: comment.id, two_lines=True, empty="", id="threads"
         )
-        threads.can_focus = False  # focusable once it has rows, so that tab skips an empty list
+        threads.can_focus = False  # Focusable once it has rows, so that tab skips an empty list.
         yield Static("OUTLINE", classes="pane-title")
         yield outline
         yield ChangingText("THREADS", classes="pane-title", id="threads-title")
@@ -119,9 +118,8 @@ class SidePanel(Vertical):
     ) -> None:
         """Show the outline, threads and facts of `page`.
 
-        `threads` is None while they are loading. `is_complete` says that the whole document is loaded. `block_change`
-        returns the change of the block of an outdated thread. `drafts_in` returns your drafts in a thread.
-        """
+        `threads` is None while they are loading. `is_complete` is True if the whole document is loaded. `block_change`
+        returns the change of the block of an outdated thread. `drafts_in` returns your drafts in a thread."""
         self._block_change, self._drafts_in = block_change, drafts_in
         self.outline.state.empty = "No headings." if is_complete else "The page is still loading."
         is_other_page = page.id != self._page
@@ -186,7 +184,7 @@ class SidePanel(Vertical):
         self.threads.show(threads)
 
     def show_threads_error(self, sentence: str, *, is_loaded: bool) -> None:
-        """Show that the threads could not be loaded, or not refreshed. `is_loaded` says that older threads are
+        """Show that the threads could not be loaded, or not refreshed. `is_loaded` is True if older threads are
         shown."""
         self.threads.state.fail(
             "Could not refresh the threads" if is_loaded else "Could not load the threads", sentence
@@ -215,7 +213,7 @@ _FACT = "ages of blocks"
 
 
 class PageAges:
-    """Whether the age gutter is switched on, and the ages of the open page."""
+    """The age gutter of the open page: whether it is shown, and the ages of the blocks."""
 
     def __init__(self, screen: View, panes: SpacePanes) -> None:
         self._screen, self._panes = screen, panes
@@ -282,13 +280,13 @@ class PageAges:
 def _add_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:
     """Add the date of each container to `dates`: the date of its newest inner block. Return the dates of all
     `blocks`."""
-    found: list[datetime] = []
+    all_dates: list[datetime] = []
     for block in blocks:
         inner = _add_containers(block.children, dates)
         if block.key not in dates and inner:
             dates[block.key] = max(inner)
-        found += inner if block.key not in dates else [dates[block.key]]
-    return found
+        all_dates += inner if block.key not in dates else [dates[block.key]]
+    return all_dates
 
 
 SAVE_DELAY = 2.0
@@ -323,7 +321,7 @@ class ReadingHistory:
         return pages.find(str(name)) if name else None
 
     def save_soon(self) -> None:
-        """Save the reading position in a moment."""
+        """Save the reading position after `SAVE_DELAY` seconds."""
         if self._timer is None:
             self._timer = self._screen.set_timer(SAVE_DELAY, self.save)
 
@@ -465,7 +463,7 @@ class Navigation(Vertical):
         spaces: Iterable[Space],
         offline_marks: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Show the spaces and collections, with the progress of offline copies (`offline_marks`) by space id."""
+        """Show the spaces and collections, with the progress of offline copies (`offline_marks`) by space ID."""
         self.spaces.show(space_nodes(collections, spaces, offline_marks))
 
     def show_first_titles(self, titles: Sequence[str]) -> None:
@@ -527,7 +525,7 @@ class SpacePanes:
 
     @property
     def visible_page(self) -> tuple[str, str] | None:
-        """Id and title of the open page. None while it is loading."""
+        """ID and title of the open page. None while it is loading."""
         page = self.page
         return (page.id, page.title or "this page") if page and self.shows_open_page else None
 

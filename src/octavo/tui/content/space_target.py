@@ -25,9 +25,9 @@ class SpacePosition:
     """A position in a collection, before or after an item of the same kind. Without `before` and `after`, the end."""
 
     parent: str | None
-    """Id of the collection. None for the top level."""
+    """ID of the collection. None for the top level."""
     before: str = ""
-    """Id of the next item. Empty if the position is given by `after`."""
+    """ID of the next item. Empty if the position is given by `after`."""
     after: str = ""
 
 
@@ -47,7 +47,7 @@ def siblings(item: T, items: Sequence[T]) -> list[T]:
 
 
 def position_of(item: T, items: Sequence[T]) -> SpacePosition:
-    """Return the current position, to undo a move."""
+    """Return the current position of an item."""
     sibling_ids = [each.id for each in siblings(item, items)]
     at = sibling_ids.index(item.id) if item.id in sibling_ids else 0
     if at > 0:
@@ -129,9 +129,9 @@ class SpaceTarget:
     selected: Space | Collection | None
     """The selected space or collection. None if there is none."""
     on_created: Callable[[str], None]
-    """Called with the id of a space or collection that was created or restored."""
+    """Called with the ID of a space or collection that was created or restored."""
     on_removed: Callable[[str], None]
-    """Called with the id of a space or collection that was deleted or moved to another organization."""
+    """Called with the ID of a space or collection that was deleted or moved to another organization."""
 
     @property
     def collection(self) -> Collection | None:
@@ -163,8 +163,8 @@ class SpaceTarget:
         return self.why_not_add_to(self.collection)
 
     def why_not_add_to(self, collection: Collection | None) -> str | None:
-        """Return the reason why nothing can be added to a collection, or with None to the top level. None if adding is
-        possible."""
+        """Return the reason why nothing can be added to `collection`, or to the top level if it is None. None if adding
+        is possible."""
         if collection is None:
             return why_no_permission(
                 (self.organization,), "create_content", "create spaces or collections at the top level", "organization"
