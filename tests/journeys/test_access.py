@@ -62,7 +62,7 @@ async def test_explained_role_of_each_member_matches_the_server(stage: Stage) ->
                 crews.setdefault(each.organization.user.id, set()).add(team.id)
         explained = 0
         for at in places:
-            chain = await space_resources.load_places(live, HERE, at)
+            chain = await space_resources.load_role_scopes(live, HERE, at)
             listed = (await run.ask(permissions.ListAggregate(at=at, limit=1000), NOOR)).items
             counted = {each.user.id: each.permission for each in listed}
             for member in members:

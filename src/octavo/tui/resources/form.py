@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -32,9 +32,6 @@ from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton, dialog_st
 from octavo.tui.widgets.short_texts import plural, safe, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock
 from octavo.tui.widgets.text_widgets import ChangingText
-
-if TYPE_CHECKING:
-    pass
 
 _CHOICE_HINTS = {
     False: "press enter or space to choose an option",

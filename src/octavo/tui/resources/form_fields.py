@@ -51,7 +51,7 @@ _ID_PATTERN = next(argument.pattern for argument in get_args(Id) if isinstance(a
 
 @dataclass(frozen=True)
 class VisibleWhen:
-    """A condition for showing a field: another field, `name`, has one of some values."""
+    """A condition for showing a field: the field `name` has one of `values`."""
 
     name: str
     values: frozenset[str]
@@ -111,7 +111,7 @@ class FormField:
         return label(choice) if choice in self.choices else choice
 
     def is_active(self, texts: Mapping[str, str | None]) -> bool:
-        """Return whether the text of the other fields meets the conditions for showing this field."""
+        """Return True if the texts of other fields meet the conditions for showing this field."""
         return all(texts.get(condition.name) in condition.values for condition in self.conditions)
 
 
@@ -149,10 +149,10 @@ def fields_of(
     return tuple(replace(each, is_required=each.is_required or each.name in required_fields) for each in result)
 
 
-def constants_of(operation: type[BaseModel], top: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
-    """Return the constant tags of the models nested in the field `top`, by JSON path."""
-    info = operation.model_fields[top]
-    return dict(_constants((info.alias or camel(top),), top, _unwrap(info.annotation, info.metadata), texts))
+def constants_of(operation: type[BaseModel], name: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
+    """Return the constant tags of the models nested in a field of an operation, by JSON path."""
+    info = operation.model_fields[name]
+    return dict(_constants((info.alias or camel(name),), name, _unwrap(info.annotation, info.metadata), texts))
 
 
 def _fields_of(
@@ -443,7 +443,7 @@ def _is_id(annotation: _Annotation) -> bool:
 
 
 def _is_hidden(kinds: Sequence[Any]) -> bool:
-    """Return whether an annotation contains `Secret`."""
+    """Return True if an annotation contains `Secret`."""
     pending = list(kinds)
     while pending:
         each = pending.pop()
@@ -491,8 +491,8 @@ def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
 
 @cache
 def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the docstrings of the fields in a module, by class. Cached: `inspect` would read the module for each
-    class."""
+    """Return the docstrings of the fields in a module, by class. The result is cached, because `inspect` would read the
+    module for each class."""
     try:
         source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError):

@@ -1,4 +1,4 @@
-"""The inputs of a form, and the pickers and option descriptions that fill them in."""
+"""The inputs of a form, the pickers of their values, and the descriptions of options."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class FieldRow(Vertical):
     """A field of a form: its label, its input, and below that its error."""
 
     def __init__(self, field: FormField, original_text: str | None, *, is_picked: bool, id: str) -> None:
-        """`is_picked`: the user chooses the value from a list instead of typing it."""
+        """`is_picked` is True if the user chooses the value from a list instead of typing it."""
         super().__init__(id=id, classes="form--field")
         self.field, self._original_text, self.is_picked = field, original_text, is_picked
 
@@ -249,7 +249,7 @@ class FormPickers:
         return self._state.form.reference_lists
 
     def is_picked(self, field: FormField) -> bool:
-        """Return whether the value of a field is chosen instead of typed."""
+        """Return True if the value of a field is chosen, not typed."""
         is_reference = "reference" in (field.kind, field.item_kind) and field.name in self._references
         return field.kind in ("choice", "choices", "yes or no") or is_reference
 

@@ -70,7 +70,7 @@ ReportProgress = Callable[[str], None]
 
 
 def is_path(text: str | None) -> bool:
-    """Return whether a text is written like a file path: one line that begins with `/`, `./`, `../` or `~/`. The file
+    """Return True if a text is written like a file path: one line that begins with `/`, `./`, `../` or `~/`. The file
     may be missing."""
     return text is not None and _PATH.fullmatch(text) is not None
 
@@ -117,8 +117,8 @@ class FormUploads:
         """URL and storage key of each uploaded file."""
 
     async def upload_all(self, operation: Any, report_progress: ReportProgress) -> Any:
-        """Return the operation with all files uploaded or read. `report_progress` is called with the progress. Raises ApiError,
-        NotSendable."""
+        """Return the operation with all files uploaded or read. `report_progress` is called with the progress. Raises
+        ApiError or NotSendable."""
         replacements: dict[tuple[str, str], str] = {}
         paths = list(dict.fromkeys(_files_in(operation)))
         checked_files = {
@@ -152,8 +152,8 @@ class FormUploads:
             self._uploaded[file] = (uploaded.url, uploaded.key)
         return self._uploaded[file]
 
-    def forget(self) -> None:
-        """Forget the uploaded files: the server has deleted or used them, so they must be uploaded again."""
+    def clear(self) -> None:
+        """Drop the uploaded files, because the server has deleted or used them. They must be uploaded again."""
         self._uploaded.clear()
 
 
@@ -162,7 +162,7 @@ def _file_path(text: str) -> str:
 
 
 def _files_in(value: Any) -> Iterator[tuple[Any, str]]:
-    """Return the kind of upload and the path of each file in a request."""
+    """Yield the kind of upload and the path of each file in a request."""
     for name, each in value if isinstance(value, BaseModel) else ():
         kind = _upload_kind(value, name)
         if isinstance(each, str) and kind and _is_file(kind, each):
@@ -268,7 +268,7 @@ class FormState:
         )
         self.initial_texts = initial_texts(self.fields, form.item)
         self.unreported_fields = unreported_fields(self.fields, form.item)
-        """Names of the fields whose present value the server does not send."""
+        """Names of the fields whose current value the server does not send."""
         if form.item is None and not self._is_creation:
             # The item exists but is not loaded, so its fields start empty and are sent only if the user fills them in.
             self.initial_texts = dict.fromkeys(self.initial_texts, "")
@@ -317,7 +317,7 @@ class FormState:
             self.server_errors.pop(FORM, None)
 
     def is_changed(self, name: str) -> bool:
-        """Return whether the text of a field differs from the original text."""
+        """Return True if the text of a field differs from the original text."""
         return not is_same_text(self.texts[name], self.initial_texts[name])
 
     def visible_errors(self, result: FormResult) -> dict[str, str]:
@@ -334,7 +334,7 @@ class FormState:
     # Draft
 
     def _load_draft(self) -> bool:
-        """Load the saved draft. Return whether the form now has changes."""
+        """Load the saved draft. Return True if the form now has changes."""
         try:
             saved = parse_json(self.form_draft.text) if self.form_draft.text else {}
         except ValueError:
@@ -422,7 +422,7 @@ class FormState:
             response = await live.write(operation)
         except ApiError as error:
             if isinstance(error, NotFound):
-                self._uploads.forget()  # The server deletes uploaded files after some time.
+                self._uploads.clear()  # The server deletes uploaded files after some time.
             if error.outcome is not Outcome.UNKNOWN:
                 return self._add_error(str(error))
             if not await self._was_applied(result):
@@ -464,7 +464,7 @@ class FormState:
         return "Someone else changed the same fields. Check the fields, then save again." if conflicts else ""
 
     async def _was_applied(self, result: FormResult) -> bool:
-        """Return whether the item has the values that were sent. Used if the response was lost."""
+        """Return True if the item has the values that were sent. Used if the response was lost."""
         if self.form.item_reader is None:
             return False
         try:

@@ -55,7 +55,7 @@ def initial_texts(fields: Iterable[FormField], item: BaseModel | Mapping[str, An
 
 
 def unreported_fields(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
-    """Return the names of the fields whose present value the server does not send."""
+    """Return the names of the fields whose current value the server does not send."""
     return frozenset(field.name for field in fields if item is not None and _present_value(field, item) is _MISSING)
 
 
@@ -68,17 +68,17 @@ def _initial_text(field: FormField, item: BaseModel | Mapping[str, Any] | None) 
 
 def _present_value(field: FormField, item: BaseModel | Mapping[str, Any]) -> Any:
     value: Any = item
-    for name, wire in zip(field.name.split("."), field.json_path, strict=True):
-        value = _inner_value(value, name, wire)
+    for name, json_name in zip(field.name.split("."), field.json_path, strict=True):
+        value = _inner_value(value, name, json_name)
     return value
 
 
-def _inner_value(value: Any, name: str, wire: str) -> Any:
+def _inner_value(value: Any, name: str, json_name: str) -> Any:
     if isinstance(value, BaseModel):
         # The attribute is missing if a response has an ID in place of a model, such as the ID of a team.
         return getattr(value, name, _MISSING)
     if isinstance(value, Mapping):
-        return value.get(wire, value.get(name, _MISSING))
+        return value.get(json_name, value.get(name, _MISSING))
     return None if value is None else _MISSING
 
 
@@ -138,8 +138,7 @@ def build_request(
     that differ from `initial`.
 
     If nothing changed, there is no operation. If the form creates an item (`is_new`), an empty form is an error, even
-    if the API would accept it: enter on an empty form must not create anything.
-    """
+    if the API would accept it, because enter on an empty form must not create anything."""
     active_fields = [field for field in fields if field.is_active(texts)]
     active_before = {field.name for field in fields if field.is_active(initial)}
     changed = {
@@ -188,7 +187,7 @@ def build_request(
 
 
 def is_same_text(first: str | None, second: str | None) -> bool:
-    """Return whether two texts of a field are equal apart from surrounding spaces."""
+    """Return True if two texts of a field are equal apart from surrounding spaces."""
     return first == second if first is None or second is None else first.strip() == second.strip()
 
 
@@ -316,7 +315,9 @@ def _error_sentence(
 
 def _locate(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
     """Return the position of an error in YAML, and its path without the names of union members."""
-    stripped = text.strip()  # Stripped as before validation, so that YAML positions agree: `strip` also removes control characters that YAML does not allow.
+    # Stripped as for validation, so that the positions agree. `strip` also removes control characters that YAML does not
+    # allow.
+    stripped = text.strip()
     lines_above = text[: text.find(stripped)].count("\n")
     parsed = yaml_values.parse_yaml(stripped)
     path: list[int | str] = []
@@ -375,7 +376,7 @@ def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Se
 
 
 def _is_union_member(path_part: int | str) -> bool:
-    """Return whether a part of a path is Pydantic's name for a type: `literal['a']`, `constrained-str`,
+    """Return True if a part of a path is Pydantic’s name for a type: `literal['a']`, `constrained-str`,
     `Invitation`."""
     return (
         isinstance(path_part, str)
@@ -384,7 +385,7 @@ def _is_union_member(path_part: int | str) -> bool:
 
 
 def field_in_error(sentence: str, fields: Sequence[FormField]) -> str:
-    """Return the field that an error of the server mentions. `FORM` if it mentions none."""
+    """Return the name of the field that an error of the server mentions. `FORM` if it mentions none."""
     best_match: tuple[int, int, str] | None = None
     for field in fields:
         names = {".".join(field.json_path), field.json_path[-1], field.json_path[0], field.label, field.name}

@@ -101,7 +101,8 @@ def _operation_count(text: openapi.VersionContent) -> str:
 
 
 def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
-    """Show the text of a version. Only the latest version can be shown: for others the server sends only a URL."""
+    """Show the text of a version. Only the latest version can be shown, because the server sends only a URL for the
+    others."""
     shell.background(_show_version(shell, arguments, version))
 
 
@@ -130,8 +131,8 @@ async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Ver
 
 def _as_text(filesystem: Any) -> str:
     files = filesystem if isinstance(filesystem, dict) else {}
-    only = next(iter(files.values())) if len(files) == 1 else files
-    return json.dumps(only, ensure_ascii=False, indent=2).replace("```", "'''")
+    shown = next(iter(files.values())) if len(files) == 1 else files
+    return json.dumps(shown, ensure_ascii=False, indent=2).replace("```", "'''")
 
 
 GUEST = "Guest"

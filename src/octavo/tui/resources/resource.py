@@ -127,7 +127,7 @@ class ResourceColumn(Generic[M]):
         return self.empty_text if value is None else ""
 
     def sort_key(self, item: M, name_of: NameOf) -> str | float | None:
-        """Return the sort key of an item. None if the item has no value: such items come last."""
+        """Return the sort key of an item. None if the item has no value. Such items come last."""
         value = self.value_of(item)
         if value is None or value == "":
             return None
@@ -184,7 +184,7 @@ class RequiredPermissions:
     update: str = "admin"
     delete: str = "admin"
     on_item: bool = False
-    """True if editing and deleting need permissions on the item itself, not on the place that contains it."""
+    """True if editing and deleting need permissions on the item itself, not on what contains it."""
     place_fields: Mapping[str, str] = field(default_factory=dict)
     """Permission needed for each field in which the user chooses a space or collection. The permission is checked on
     the chosen space or collection, not on the place whose items are listed."""
@@ -332,7 +332,7 @@ class Resource(Generic[M]):
         return build_operation(self.list, {**arguments, **_limit(self.list, self.page_size), **self.list_arguments})
 
     def is_available(self, arguments: Arguments) -> bool:
-        """Return whether the table is available: all arguments of its list operation are known and valid."""
+        """Return True if the table is available: all arguments of its list operation are known and valid."""
         if self.required_argument and self.required_argument not in arguments:
             return False
         try:
@@ -350,7 +350,7 @@ class Resource(Generic[M]):
             return None
 
     def has_valid_ids(self, arguments: Arguments, item: M) -> bool:
-        """Return whether the server sent valid IDs for an item, so that requests can name the item."""
+        """Return True if the server sent valid IDs for an item, so that requests can name the item."""
         try:
             values = self.ids(arguments, item).values()
             for name in values:
@@ -435,7 +435,7 @@ class ReferenceList:
         return self.operation if isinstance(self.operation, Operation) else self.operation(texts)
 
     def loaded_choices(self, shell: Shell, texts: FieldTexts) -> Sequence[Choice[str]]:
-        """Return the items that are loaded already."""
+        """Return the items that are loaded."""
         op = self.list_operation(texts)
         value = shell.session.live.peek(op).value if op is not None else None
         return [self.choice_of(item) for item in self.items_in(value)] if value is not None else ()

@@ -373,7 +373,7 @@ class BrowserScreen(ListView[Any]):
     def _show_list(self, snapshot: Snapshot[Any]) -> None:
         level, op = self.level, self.subscriptions.operation("list")
         if snapshot.value is not self.snapshot.value:
-            self._detail_loader.forget()
+            self._detail_loader.clear()
         if op is not None:
             _clear_sibling_counts(self, op, snapshot.value)
         self.snapshot = snapshot
@@ -402,9 +402,9 @@ class BrowserScreen(ListView[Any]):
             self.refresh_bindings()
 
     def name_of(self, item_id: str) -> str:
-        """Return the name of the item with an ID, or the ID itself if the name is not loaded."""
-        place = self.shell.workspace.space(item_id) or self.shell.workspace.organization
-        return place.title if place is not None and place.id == item_id else self._names.get(item_id, item_id)
+        """Return the name of the item with this ID, or the ID itself if the name is not loaded."""
+        loaded = self.shell.workspace.space(item_id) or self.shell.workspace.organization
+        return loaded.title if loaded is not None and loaded.id == item_id else self._names.get(item_id, item_id)
 
     def redraw_list(self) -> None:
         if not self.levels:
@@ -546,7 +546,7 @@ class BrowserScreen(ListView[Any]):
     def refresh_data(self) -> None:
         if self.levels and self._unavailable_reason(self.level.resource):
             self._open_table(self.level.resource, force=True)
-        self._detail_loader.forget()  # Details come from other requests too: they can change while the list stays the same.
+        self._detail_loader.clear()  # Details come from other requests too, so they can change while the list stays the same.
         self._show_details()
         super().refresh_data()
 
@@ -561,10 +561,9 @@ def _hint(resource: Resource[Any], reason: str | None, parent: Any) -> str:
 
 
 def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any) -> None:
-    """Forget the counts of sibling tables after a list has changed.
+    """Drop the counts of sibling tables after a list has changed.
 
-    Sibling lists can depend on each other: a new role changes the number of members who can merge.
-    """
+    Sibling lists can depend on each other. For example, a new role changes the number of members who can merge."""
     siblings, previous = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None

@@ -65,25 +65,25 @@ class Selection:
 
     def _permission_sources(self, app: Shell) -> Sequence[Any]:
         """Return the objects whose permissions apply to the items. None replaces an object that is not loaded."""
-        resource, rights = self.resource, self.resource.permissions
-        if rights.on_item:
+        resource, required = self.resource, self.resource.permissions
+        if required.on_item:
             return [resource.permission_source(item) for item in self.items]
-        if not rights.place_fields:
+        if not required.place_fields:
             return (self.parent,)
         listed = {
-            name: loaded_items(app, self.arguments, resource.reference_lists, name) for name in rights.place_fields
+            name: loaded_items(app, self.arguments, resource.reference_lists, name) for name in required.place_fields
         }
         places = {name: None if items is None else {item.id: item for item in items} for name, items in listed.items()}
         return [self._permission_source(item, places) for item in self.items]
 
     def _permission_source(self, item: Any, places: Mapping[str, Mapping[str, Any] | None]) -> Any:
-        for name, found in places.items():
+        for name, places_by_id in places.items():
             if (place_id := getattr(item, name, None)) is not None:
-                return None if found is None else found.get(place_id, self.parent)
+                return None if places_by_id is None else places_by_id.get(place_id, self.parent)
         return self.parent
 
     def is_leaving(self, user: str) -> bool:
-        """Return whether deleting the items only removes the user from a team or the organization."""
+        """Return True if deleting the items only removes the user from a team or the organization."""
         user_ids = [self.resource.arguments_for(self.arguments, item).get("user_id") for item in self.items]
         return self.resource.permissions.allows_leaving and user_ids == [user]
 
@@ -217,7 +217,7 @@ def _why_not_create(app: Shell, target: CreateTarget) -> str | None:
 
 
 def _may_create_in_some(app: Shell, target: CreateTarget) -> bool:
-    """Return whether the user may create the item in one of the spaces or collections. True if they are not loaded."""
+    """Return True if the user may create the item in one of the spaces or collections, or if these are not loaded."""
     for name, permission in target.resource.permissions.place_fields.items():
         places = loaded_items(app, target.arguments, target.resource.reference_lists, name)
         if places is None or any(has_permission(place, permission) for place in places):
@@ -383,7 +383,7 @@ def _column_label(column: ResourceColumn[Any]) -> str:
 
 
 def choose_columns(
-    app: Shell, table: TableState, changed: Callable[[], None], now: ResourceColumn[Any] | None = None
+    app: Shell, table: TableState, changed: Callable[[], None], selected: ResourceColumn[Any] | None = None
 ) -> None:
     """Ask for columns to show or hide, until the user closes the list."""
 
@@ -396,7 +396,7 @@ def choose_columns(
             changed()
             choose_columns(app, table, changed, column)
 
-    app.push_screen(Picker(f"Choose columns for {table.resource.plural}", choices, initial=now), on_chosen)
+    app.push_screen(Picker(f"Choose columns for {table.resource.plural}", choices, initial=selected), on_chosen)
 
 
 def export(app: Shell, table: TableState, items: Sequence[Any], name_of: NameOf) -> None:

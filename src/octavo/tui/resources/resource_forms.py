@@ -76,7 +76,7 @@ def open_create_form(
             resource.create,
             title=resource.create_label,
             arguments=arguments,
-            draft_name=f"form {resource.name} new {_place_path(resource, arguments)}",
+            draft_name=f"form {resource.name} new {_list_path(resource, arguments)}",
             reference_lists=_reference_lists(app, resource, arguments) | _permitted_places(app, resource, arguments),
             verb="Create" if resource.creation_notice is None else resource.create_label,
             required_fields=resource.required_fields,
@@ -102,7 +102,7 @@ def open_action_form(app: Shell, resource: Resource[Any], arguments: Arguments, 
             action.operation,
             title=f"{action.name}: {name}",
             arguments={**item_arguments, **action.values},
-            draft_name=f"form {resource.name} {resource.key(item)} {action.name} {_place_path(resource, arguments)}",
+            draft_name=f"form {resource.name} {resource.key(item)} {action.name} {_list_path(resource, arguments)}",
             reference_lists=_reference_lists(app, resource, item_arguments),
             verb=action.name,
             intro=action.help,
@@ -142,7 +142,7 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
             arguments=item_arguments,
             item=resource.as_update(item),
             item_reader=load,
-            draft_name=f"form {resource.name} {resource.key(item)} {_place_path(resource, arguments)}",
+            draft_name=f"form {resource.name} {resource.key(item)} {_list_path(resource, arguments)}",
             reference_lists=_reference_lists(app, resource, item_arguments),
             on_sent=on_sent,
         )
@@ -174,7 +174,7 @@ def open_bulk_edit_form(
             resource.update,
             title=f"Edit {count}",
             arguments=item_arguments,
-            draft_name=f"form {resource.name} several {_place_path(resource, arguments)}",
+            draft_name=f"form {resource.name} several {_list_path(resource, arguments)}",
             reference_lists=_reference_lists(app, resource, item_arguments),
             verb=f"Change {count}",
             intro="Fields that you leave empty stay unchanged in all selected items.",
@@ -312,7 +312,7 @@ def _permitted_places(app: Shell, resource: Resource[Any], arguments: Arguments)
     }
 
 
-def _place_path(resource: Resource[Any], arguments: Arguments) -> str:
+def _list_path(resource: Resource[Any], arguments: Arguments) -> str:
     return url_path(resource.list_operation(arguments))
 
 

@@ -149,7 +149,7 @@ async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> 
     return ""
 
 
-async def test_link(live: Live, at: SiteRef, address: str) -> LinkTestResult:
+async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
     """Return where a URL or a path of a site leads. Raises ApiError."""
     site, structure, listed = await asyncio.gather(
         live.cached_or_fetch(sites.Get(at=at)),
@@ -160,13 +160,13 @@ async def test_link(live: Live, at: SiteRef, address: str) -> LinkTestResult:
     by_source = {item.source: item for item in listed}
     targets = {item.source: _target_url(item.destination, parts) for item in listed}
     end_counts = Counter(chain_ends(targets, base).values())
-    source = path_of_link(address, base)
+    source = path_of_link(link, base)
     asked_paths: set[str] = set()
     while True:
         chain = follow_redirects(source, targets, base)
         path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
         redirect = by_source.get(path)
-        # In all other cases the server is asked: the page may be deleted, and a URL has several spellings.
+        # Otherwise ask the server, because the page may be deleted, and because a URL has several spellings.
         if (
             path in asked_paths
             or len(asked_paths) > MAX_REQUESTS
@@ -214,9 +214,9 @@ def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, 
     step = chain.steps[-1]
     last_url, longest_url, title = f"{base.rstrip('/') if step.startswith('/') else ''}{step.rstrip('/')}/", "", ""
     for part, _ in site_tree.walk_parts(structure):
-        address = getattr(getattr(part, "urls", None), "published", None) or site_tree.title_of(part)
-        if last_url.startswith(f"{address.rstrip('/')}/") and len(address) >= len(longest_url):
-            longest_url, title = address, f"{site_tree.noun_of(part)} {site_tree.title_of(part)}"
+        url = getattr(getattr(part, "urls", None), "published", None) or site_tree.title_of(part)
+        if last_url.startswith(f"{url.rstrip('/')}/") and len(url) >= len(longest_url):
+            longest_url, title = url, f"{site_tree.noun_of(part)} {site_tree.title_of(part)}"
     is_page = longest_url and last_url.rstrip("/") != longest_url.rstrip("/")
     return f"a page in the {title}" if is_page else f"the {title}" if title else ""
 
@@ -254,12 +254,12 @@ def open_link_test(app: Shell, target: CreateTarget, link: str = "", facts: tupl
     )
 
 
-async def _show_result(app: Shell, target: CreateTarget, address: str) -> None:
+async def _show_result(app: Shell, target: CreateTarget, link: str) -> None:
     try:
-        facts = result_facts(await test_link(app.session.live, target.arguments["at"], address))
+        facts = result_facts(await test_link(app.session.live, target.arguments["at"], link))
     except ApiError as error:
         facts = (Fact("bad", "error", str(error)),)
-    open_link_test(app, target, address, facts)
+    open_link_test(app, target, link, facts)
 
 
 def result_facts(result: LinkTestResult) -> tuple[Fact, ...]:
@@ -392,7 +392,7 @@ class ConditionTest(Dialog[None]):
 
     @property
     def outcome(self) -> str:
-        """Return the result of the condition, or the error and its position."""
+        """The result of the condition, or the error and its position."""
         try:
             parsed = yaml_values.parse_yaml(self._claims)
         except YamlError as fault:

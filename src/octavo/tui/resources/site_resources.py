@@ -172,7 +172,7 @@ STRUCTURE: Resource[site_tree.PartRow] = Resource(
 
 
 def _destination(redirect: redirects.Redirect) -> str:
-    """Return the target of a redirect: a URL, or the id of a page or part of the site."""
+    """Return the target of a redirect: a URL, or the ID of a page or part of the site."""
     destination = redirect.destination
     return destination.url or destination.site_section_id or destination.page_id or destination.site_space_id or ""
 

@@ -47,7 +47,7 @@ class PartRow(Model):
 
 
 def title_of(part: Part) -> str:
-    """Return the title of a part, else the title of its space or its id."""
+    """Return the title of a part, else the title of its space or its ID."""
     space = part.space.title if isinstance(part, SiteSpace) and part.space is not None else ""
     return part.title or space or part.id or "Untitled"
 
@@ -96,7 +96,7 @@ def part_rows(structure: SiteStructure) -> tuple[PartRow, ...]:
 
 
 def walk_parts(structure: SiteStructure) -> Iterator[tuple[Part, int]]:
-    """Return all parts with their depth, each before its children."""
+    """Yield all parts with their depth, each before its children."""
     pending: list[tuple[Part, int]] = [(part, 0) for part in reversed(structure.structure)]
     while pending:
         part, depth = pending.pop()
@@ -138,7 +138,7 @@ def step_position(structure: SiteStructure, part: MovablePart, step: Literal[-1,
 
 
 def current_position(structure: SiteStructure, part: MovablePart) -> Position | None:
-    """Return the present position of a part, to undo a move. None if the part has no sibling."""
+    """Return the current position of a part, to undo a move. None if the part has no sibling."""
     siblings = movable_children(structure, parent_id(part))
     ids = [sibling.id for sibling in siblings]
     index = ids.index(part.id) if part.id in ids else 0
@@ -160,8 +160,8 @@ class MoveTarget:
 
 
 def move_targets(structure: SiteStructure, part: MovablePart) -> list[MoveTarget]:
-    """Return the possible parents of a part: sections for a space, and section groups for other parts. The site too,
-    unless the part is a space in a section."""
+    """Return the possible parents of a part: sections for a space, and section groups for other parts. The site is
+    included, unless the part is a space in a section."""
     parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
     descendant_ids = {part.id} | {
         each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))
@@ -188,8 +188,8 @@ def _other_children(structure: SiteStructure, part: MovablePart, parent: str | N
 def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
     """Return the structure after a move. Unchanged if the part or its new sibling does not exist."""
     part = next((each for each, _ in walk_parts(structure) if each.id == sort.item.id), None)
-    neighbour = sort.position.before or sort.position.after
-    if part is None or neighbour is None or all(each.id != neighbour.id for each, _ in walk_parts(structure)):
+    sibling = sort.position.before or sort.position.after
+    if part is None or sibling is None or all(each.id != sibling.id for each, _ in walk_parts(structure)):
         return structure
     step = 0 if sort.position.before else 1
 
@@ -197,7 +197,7 @@ def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
         siblings = [
             _with_children(each, with_new_order(children_of(each), each.id)) for each in parts if each.id != part.id
         ]
-        index = next((index for index, each in enumerate(siblings) if each.id == neighbour.id), None)
+        index = next((index for index, each in enumerate(siblings) if each.id == sibling.id), None)
         if index is not None:
             is_space = isinstance(part, SiteSpace)
             moved = part.model_copy(update={"section": parent}) if is_space else _in_group(part, parent)
@@ -217,7 +217,7 @@ def _with_children(part: Part, children: tuple[Part, ...]) -> Part:
 
 
 def set_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
-    """Return the structure after a part became the default. A site has only one default section."""
+    """Return the structure with a part as the default: of the spaces in its section, or of all sections of the site."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
     def with_new_default(parts: Sequence[Part]) -> tuple[Part, ...]:
@@ -233,15 +233,14 @@ def set_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
 
 
 def sibling_default(structure: SiteStructure, part: MovablePart) -> MovablePart | None:
-    """Return the present default among the siblings of a part. None if no other part is the default."""
+    """Return the current default among the siblings of a part. None if no other part is the default."""
     is_space, parent = isinstance(part, SiteSpace), parent_id(part)
     defaults = (each for each, _ in walk_parts(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
     return next((each for each in defaults if each.id != part.id and _is_sibling(each, is_space, parent)), None)
 
 
 def _is_sibling(part: Part, is_space: bool, parent: str | None) -> bool:
-    """Return whether a part is a space in the section `parent`, if `is_space`. Otherwise return whether it is a
-    section."""
+    """Return True if a part is a space in the section `parent`. Without `is_space`, return True if it is a section."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 
@@ -300,20 +299,20 @@ def _choose_parent(app: Shell, target: StructureTarget) -> None:
 
     if (part := target.part) is None or (structure := target.structure) is None:
         return
-    now = parent_id(part)
+    current_parent = parent_id(part)
     choices = []
     for move_target in move_targets(structure, part):
         empty = f"This destination is empty. The server can place a {noun_of(part)} only next to another item."
-        right, off = "current" if move_target.id == now else "", "" if move_target.children else empty
-        choices.append(
-            Choice(move_target, f"{'  ' * move_target.depth}{move_target.title}", right=right, disabled_reason=off)
-        )
+        right = "current" if move_target.id == current_parent else ""
+        disabled_reason = "" if move_target.children else empty
+        title = f"{'  ' * move_target.depth}{move_target.title}"
+        choices.append(Choice(move_target, title, right=right, disabled_reason=disabled_reason))
 
     def on_chosen(destination: MoveTarget | None) -> None:
         if destination is not None:
             _choose_position(app, target, structure, part, destination)
 
-    selected = next((choice.value for choice in choices if choice.value.id == now), None)
+    selected = next((choice.value for choice in choices if choice.value.id == current_parent), None)
     empty_text = "This site has no other sections or groups."
     app.push_screen(Picker(f"Move {title_of(part)} to", choices, empty=empty_text, initial=selected), on_chosen)
 
@@ -321,11 +320,11 @@ def _choose_parent(app: Shell, target: StructureTarget) -> None:
 def _choose_position(
     app: Shell, target: StructureTarget, structure: SiteStructure, part: MovablePart, destination: MoveTarget
 ) -> None:
-    row = [(title_of(each), pointer_to(each)) for each in destination.children]
+    siblings = [(title_of(each), pointer_to(each)) for each in destination.children]
     choices = [
-        Choice(Position(after=row[-1][1]), "Last"),
-        Choice(Position(before=row[0][1]), "First"),
-        *(Choice(Position(after=each), f"After {title}") for title, each in row[:-1]),
+        Choice(Position(after=siblings[-1][1]), "Last"),
+        Choice(Position(before=siblings[0][1]), "First"),
+        *(Choice(Position(after=pointer), f"After {title}") for title, pointer in siblings[:-1]),
     ]
     where = f"in {destination.title}" if destination.id is not None else "at the top level of the site"
 
@@ -342,7 +341,7 @@ def _move(
     previous, name = current_position(structure, part), title_of(part)
     item = pointer_to(part)
     sort = site_structure.Sort(at=target.site_ref, item=item, position=position)
-    cache_edit = (site_structure.Get(at=target.site_ref), lambda now: move_part(now, sort))
+    cache_edit = (site_structure.Get(at=target.site_ref), lambda cached: move_part(cached, sort))
     if move_part(structure, sort) == structure:
         app.say(f"{name} is already in this position.")
         return
@@ -378,7 +377,7 @@ def make_default(app: Shell, selection: Selection) -> None:
     if structure is None or not isinstance(part, SiteSection | SiteSpace):
         return
     name, previous = title_of(part), sibling_default(structure, part)
-    cache_edit = (list_operation, lambda now: set_default(now, part))
+    cache_edit = (list_operation, lambda cached: set_default(cached, part))
     message = f"Visitors to {_parent_title(structure, selection.parent, part)} now see {name} first."
     title, undo = f"set {name} as default", None
     if previous is not None:

@@ -46,7 +46,7 @@ async def _role_facts(live: Live, arguments: Arguments, at: Shared, user: str, r
         live.cached_or_fetch(organizations.Get(at=organization)),
         live.send(organizations.GetMember(at=organization, user_id=user)),
         all_items(live, teams.ListOfMember(at=organization, user_id=user, limit=PAGE_SIZE)),
-        load_places(live, organization, at),
+        load_role_scopes(live, organization, at),
     )
     member_with_teams = with_teams(member, {membership.team.id for membership in team_ids})
     facts: list[tuple[str, AnyText]] = [
@@ -75,7 +75,7 @@ def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> access.
     return access.Person(member.user.id, member.user.name, member.role, frozenset(team_ids), member.disabled)
 
 
-async def load_places(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[access.RoleScope]:
+async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[access.RoleScope]:
     """Return the space or collection and all collections around it, innermost first, with the roles assigned there."""
     collections_by_id = {
         each.id: each for each in await all_items(live, collections.List(at=organization, limit=PAGE_SIZE))
@@ -90,10 +90,10 @@ async def load_places(live: Live, organization: OrganizationRef, at: Shared) -> 
         ref = at if not places else CollectionRef(collection_id=place.id)
         places.append((ref, place))
         place = collections_by_id.get(place.parent or "")
-    return await asyncio.gather(*(_load_place(live, ref, each) for ref, each in places))
+    return await asyncio.gather(*(_load_role_scope(live, ref, each) for ref, each in places))
 
 
-async def _load_place(live: Live, at: Shared, place: Any) -> access.RoleScope:
+async def _load_role_scope(live: Live, at: Shared, place: Any) -> access.RoleScope:
     """Return a space or collection with its roles. If the roles cannot be loaded, `load_error` has the reason."""
     title = place.title or place.id
     try:
@@ -131,8 +131,8 @@ def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
     ):
         listed = live.peek(resource.list_operation(arguments)).value
         roles = {resource.key(item): item.permission for item in listed.items} if listed is not None else {}
-        is_whole = listed is not None and listed.next is None
-        changes.append((kind, f"{kind}_id", change, remove, roles if is_whole else None))
+        is_complete = listed is not None and listed.next is None
+        changes.append((kind, f"{kind}_id", change, remove, roles if is_complete else None))
 
     def ops(grant: permissions.Grant) -> list[Operation[Any]] | None:
         undo_operations: list[Operation[Any] | None] = []
@@ -229,8 +229,8 @@ MEMBERS_WHO_MERGE: Resource[permissions.UserPermission] = replace(
     items=lambda response: tuple(item for item in response.items if item.permission in MERGE_ROLES),
 )
 ACCESS_TABLES = (EVERYONE_WITH_ACCESS, MEMBERS_WHO_MERGE, MEMBER_ROLES, TEAM_ROLES)
-"""The four tables of who has access to a space or collection, as opened from its row: everyone, members who merge,
-roles of members, roles of teams."""
+"""The tables of who has access to a space or collection: everyone, members who merge, roles of members, roles of
+teams."""
 
 
 def space_arguments(arguments: Arguments, space: str) -> Arguments:

@@ -71,9 +71,9 @@ class TableState:
                 each.width and max(each.width, len(each.title) + 2 * (each is self.sort_column)),
                 right=each.align_right,
                 drop_order=each.drop_rank,
-                min_width=MIN_COLUMN_WIDTH if at else MIN_FIRST_WIDTH,
+                min_width=MIN_COLUMN_WIDTH if index else MIN_FIRST_WIDTH,
             )
-            for at, each in enumerate(self.columns)
+            for index, each in enumerate(self.columns)
         ]
 
     def render_row(self, item: Any, name_of: NameOf) -> Row:
@@ -87,7 +87,7 @@ class TableState:
         return " ".join([column.search_text(item, name_of) for column in self.resource.columns])
 
     def clear_sort_keys(self) -> None:
-        """Forget the sort keys after names or items have changed."""
+        """Drop the sort keys after names or items have changed."""
         self._sorted_items, self._sort_keys = (), {}
 
     def sort_items(self, items: Iterable[Any], name_of: NameOf) -> Sequence[Any]:
@@ -99,7 +99,7 @@ class TableState:
             self._sorted_items, self._sort_keys = items, {}
         if (keys := self._sort_keys.get(column)) is None:
             keys = self._sort_keys[column] = [column.sort_key(each, name_of) for each in items]
-        # Indexes instead of pairs: many new objects would trigger the garbage collector during the sort.
+        # Indexes instead of pairs, because many new objects would trigger the garbage collector during the sort.
         indexes = [index for index, key in enumerate(keys) if key is not None]
         indexes.sort(key=cast(Callable[[int], Any], keys.__getitem__), reverse=self.is_descending)
         return [items[index] for index in indexes] + [
@@ -107,7 +107,7 @@ class TableState:
         ]
 
     def sort_by(self, column: ResourceColumn[Any] | None) -> None:
-        """Sort by a column, or reverse the order if the column is the present one."""
+        """Sort by a column, or reverse the order if the list is already sorted by this column."""
         self.is_descending = column is not None and column is self.sort_column and not self.is_descending
         self.sort_column = column
         self._state.set_fact(self._fact_name("order"), [column.title if column is not None else "", self.is_descending])
@@ -199,8 +199,8 @@ class DetailLoader:
         self._timer: Timer | None = None
         self._worker: Worker[None] | None = None
 
-    def forget(self) -> None:
-        """Forget the loaded details, which may be outdated."""
+    def clear(self) -> None:
+        """Drop the loaded details, which may be outdated."""
         self._facts.clear()
         self._stop()
 
@@ -226,8 +226,7 @@ class DetailLoader:
             self._worker.cancel()
 
     def _start(self, resource: Resource[Any], arguments: Arguments, item: Any, key: tuple[str, str]) -> None:
-        # A function instead of a coroutine: if the worker is canceled before its start, a coroutine would never be
-        # awaited.
+        # A function, because a coroutine would never be awaited if the worker is canceled before its start.
         load = partial(self._load, resource, arguments, item, key)
         self._worker = self._view.run_worker(load, exclusive=True, group="telling")
 
