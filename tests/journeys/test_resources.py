@@ -489,7 +489,7 @@ async def test_new_field_of_an_operation_is_in_its_form_and_sent(stage: Stage, m
         await run.press("ctrl+n")
         await run.see("New team", "Title", "Members", "Harbour")
         await run.press(*"Divers", "tab", "tab")
-        await run.see("Where the team meets")
+        await run.see("Meeting place of the team")
         await run.type("far beyond the mole")
         await run.see("Harbour may have at most 12 characters.")
         await run.press("ctrl+u", *"West", "ctrl+s")
