@@ -7,15 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
-
-from textual.content import Content
-from textual.widgets import Static
 
 from octavo.api import comments
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
-from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.drafts import UnsentText, by_block, unsent_draft
 from octavo.data.loaders import get_page_to_read
@@ -41,17 +36,14 @@ from octavo.tui.render.embeds import ImageReference
 from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.render.threads import DRAFT, WORD_CHANGES, WORD_MARKS, ThreadSummary
 from octavo.tui.review.changed_pages import (
-    SIGN_STYLES,
-    ComparedSides,
-    describe_change,
     entry_key_of,
     next_with_threads,
     no_more_threads,
     open_threads_on,
 )
 from octavo.tui.review.changed_tree import ChangedTree
+from octavo.tui.review.diff_layouts import RequestScroll, SinglePage
 from octavo.tui.review.page_findings import PageFindings
-from octavo.tui.review.page_scroll import NO_BASE, NO_COMPARISON, RequestScroll
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.commands import StillLoading
 from octavo.tui.widgets.short_texts import plural
@@ -134,8 +126,7 @@ class WordChanges:
 
 
 class PageDiff:
-    """The diff of the selected entry, or all diffs one below the other while `scroll` is on. An entry without a diff is
-    described in `#words`, which is visible while the view has the class `-words`."""
+    """The diff of the selected entry, or all diffs one below the other while `scroll` is on."""
 
     def __init__(
         self,
@@ -158,37 +149,35 @@ class PageDiff:
         """Blocks that are selected for one remark."""
         self.word_changes = WordChanges(view, threads, pages)
         """Word changes of the threads on the compared pages."""
-        self._shown: tuple[ChangedPage, ComparedSides] | None = None
-        """Shown entry and compared revisions."""
-        self._shown_documents: tuple[Document, Document] | None = None
-        """Both versions of the shown entry. None while they are loading, and while `scroll` is on."""
-        self._anchors: TwoVersionAnchors | None = None
-        """Anchors of the threads in both documents."""
         self._pending_step: tuple[str, int | str | Comment] | None = None
         """Next step after an entry is loaded: the key of the entry, and its target. The target is a thread, the key of
         a block, or 1 for the first and -1 for the last open thread."""
         self._wanted_thread, self._wanted_block = thread, block
         """Thread and block that the view was opened for, until their entries are known."""
-        self.scroll = RequestScroll(view, comparison, pages, threads, self._rows_of, self._on_page_loaded)
+        parts = view, comparison, pages
+        self.scroll = RequestScroll(*parts, threads, self._rows_of, self._on_page_loaded)
         """All changed pages one below the other."""
+        self._single_page = SinglePage(*parts, self._rows_of, self._on_page_loaded)
+
+    @property
+    def _layout(self) -> SinglePage | RequestScroll:
+        return self.scroll if self.scroll.is_on else self._single_page
 
     @property
     def pane(self) -> DiffView:
-        return self.scroll.pane if self.scroll.is_on else self._view.query_one("#diff", DiffView)
+        return self._layout.pane
 
     @property
     def _documents(self) -> tuple[Document, Document] | None:
         """Both versions of the entry that commands act on. None while they are loading."""
-        return self.scroll.documents(self._pages.key) if self.scroll.is_on else self._shown_documents
+        return self._layout.documents(self._pages.key)
 
     def toggle_scroll(self) -> None:
         """Switch between one page and all pages."""
         has_focus = self._view.focused is self.pane
         if not self.scroll.is_on:
-            self.pane.clear()  # `clear` stores the reading position, at which the scroll view starts.
+            self._single_page.clear()  # `clear` stores the reading position, at which the scroll view starts.
         self.scroll.toggle()
-        self._shown, self._shown_documents = None, None
-        self._view.workers.cancel_group(self._view, "diff")
         self.show()
         if has_focus:
             self.pane.focus()
@@ -202,81 +191,21 @@ class PageDiff:
     @property
     def compared(self) -> PageComparison | None:
         """Comparison of the entry that commands act on. None if the diff of the entry is not shown."""
-        is_elsewhere = self.scroll.is_on and self.scroll.section(self._pages.key) is None
-        return None if is_elsewhere else self.pane.contents.compared
+        return self.pane.contents.compared if self._layout.has_cursor(self._pages.key) else None
 
     @property
     def is_comparing(self) -> bool:
         """True if the diff of the entry that commands act on is still loading."""
-        if self.scroll.is_on:
-            return self._documents is None and not self.scroll.is_described(self._pages.key)
-        return self._documents is None and not self._view.has_class("-words")
+        return self._documents is None and not self._layout.is_described(self._pages.key)
 
     def show(self) -> None:
         """Show the diff of the selected entry, unless it is already shown."""
-        if self.scroll.is_on:
-            self._view.remove_class("-words")
-            self.scroll.show()
-            self._show_position()
-            return
-        change, sides = self._pages.selected, self._comparison.sides
-        if change is None and self._shown is not None:
-            self._shown, self._shown_documents = None, None
-            self._view.workers.cancel_group(self._view, "diff")
-            self._view.remove_class("-words")
-            self.pane.clear()  # The last change was reverted.
-        # The changes and the revisions are loaded separately. The shown diff stays while both are unchanged.
-        if change is None or sides is None or (change, sides) == self._shown:
-            return
-        self._shown = change, sides
-        if self._pending_step is not None and self._pending_step[0] != change.key:
+        earlier_key = self._layout.shown_key
+        self._layout.show()
+        shown_key = self._layout.shown_key
+        if self._pending_step is not None and shown_key not in ("", earlier_key, self._pending_step[0]):
             self._pending_step = None  # The user selected another entry meanwhile.
-        self._shown_documents = None
-        self._view.workers.cancel_group(self._view, "diff")
-        self._view.set_class(not change.is_document and change.key != WHOLE, "-words")
-        if change.key == WHOLE:
-            self._show_compared(change, NO_COMPARISON)
-        elif not change.is_document:
-            self.pane.clear()  # The diff is hidden, and its commands must not act on the earlier page.
-            heading = Content.assemble((change.sign, SIGN_STYLES.get(change.sign, "")), " ", (change.title, "bold"))
-            self._view.query_one("#words", Static).update(
-                Content("\n\n").join([heading, Content(describe_change(change))])
-            )
-        elif sides.old is None:
-            self.pane.clear()
-            self.pane.state.fail(f"Could not compare the versions of {change.title}", NO_BASE)
-        elif (cached := self._comparison.diffs.cached(change)) is not None:
-            self._show_compared(change, cached)
-        else:
-            self.pane.state.show_loading(change.title)
-            self._comparison.replace_worker("diff", partial(self._compare, change, self._shown))
         self._show_position()
-        self._view.refresh_bindings()
-
-    async def _compare(self, change: ChangedPage, shown: tuple[ChangedPage, ComparedSides]) -> None:
-        try:
-            compared = await self._comparison.diffs.compare(change)
-        except ApiError as error:
-            if shown == self._shown:
-                # The error replaces the earlier diff, which would be outdated.
-                self.pane.state.fail(f"Could not load {change.title}", str(error))
-                self._shown = None
-            return
-        if shown == self._shown:
-            self._show_compared(change, compared)
-            self._show_position()
-
-    def _show_compared(self, change: ChangedPage, compared: PageComparison) -> None:
-        if change.settings:
-            compared = compared.with_settings((*change.settings, *compared.diff.metadata))
-        self._shown_documents = (compared.old, compared.new)
-        # The key has no revision, so the position stays the same when the page is edited.
-        sides = self._comparison.sides
-        name = sides.old_name if sides is not None else ""
-        self.pane.show(compared, title=change.title, key=f"{change.key} {name}", threads=self._thread_rows())
-        self._update_thread_commands()
-        self.take_pending_step()
-        self._comparison.diffs.prefetch(self._pages.likely_next())
 
     # Links
 
@@ -328,17 +257,9 @@ class PageDiff:
 
     def draw_threads(self) -> None:
         """Draw the threads between the lines of the diff."""
-        if self.scroll.is_on:
-            self.scroll.draw_threads()
-        elif self._documents is not None:
-            self.pane.set_threads(self._thread_rows())
+        self._layout.draw_threads()
         self._update_thread_commands()
         self.take_pending_step()
-
-    def _thread_rows(self) -> Mapping[str, Sequence[ThreadSummary]]:
-        """Return the threads, drafts and findings of the page, by block key. Empty while the diff is loading."""
-        change, anchors = self._pages.selected, self._thread_anchors
-        return self._rows_of(change, anchors) if change is not None and anchors is not None else {}
 
     def _rows_of(self, change: ChangedPage, anchors: TwoVersionAnchors) -> Mapping[str, Sequence[ThreadSummary]]:
         """Return the threads, drafts, findings and selected blocks of a page, by block key."""
@@ -392,12 +313,9 @@ class PageDiff:
         """Take the pending step once its entry is loaded: go to its thread or block."""
         self._find_wanted_thread()
         self._find_wanted_block()
-        shown = self._pages.key if self.scroll.is_on else self._shown[0].key if self._shown is not None else None
-        if self._pending_step is None or shown is None:
+        if self._pending_step is None or self._layout.shown_key != self._pending_step[0]:
             return
         key, target = self._pending_step
-        if shown != key:
-            return
         if self._documents is not None:
             self._pending_step = None
             if isinstance(target, int):
@@ -406,7 +324,7 @@ class PageDiff:
                 self._view.call_after_refresh(self._select_block, target)
             else:
                 self._view.call_after_refresh(self._show_thread, target)
-        elif self._view.has_class("-words") or (self.scroll.is_on and self.scroll.is_described(key)):
+        elif self._layout.is_described(key):
             self._pending_step = None
             threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(target, int) else []
             threads = [target] if isinstance(target, Comment) else threads
@@ -441,13 +359,7 @@ class PageDiff:
     @property
     def _thread_anchors(self) -> TwoVersionAnchors | None:
         """Anchors of the threads in the documents of the shown page. None while the diff is loading."""
-        if self.scroll.is_on:
-            return self.scroll.anchors(self._pages.key)
-        if self._documents is None:
-            return None
-        if self._anchors is None or self._anchors.documents is not self._documents:
-            self._anchors = TwoVersionAnchors(self._documents)
-        return self._anchors
+        return self._layout.anchors(self._pages.key)
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
@@ -514,7 +426,7 @@ class PageDiff:
     @property
     def _selected_span(self) -> BlockSpan | None:
         """The selected block of the entry that commands act on. None while the entry is loading."""
-        if self._documents is None or (self.scroll.is_on and self.scroll.section(self._pages.key) is None):
+        if self._documents is None or not self._layout.has_cursor(self._pages.key):
             return None
         return self.pane.cursor.current()
 

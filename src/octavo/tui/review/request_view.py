@@ -453,14 +453,12 @@ class ChangeRequestScreen(View):
 
     def refresh_data(self) -> None:
         super().refresh_data()
-        if self.page_diff.scroll.is_on:
-            self.page_diff.scroll.retry_all()
+        self.page_diff.scroll.retry_all()
 
     def on_screen_suspend(self) -> None:
         if is_stop(self.app.screen):  # A dialog drops nothing, because the view stays visible below it.
             self.comparison.drop_others()
-            if self.page_diff.scroll.is_on:
-                self.page_diff.scroll.drop_others()
+            self.page_diff.scroll.drop_others()
 
     def on_screen_resume(self) -> None:
         self._show_findings()
@@ -521,8 +519,7 @@ class ChangeRequestScreen(View):
 
     @on(PaneMoved)
     def _on_diff_moved(self) -> None:
-        if self.page_diff.scroll.is_on:
-            self.page_diff.scroll.load_near()
+        self.page_diff.scroll.load_near()
         self.changed_tree.save_position_soon()
         self.changed_tree.draw_title()
         self.request_head.show_position()

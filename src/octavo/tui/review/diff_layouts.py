@@ -1,4 +1,4 @@
-"""All changed pages of a change request one below the other: which pages are loaded, and which page commands act on."""
+"""The two layouts of the diffs of a change request: one page at a time, or all changed pages one below the other."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from textual.content import Content
+from textual.widgets import Static
 from textual.worker import WorkType
 
 from octavo.api.errors import ApiError
@@ -21,7 +23,7 @@ from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import PageHeading
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.review.changed_pages import ComparedSides, describe_change, thread_counts
+from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedSides, describe_change, thread_counts
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.short_texts import plural
@@ -39,6 +41,122 @@ MAX_TEXT = 400_000
 """Maximum number of characters of the loaded pages. Above this limit, the pages farthest from the cursor are dropped.
 They are loaded again when the cursor is near."""
 _FACT = "continuous diff"
+
+
+class SinglePage:
+    """Shows the diff of the selected entry in `#diff`. An entry without a diff is described in `#words`, which is visible
+    while the view has the class `-words`."""
+
+    def __init__(
+        self,
+        view: View,
+        comparison: Comparison,
+        pages: ChangedTree,
+        thread_rows: Callable[[ChangedPage, TwoVersionAnchors], Mapping[str, Sequence[ThreadSummary]]],
+        on_loaded: Callable[[], None],
+    ) -> None:
+        """`thread_rows` returns the rows between the lines of a page. `on_loaded` is called after a page was loaded."""
+        self._view, self._comparison, self._pages = view, comparison, pages
+        self._thread_rows, self._on_loaded = thread_rows, on_loaded
+        self._shown: tuple[ChangedPage, ComparedSides] | None = None
+        """Shown entry and compared revisions."""
+        self._anchors: TwoVersionAnchors | None = None
+        """Anchors of the threads in both versions of the shown entry. None while they are loading."""
+
+    @property
+    def pane(self) -> DiffView:
+        return self._view.query_one("#diff", DiffView)
+
+    @property
+    def shown_key(self) -> str:
+        """Key of the shown entry. Empty if no entry is shown."""
+        return self._shown[0].key if self._shown is not None else ""
+
+    def has_cursor(self, key: str) -> bool:
+        """Return True if the cursor is on the entry with this key."""
+        return key == self.shown_key
+
+    def documents(self, key: str) -> tuple[Document, Document] | None:
+        """Return both versions of an entry. None while they are loading, or if another entry is shown."""
+        anchors = self.anchors(key)
+        return anchors.documents if anchors is not None else None
+
+    def anchors(self, key: str) -> TwoVersionAnchors | None:
+        """Return the anchors of the threads on an entry. None while it is loading, or if another entry is shown."""
+        return self._anchors if self.has_cursor(key) else None
+
+    def is_described(self, key: str) -> bool:
+        """Return True if an entry is described in a sentence, because it has no diff."""
+        return self.has_cursor(key) and self._view.has_class("-words")
+
+    def clear(self) -> None:
+        """Show no entry, and cancel the comparison."""
+        self._shown, self._anchors = None, None
+        self._view.workers.cancel_group(self._view, "diff")
+        self._view.remove_class("-words")
+        self.pane.clear()
+
+    def show(self) -> None:
+        """Show the diff of the selected entry, unless it is already shown."""
+        change, sides = self._pages.selected, self._comparison.sides
+        if change is None and self._shown is not None:
+            self.clear()  # The last change was reverted.
+        # The changes and the revisions are loaded separately. The shown diff stays while both are unchanged.
+        if change is None or sides is None or (change, sides) == self._shown:
+            return
+        self._shown, self._anchors = (change, sides), None
+        self._view.workers.cancel_group(self._view, "diff")
+        self._view.set_class(not change.is_document and change.key != WHOLE, "-words")
+        if change.key == WHOLE:
+            self._take(change, NO_COMPARISON)
+        elif not change.is_document:
+            self.pane.clear()  # The diff is hidden, and its commands must not act on the earlier page.
+            heading = Content.assemble((change.sign, SIGN_STYLES.get(change.sign, "")), " ", (change.title, "bold"))
+            self._view.query_one("#words", Static).update(
+                Content("\n\n").join([heading, Content(describe_change(change))])
+            )
+        elif sides.old is None:
+            self.pane.clear()
+            self.pane.state.fail(f"Could not compare the versions of {change.title}", NO_BASE)
+        elif (cached := self._comparison.diffs.cached(change)) is not None:
+            self._take(change, cached)
+        else:
+            self.pane.state.show_loading(change.title)
+            self._comparison.replace_worker("diff", partial(self._load, change, self._shown))
+        self._view.refresh_bindings()
+
+    async def _load(self, change: ChangedPage, shown: tuple[ChangedPage, ComparedSides]) -> None:
+        try:
+            compared = await self._comparison.diffs.compare(change)
+        except ApiError as error:
+            if shown == self._shown:
+                # The error replaces the earlier diff, which would be outdated.
+                self.pane.state.fail(f"Could not load {change.title}", str(error))
+                self._shown = None
+        else:
+            if shown == self._shown:
+                self._take(change, compared)
+
+    def _take(self, change: ChangedPage, compared: PageComparison) -> None:
+        compared = _with_settings(change, compared)
+        self._anchors = TwoVersionAnchors((compared.old, compared.new))
+        # The key has no revision, so the position stays the same when the page is edited.
+        sides = self._comparison.sides
+        name = sides.old_name if sides is not None else ""
+        threads = self._thread_rows(change, self._anchors)
+        self.pane.show(compared, title=change.title, key=f"{change.key} {name}", threads=threads)
+        self._on_loaded()
+        self._comparison.diffs.prefetch(self._pages.likely_next())
+
+    def draw_threads(self) -> None:
+        """Draw the threads between the lines of the shown entry."""
+        if self._shown is not None and self._anchors is not None:
+            self.pane.set_threads(self._thread_rows(self._shown[0], self._anchors))
+
+
+def _with_settings(entry: ChangedPage, compared: PageComparison) -> PageComparison:
+    """Return a comparison that also shows the changed settings of the page."""
+    return compared.with_settings((*entry.settings, *compared.diff.metadata)) if entry.settings else compared
 
 
 class RequestScroll:
@@ -181,11 +299,14 @@ class RequestScroll:
 
     # Sections
 
-    def section(self, key: str) -> PageSection | None:
-        """Return the section of a page. None if the cursor is on another page, or if the page has no
-        section."""
-        section = self._sections.get(key)
-        return section if section is not None and self.navigation.contents.page is section else None
+    @property
+    def shown_key(self) -> str:
+        """Key of the page that commands act on. Empty if there is none."""
+        return self._pages.key
+
+    def has_cursor(self, key: str) -> bool:
+        """Return True if the cursor is on the page with this key."""
+        return key in self._sections and self.navigation.contents.page is self._sections[key]
 
     def documents(self, key: str) -> tuple[Document, Document] | None:
         """Return both versions of a page. None while the page is loading, or if it has no text."""
@@ -360,8 +481,7 @@ class RequestScroll:
         self.load_near()
 
     def _take(self, section: PageSection, entry: ChangedPage, compared: PageComparison) -> None:
-        if entry.settings:
-            compared = compared.with_settings((*entry.settings, *compared.diff.metadata))
+        compared = _with_settings(entry, compared)
         section.compared, section.note = compared, ""
         section.documents = (compared.old, compared.new)
         self._anchors[section.key] = TwoVersionAnchors(section.documents)
@@ -376,8 +496,9 @@ class RequestScroll:
 
     def retry_all(self) -> None:
         """Load the pages again that could not be loaded, when the cursor is near."""
-        self._failed.clear()
-        self.show()
+        if self.is_on:
+            self._failed.clear()
+            self.show()
 
     def _drop_far(self, limit: int = MAX_TEXT) -> None:
         """Drop the pages farthest from the cursor if the loaded pages are longer than `limit`."""
@@ -395,8 +516,9 @@ class RequestScroll:
 
     def drop_others(self) -> None:
         """Drop the pages out of view, to save memory while another view is open."""
-        self._drop_far(0)
-        self.navigation.builder.show_sections()
+        if self.is_on:
+            self._drop_far(0)
+            self.navigation.builder.show_sections()
 
     # Threads
 
