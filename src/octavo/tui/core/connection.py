@@ -39,7 +39,7 @@ _NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
 
 
 def _do_nothing() -> None:
-    """Do nothing. Used until `Live.watch` returns the real callback."""
+    """Used until `Live.watch` returns the real callback."""
 
 
 @dataclass(eq=False)

@@ -169,9 +169,9 @@ def space_nodes(
     return children_of(None)
 
 
-def _depth_of(name: str, parents: Mapping[str, str | None]) -> int:
+def _depth_of(collection_id: str, parents: Mapping[str, str | None]) -> int:
     """Return the nesting depth of a collection, at most `MAX_DEPTH` + 1."""
-    levels, parent = 0, parents[name]
+    levels, parent = 0, parents[collection_id]
     while parent is not None and parent in parents and levels <= MAX_DEPTH:
         levels, parent = levels + 1, parents[parent]
     return levels

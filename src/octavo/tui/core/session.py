@@ -197,18 +197,21 @@ class UnsentTexts:
         self._save_timer: Timer | None = None
         """Timer that saves drafts again. None while all drafts are saved."""
         self._indexed: tuple[frozenset[str], frozenset[str], tuple[str, ...]] = frozenset(), frozenset(), ()
-        self._leave: list[Callable[[], None]] = []
+        self._unsubscribers: list[Callable[[], None]] = []
 
     def follow(self, session: Session) -> None:
         """Follow the unsent texts of `session`."""
         self._session = session
-        self._leave = [session.drafts.observe(self._on_texts_changed), session.outbox.observe(self._on_texts_changed)]
+        self._unsubscribers = [
+            session.drafts.observe(self._on_texts_changed),
+            session.outbox.observe(self._on_texts_changed),
+        ]
         self._on_texts_changed()
 
     def reset(self) -> None:
         """Stop following, and clear the index."""
-        while self._leave:
-            self._leave.pop()()
+        while self._unsubscribers:
+            self._unsubscribers.pop()()
         if self._save_timer is not None:
             self._save_timer.stop()
         self._save_timer = None

@@ -88,7 +88,6 @@ class _Bar(Widget):
         return self._painted
 
     def _line(self) -> Content:
-        """Return the text of the bar."""
         return Content("")
 
 
@@ -318,7 +317,7 @@ def focus_if(pane: Widget, condition: bool) -> bool:
 
 
 def current_view(app: Shell) -> View | None:
-    """Return the current view, also if a dialog covers it. None before you sign in."""
+    """Return the current view, also if a dialog covers it. None before the user has signed in."""
     return next((screen for screen in reversed(app.screen_stack) if isinstance(screen, View)), None)
 
 
@@ -395,7 +394,7 @@ class View(HasCommands, Screen[None]):
         subscription. It ends when the view follows another operation, or None, with the same `slot`. Without
         `refetch`, a response that another widget follows is not fetched again."""
         if op is not None and not self.shell.has_session:
-            return  # The session has ended, and a late callback asks to follow something.
+            return  # A late callback was called after the end of the session.
         self.subscriptions.follow(slot, op, show, refetch=refetch)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:

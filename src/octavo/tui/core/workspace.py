@@ -296,21 +296,21 @@ class Workspace:
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def record_open_comments(
-        self, change_request: str, comments: ListPage[Comment], counted: int | None = None
+        self, change_request_id: str, comments: ListPage[Comment], counted: int | None = None
     ) -> None:
-        """Note the open comments of the change request with the id `change_request`, if the list is complete. `counted`
+        """Note the open comments of the change request with the id `change_request_id`, if the list is complete. `counted`
         is the count of the server for a change request that is not in the lists of this workspace."""
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
         summaries = sum(item.is_review for item in open_comments)
         undecided = [item for items in self._change_requests.values() for item in items]
-        counted = next((item.comments for item in undecided if item.id == change_request), counted)
+        counted = next((item.comments for item in undecided if item.id == change_request_id), counted)
         if counted is not None:  # Some servers may not send a count.
             summaries = min(summaries, max(0, counted - (len(open_comments) - summaries)))
-        if self._summary_counts.get(change_request) == summaries:
+        if self._summary_counts.get(change_request_id) == summaries:
             return
-        self._summary_counts[change_request] = summaries
+        self._summary_counts[change_request_id] = summaries
         if self._session is not None:
             undecided_ids = (
                 {item.id for item in undecided} if len(self._change_requests) > 1 else set(self._summary_counts)

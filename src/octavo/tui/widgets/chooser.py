@@ -98,7 +98,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNT_NOUN: ClassVar[str] = ""
-    """Noun for the number of choices, as in `285 commands`. Empty: only the number of matches is shown."""
+    """Noun for the number of choices, as in `285 commands`. Empty if only the number of matches is shown."""
     FOOT: ClassVar[str] = "enter choose"
     SHOWS_EXPLANATION: ClassVar[bool] = False
     """True if the whole explanation of the selected choice is also shown below the list. A row often cuts it."""
@@ -138,7 +138,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
                 yield ChangingText(classes="chooser--whole")
 
     def choices(self) -> Sequence[Choice[T]]:
-        """Return all choices."""
+        """Return all choices. Called once, when the dialog is composed."""
         return self._choices
 
     def intro(self) -> Content | None:
@@ -324,7 +324,7 @@ class Picker(Chooser[T | None, T]):
 
     def __init__(
         self,
-        title_width: str,
+        title: str,
         choices: Sequence[Choice[T]],
         *,
         empty: str = "No items to choose from.",
@@ -337,7 +337,7 @@ class Picker(Chooser[T | None, T]):
         selected first. `find_more` searches for choices that are not in the list, for lists too long to load. With
         `is_loading`, the choices are still loading: the user can already type, and the caller passes them to
         `show_loaded`."""
-        super().__init__(title_width, choices, empty=empty, is_loading=is_loading)
+        super().__init__(title, choices, empty=empty, is_loading=is_loading)
         self._on_preview, self._initial, self._find_more = on_preview, initial, find_more
         self._search_timer: Timer | None = None
         widths = [

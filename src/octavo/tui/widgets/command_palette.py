@@ -44,11 +44,11 @@ class PaletteScreen(Chooser[None, PaletteValue]):
                 command.title,
                 detail=command.help if command.help != command.title else "",
                 right=command.key,
-                group=place,
+                group=heading,
                 disabled_reason=command.reason or "",
                 synonyms=SYNONYMS.get(command.id, ""),
             )
-            for place, command in commands_by_relevance(self._view)
+            for heading, command in commands_by_relevance(self._view)
             if command.id not in _OMITTED
         ]
         current_theme = self._themes.chosen
@@ -60,10 +60,10 @@ class PaletteScreen(Chooser[None, PaletteValue]):
 
     def draw(self, matched: MatchedChoice[PaletteValue]) -> Row:
         """Return the row of a choice. In search results, the row of another view's command names that view."""
-        row, place = super().draw(matched), matched.choice.view
-        if matched.match is None or not place:
+        row, view_name = super().draw(matched), matched.choice.view
+        if matched.match is None or not view_name:
             return row
-        return replace(row, right=Content.assemble((f"  {place.capitalize()}  ", "$octavo-muted"), row.right))
+        return replace(row, right=Content.assemble((f"  {view_name.capitalize()}  ", "$octavo-muted"), row.right))
 
     def preview(self, choice: Choice[PaletteValue]) -> None:
         self._themes.preview(choice.value if isinstance(choice.value, str) else None)
@@ -228,18 +228,18 @@ class HelpScreen(Chooser[None, ActiveCommand]):
                 command.title,
                 detail=command.help,
                 right=" ".join(command.keys),
-                group=place,
+                group=heading,
                 disabled_reason=command.reason or "",
             )
-            for place, command in commands
+            for heading, command in commands
         ]
 
     def intro(self) -> Content | None:
         view = self._view
         nodes: list[DOMNode] = list(view.focused.ancestors_with_self) if view.focused else [view]
-        helps = [help for place in nodes if (help := getattr(place, "HELP", "")) and place is not self.app]
+        helps = [help for node in nodes if (help := getattr(node, "HELP", "")) and node is not self.app]
         lines = _SENTENCE_END.split(helps[0]) if helps else []
-        lines += dict.fromkeys(more for place in (view, *view.query("*")) if (more := getattr(place, "more_help", "")))
+        lines += dict.fromkeys(more for node in (view, *view.query("*")) if (more := getattr(node, "more_help", "")))
         lines += [self._about_app] if self._about_app else []
         return Content("\n").join(safe(line) for line in lines) if lines else None
 

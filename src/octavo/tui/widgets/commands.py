@@ -66,9 +66,9 @@ _NO_KEY = "palette."
 
 
 class StillLoading(str):
-    """Reason why a command cannot run now: its data is loading. The letters that follow run commands nevertheless,
-    except after a command that writes or takes text. Dialogs that confirm a write give plain reasons, so that a key that
-    is held down never confirms."""
+    """Reason why a command cannot run now: its data is loading. Letters typed next still run commands, except after a
+    command that writes or takes text. Dialogs that confirm a write give plain strings as reasons, so that a held key
+    never confirms."""
 
     __slots__ = ()
 
@@ -80,7 +80,7 @@ class Command(Generic[T]):
     name: str
     """Last part of the id, after the name of the group: `resolve` in `comments.resolve`."""
     keys: str
-    """Keys separated by commas. Empty: the command is in the command palette only."""
+    """Keys separated by commas. Empty if only the command palette has the command."""
     title: str
     """Label in the key bar and in the command palette."""
     help: str
@@ -95,7 +95,7 @@ class Command(Generic[T]):
     applies: Callable[[Any, T], bool] = lambda app, target: True
     """Returns whether the key bar offers the command. If not, its key still works and says why it cannot run."""
     offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False
-    """True if the command can help after a failed load, and so is named below the error."""
+    """Returns whether the command can help after a failed load. Then it is named below the error."""
     shown: bool = True
     """True if the key bar may show the command."""
     key_display: str | None = None
@@ -106,7 +106,8 @@ class Command(Generic[T]):
     writes: bool | Callable[[Any, T], bool] = False
     """True if the command sends changes to the server, which read-only mode (`--read-only`) does not allow."""
     takes_text: bool = False
-    """True if the user types letters after the key, although the command does not write: they must not run commands."""
+    """True if the user types text after the key, although the command does not write. The letters must not run
+    commands."""
     id: str = ""
     """The complete id, if it is not made from the names of the group and the command."""
 
@@ -181,7 +182,7 @@ class HasCommands:
         own: tuple[Commands[Any], ...] = cls.__dict__.get("COMMAND_GROUPS", ())
         if own:
             bindings = [binding for group in own for binding in group.bindings()]
-            cls.BINDINGS = [*bindings, *cls.__dict__.get("BINDINGS", ())]  # type: ignore[attr-defined]  # of what it is put before
+            cls.BINDINGS = [*bindings, *cls.__dict__.get("BINDINGS", ())]  # type: ignore[attr-defined]  # The class that uses the mixin has it.
         inherited = [base.__dict__.get("_commands_by_id", {}) for base in reversed(cls.__mro__[1:])]
         cls._commands_by_id = {id: command for commands in inherited for id, command in commands.items()}
         cls._commands_by_id |= {group.id_of(each): (group, each) for group in own for each in group.commands}
@@ -215,7 +216,7 @@ class HasCommands:
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether a key is bound. The key of a command that cannot run is bound too: it says why."""
         if action != "command" or not _is_complete(self):
-            return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # of what it is put before
+            return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # The class that uses the mixin has it.
         app, _, command, target = self._resolve_command(*parameters)
         return target is None or command.is_available(app, target)
 
@@ -252,7 +253,7 @@ class HostApp(HasCommands, App[R]):
         """Signals that exist longer than their subscribers."""
         self.tasks = Tasks("A background task", self.report_error)
         self.keys_of_user: Mapping[str, str] = {}
-        """The keys that you assigned to commands in the settings, by command id."""
+        """Keys that the user assigned to commands in the settings, by command id."""
 
     @property
     def is_ending(self) -> bool:
@@ -427,11 +428,10 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
     """Return the commands for the key bar, the most important first.
 
     Commands in `KEYBAR` of the focused widget and of the screen come first. Then come the first command of the focused
-    widget, the commands of its parents, its other commands, those of other panes, and those of the app. Two keys with
-    the same function appear once. The keys in `keys_named` of the screen are omitted, because the border of the dialog
-    names them. A command that does not apply to its target is omitted. A command that the user is not allowed to run
-    stays, and its key says why. While the focused widget takes all letters as text, only its `typing_keys` are
-    returned.
+    widget, the commands of its parents, its other commands, those of other panes, and those of the app. Omitted are the
+    second of two keys with the same function, the `keys_named` of the screen, and commands that do not apply to their
+    target. A command that the user is not allowed to run stays, and its key says why. While the focused widget takes
+    all letters as text, only its `typing_keys` are returned.
     """
     hidden_keys: frozenset[str] = getattr(screen, "keys_named", frozenset())
     focused: DOMNode | None = screen.focused
@@ -473,10 +473,10 @@ def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]
     shown_ids = [command.id for command in key_bar(screen)]
 
     def heading(command: ActiveCommand) -> str:
-        place, _, name = command.id.rpartition(".")
-        if name in CURSOR_COMMANDS and f"{place}.down" in ids:
+        group_name, _, name = command.id.rpartition(".")
+        if name in CURSOR_COMMANDS and f"{group_name}.down" in ids:
             return NAVIGATION
-        return LISTS if place in ("list", "tree") and command.node is not screen else command.context.upper()
+        return LISTS if group_name in ("list", "tree") and command.node is not screen else command.context.upper()
 
     order = [
         *dict.fromkeys(each for each in map(heading, commands) if each not in (LISTS, NAVIGATION)),

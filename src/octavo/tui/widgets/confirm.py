@@ -38,7 +38,7 @@ class DialogField:
     lines: int = 1
     """Height in lines. Enter confirms a field of one line, ctrl+s a higher field."""
     required_error: str = ""
-    """Error that is shown if the field is empty. Empty: the field is optional."""
+    """Error that is shown if the field is empty. Empty if the field is optional."""
     max_length: int = 0
     """Maximum number of characters. A longer text cannot be confirmed. 0: no limit."""
     placeholder: str = ""

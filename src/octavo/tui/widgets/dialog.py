@@ -52,9 +52,9 @@ class DialogFrame(Vertical):
 def prepare_screen(screen: Screen[Any], event: Event) -> bool:
     """Prepare a screen for `event`, and return whether the screen should handle it.
 
-    Before the screen has widgets, it gets the breakpoint classes of the terminal's size: Textual sets them after the first
-    layout, which shows panes in another width for a moment. A resize to a size that the terminal no longer has is not
-    handled: two sizes that wait at the same time would alternate for ever.
+    Before the screen has widgets, it gets the breakpoint classes of the terminal's size: Textual sets them after the
+    first layout, which shows panes in another width for a moment. A resize to a size that the terminal no longer has is
+    not handled: two queued sizes would alternate forever.
     """
     app = screen.app
     if isinstance(event, Compose):
@@ -86,7 +86,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         if isinstance(self.app, HostApp):
             yield Notices(self.app.notices, top=0, uncovered=DialogFrame)
 
-    def render(self) -> RenderResult:  # type: ignore[override]  # of screens, which say less than all other widgets may
+    def render(self) -> RenderResult:  # type: ignore[override]  # Screens declare a narrower type than other widgets.
         """Return the tinted screen below, as found in the screen stack.
 
         Textual instead assigns the background screens in the order of rendering: with three dialogs, two of them could

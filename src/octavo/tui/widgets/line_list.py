@@ -192,7 +192,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         return True
 
     column_titles: Callable[[int], Content] | None = None
-    """Returns the fixed first line with the column titles for a width in cells. None: no such line."""
+    """Returns the fixed first line with the column titles for a width in cells. None if there is no such line."""
 
     def match_count(self) -> int:
         """Return how many items match the filter."""
@@ -227,7 +227,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.returning_key = user_key
 
     def set_filter(self, query: str) -> None:
-        """Show only items that contain every word of `query`. Empty: show all items."""
+        """Show only items that contain every word of `query`, or all items if it is empty."""
         if query == self.query_text:
             return
         self.query_text = query
@@ -289,7 +289,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def run_waiting_commands(self) -> None:
         if self.app.focused is not self:
-            self.waiting_commands = ()  # The user has gone elsewhere.
+            self.waiting_commands = ()  # The user moved the focus to another widget.
         super().run_waiting_commands()
 
     def on_resize(self, event: Resize) -> None:
@@ -511,7 +511,7 @@ class ListState:
         self.empty, self.hint = empty, hint
         """Message of an empty list, and the key to press next."""
         self.custom_lines: Callable[[int], list[Content]] | None = None
-        """Returns other lines for an empty list, for a width in cells. None: `empty` and `hint` are shown."""
+        """Returns other lines for an empty list, for a width in cells. None if `empty` and `hint` are shown."""
         self._waiting: LoadingMessage | None = None
         self._failure: tuple[str, str] | None = None
         self._age_note = ""

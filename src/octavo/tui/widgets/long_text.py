@@ -61,7 +61,7 @@ class LongText(DocumentBase):
         return self._text
 
     @property
-    def newline(self) -> str:  # type: ignore[override]  # of three kinds of them, for Textual
+    def newline(self) -> str:  # type: ignore[override]  # Textual allows three kinds of line ends.
         return "\n"
 
     @property
@@ -83,7 +83,7 @@ class LongText(DocumentBase):
     def get_line(self, index: int) -> str:
         return self._rows[index]
 
-    def __getitem__(self, line_index: int | slice) -> str | list[str]:  # type: ignore[override]  # two in one
+    def __getitem__(self, line_index: int | slice) -> str | list[str]:  # type: ignore[override]  # one method for both types of index
         return self._rows[line_index]
 
     def get_size(self, indent_width: int) -> Size:

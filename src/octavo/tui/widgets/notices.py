@@ -23,7 +23,6 @@ Tone = Literal["done", "care", "failed"]
 MAX_NOTICES = 2
 _BAR_CELLS = 10
 _MAX_LINES = 3
-"""Maximum lines of a notice."""
 _MARKS: dict[Tone, tuple[str, str]] = {
     "done": ("", ""),
     "care": ("! ", "bold $warning"),
@@ -194,7 +193,7 @@ class Notices(Widget):
             return  # the user left the screen before this refresh
         if self.styles.dock == "none":  # otherwise the screen has rows of its own for notices
             for self._is_short in (False, True):
-                offset, covered_cells = self._best_place()
+                offset, covered_cells = self._best_offset()
                 if not covered_cells:
                     break
             self.styles.offset = offset
@@ -205,7 +204,7 @@ class Notices(Widget):
             self._painted_content = content
             self.refresh()
 
-    def _best_place(self) -> tuple[tuple[int, int], int]:
+    def _best_offset(self) -> tuple[tuple[int, int], int]:
         """Return the position that hides least, and the number of hidden cells of `uncovered` widgets."""
         screen, size = self.screen.size, self._own_size() + self.gutter.totals
         x = max(0, screen.width - size.width - 1)

@@ -170,8 +170,8 @@ def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
     return nearest_index, nearest_index - start
 
 
-def _starts_word(text: str, place: int) -> bool:
-    return place == 0 or not text[place - 1].isalnum()
+def _starts_word(text: str, index: int) -> bool:
+    return index == 0 or not text[index - 1].isalnum()
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Row:
     """Second line, in a list whose rows have two lines."""
     second_right: AnyText = ""
     sign: AnyText | None = None
-    """Sign of one cell before the text, such as `●`. None: the text starts at the left edge."""
+    """Sign of one cell before the text, such as `●`. None if the text starts at the left edge."""
     cells: tuple[AnyText, ...] = ()
     """Texts of the columns, in a list with columns. `text` and `right` are not used then."""
     dim: bool = False
@@ -404,7 +404,6 @@ class RowList(LineList, Generic[T]):
         super().__init__(empty=empty, hint=hint, id=id)
         self._draw, self.key_of, self._groups = draw, key, groups
         self.search_texts = SearchTexts(search or (lambda item: ""))
-        """The search texts of the items."""
         self.columns = columns
         self._row_height = 2 if two_lines else 1
         self.can_filter = search is not None

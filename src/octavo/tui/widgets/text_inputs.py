@@ -400,7 +400,7 @@ class FilterLine(Widget):
 
     DEFAULT_CSS = """
     FilterLine {
-        layout: horizontal;  /* whatever a screen says of its own panes */
+        layout: horizontal;  /* even if a screen has other rules for its panes */
         height: 1;
         width: 1fr;
         background: $background;

@@ -294,14 +294,14 @@ def age_line(text: str) -> Content:
 
 def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
     """Wrap long lines and keep their indentation. The lines stay as they are if `width` is 0, which means unknown."""
-    out: list[Content] = []
+    wrapped: list[Content] = []
     for line in lines:
         if not width or line.cell_length <= width:
-            out.append(line)
+            wrapped.append(line)
             continue
         indent = len(line.plain) - len(line.plain.lstrip())
-        out += [Content(" " * indent) + piece for piece in line[indent:].wrap(max(8, width - indent))]
-    return out
+        wrapped += [Content(" " * indent) + piece for piece in line[indent:].wrap(max(8, width - indent))]
+    return wrapped
 
 
 def limit_lines(lines: list[Content], most: int) -> list[Content]:

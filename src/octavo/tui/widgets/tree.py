@@ -255,8 +255,8 @@ class Tree(LineList):
         hint: str = "",
         id: str | None = None,
     ) -> None:
-        """Nodes at depth `collapse_depth` and deeper are collapsed at first. With `has_collapse_all_keys`, the tree has keys to
-        collapse and expand everything; without, another widget can use these keys."""
+        """Nodes at depth `collapse_depth` and deeper are collapsed at first. Without `has_collapse_all_keys`, another
+        widget can use the keys that collapse and expand everything."""
         super().__init__(empty=empty, hint=hint, id=id)
         self.can_filter = True
         self.has_collapse_all_keys: bool = has_collapse_all_keys
@@ -278,8 +278,8 @@ class Tree(LineList):
         return self.shown[self.cursor][1] if self.shown else None
 
     def show(self, roots: Sequence[TreeNode], *, collapsed: Mapping[Hashable, bool] | None = None) -> None:
-        """Replace the nodes. `collapsed` says for each node that the user collapsed or expanded in an earlier tree
-        whether it is collapsed. None keeps the present state."""
+        """Replace the nodes. `collapsed` has the nodes that the user collapsed (True) or expanded (False) in an earlier
+        tree. None keeps the current state."""
         self.state.clear_messages()
         self.outline, self._matches = FlatTree(roots), None
         if collapsed is not None:
@@ -330,7 +330,7 @@ class Tree(LineList):
             self.lay_out(keys, unfiltered=outline.count)
             return
         sections = [index for index, (_, node) in enumerate(self.shown) if node.kind == "section"]
-        # A blank line before each section.
+        # Put a blank line before each section.
         first_lines: list[int] = []
         extra_lines: dict[int, tuple[Content, Content]] = {}
         for number, (start, end) in enumerate(pairwise([0, *sections, len(keys)])):
