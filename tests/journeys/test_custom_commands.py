@@ -259,7 +259,7 @@ async def test_missing_program_is_reported(stage: Stage) -> None:
 async def test_program_that_does_not_end_is_stopped(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(user_programs, "SECONDS", 0.5)
+    monkeypatch.setattr(user_programs, "COMMAND_SECONDS", 0.5)
     async with stage.play(start="changes", commands=(make(script(tmp_path, "sleep 60")),)) as run:
         await run.press("f9")
         await run.hear("Could not run Make a ticket: it did not end in time.")

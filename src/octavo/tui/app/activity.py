@@ -171,11 +171,13 @@ class ActivityScreen(Dialog[None]):
         session = self.shell.session
         entries = sorted(session.outbox.entries, key=lambda entry: _WRITE_HEADINGS.index(_heading(entry)))
         lines: list[Line] = [(entry.id, entry) for entry in entries]
-        lines += [(f"setting {at}", InvalidSetting(each)) for at, each in enumerate(self.shell.settings_errors)]
+        lines += [(f"setting {number}", InvalidSetting(each)) for number, each in enumerate(self.shell.settings_errors)]
         lines += [(file.path.name, file) for file in self._files]
         lines += [(f"kept {space.id}", space) for space in session.offline.all]
         requests = list(session.activity())
-        lines += [(f"{len(requests) - at} {each.moment.timestamp()}", each) for at, each in enumerate(requests, 1)]
+        lines += [
+            (f"{len(requests) - number} {each.moment.timestamp()}", each) for number, each in enumerate(requests, 1)
+        ]
         self.rows.show(lines)
         self._show_details()
 
@@ -235,8 +237,8 @@ class ActivityScreen(Dialog[None]):
         first = blocked_by(entry, outbox.entries) if entry.state == "queued" else None
         if first is None:
             return outbox.connection.pause_reason if entry.state == "queued" else ""
-        named = f"{first.action} · {about}" if (about := self._context_of(first)) else first.action
-        return f"Waiting for another change to be sent first: {named}."
+        description = f"{first.action} · {about}" if (about := self._context_of(first)) else first.action
+        return f"Waiting for another change to be sent first: {description}."
 
     @property
     def selected(self) -> list[OutboxEntry]:

@@ -1,6 +1,5 @@
-"""Commands of the account: sign in, switch to another account, and sign out. Also notifications at the start of a session, and
-checks for changes by others while the app is open.
-"""
+"""Refreshes of the session while the app is open, and notifications at its start. Also the commands of the account:
+sign in, switch to another account, and sign out."""
 
 from __future__ import annotations
 
@@ -88,7 +87,7 @@ CHECK_INTERVAL = 5.0
 
 
 class BackgroundRefresh:
-    """Periodic refreshes of the current session."""
+    """Refreshes the data of the current session at intervals, and passes what is new to the hooks."""
 
     def __init__(self, app: Shell, *, check_interval: float | None) -> None:
         """`check_interval` is the time between two checks, in seconds. If it is None, there is no timer: the caller

@@ -1,6 +1,5 @@
-"""Entries of the command palette that lead elsewhere, and menus of the app: switch organization, switch demo user, choose a
-help topic. Also the version of the server.
-"""
+"""Menus of the app: switch organization, switch demo user, and choose a help topic. Also entries of the command palette
+that lead to other views, and the version of the server."""
 
 from __future__ import annotations
 
@@ -65,7 +64,7 @@ _PERMISSIONS = {
 
 
 class OrganizationMenu(Chooser[Organization | None, Organization]):
-    """The menu of organizations, with your role and the numbers of open items in each."""
+    """The menu of organizations, with the user's role and the numbers of open items in each."""
 
     def __init__(self) -> None:
         super().__init__("Switch organization")
@@ -101,8 +100,8 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
 
     @property
     def _organizations(self) -> tuple[Organization, ...]:
-        answer = self.shell.workspace.organizations
-        return answer.value.items if answer.value is not None else ()
+        snapshot = self.shell.workspace.organizations
+        return snapshot.value.items if snapshot.value is not None else ()
 
     def _show_spaces(self, organization: Organization, snapshot: Snapshot[ListPage[Space]]) -> None:
         if snapshot.value is not None:
@@ -114,7 +113,8 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
     def _counts(self, organization: Organization) -> str:
         """Return the numbers of spaces, change requests and threads of an organization, for display.
 
-        Other organizations count only threads on pages, because their change requests are not loaded.
+        For other organizations than the current one, only threads on pages are counted, because their change requests
+        are not loaded.
         """
         spaces, workspace = self._spaces.get(organization.id), self.shell.workspace
         if spaces is None:
@@ -123,8 +123,8 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         parts.append(plural(sum(each.change_requests_open for each in spaces), "open change request"))
         if workspace.organization is None or workspace.organization.id != organization.id:
             parts.append(f"{plural(sum(each.comments for each in spaces), 'open thread')} on pages")
-        elif (known := workspace.counts.get("comments")) is not None:
-            parts.append(plural(known, "open thread"))
+        elif (open_threads := workspace.counts.get("comments")) is not None:
+            parts.append(plural(open_threads, "open thread"))
         return " · ".join(parts)
 
     def _show_role(self, organization: Organization, snapshot: Snapshot[Member]) -> None:
@@ -235,20 +235,20 @@ _LEVELS = 3
 
 def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
     """Return the tables of Sites and Admin, and the commands that are not active on `screen`."""
-    known = {command.id for command in active_commands(screen)}
+    listed_ids = {command.id for command in active_commands(screen)}
     keys = _keys(app)
-    entries = [*_app_commands(app, known), *_table_choices(app, keys)]
+    entries = [*_app_commands(app, listed_ids), *_table_choices(app, keys)]
+    # Help text up to the first comma, and keys, of each command that has an entry. Another command with the same help
+    # and keys gets no entry.
     shown: set[tuple[str, str]] = set()
-    """Help text up to the first comma, and keys, of each command that has an entry. Another command with the same help
-    and keys gets no entry."""
     for owner, mode, opener in _COMMAND_OWNERS:
         context = context_of(cast("type[Widget]", owner)).upper()
         for id, (group, command) in owner._commands_by_id.items():
-            if id in known or group.name in ("list", "tree") or command.name in CURSOR_COMMANDS:
+            if id in listed_ids or group.name in ("list", "tree") or command.name in CURSOR_COMMANDS:
                 continue
-            known.add(id)
-            go, way = partial(_start, app, _to_command, mode, opener, id), (f"view.{mode}", opener, id)
-            right = " ".join(keys[each] for each in way if keys.get(each))
+            listed_ids.add(id)
+            go, path_ids = partial(_start, app, _to_command, mode, opener, id), (f"view.{mode}", opener, id)
+            right = " ".join(keys[each] for each in path_ids if keys.get(each))
             if (entry := (command.help.partition(",")[0], right)) not in shown:
                 shown.add(entry)
                 words = SYNONYMS.get(id, "")
@@ -256,10 +256,10 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
     return entries
 
 
-def _app_commands(app: Shell, known: set[str]) -> Iterator[Choice[PaletteValue]]:
+def _app_commands(app: Shell, listed_ids: set[str]) -> Iterator[Choice[PaletteValue]]:
     """Yield the commands of the app whose keys have another meaning on the current screen."""
     for id, (_, command) in app._commands_by_id.items():
-        if id not in known and app.check_action("command", (id,)):
+        if id not in listed_ids and app.check_action("command", (id,)):
             go = partial(app.run_command, id)
             yield Choice(go, command.title, command.help, group="ANYWHERE", synonyms=SYNONYMS.get(id, ""))
 

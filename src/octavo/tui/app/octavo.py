@@ -70,7 +70,7 @@ _theme_picker = lazy("octavo.tui.widgets.chooser:ThemePicker")
 
 
 def _has_session(app: Octavo, _: object) -> bool:
-    """Return True if a session is open. Before you sign in, most commands are hidden."""
+    """Return True if a session is open. Without a session, most commands are hidden."""
     return app.has_session
 
 
@@ -194,10 +194,11 @@ class Octavo(Shell):
         check_interval: float | None = CHECK_INTERVAL,
         find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
-        """`start` is the first view. If it is empty, `first_view` decides. `find_first_route` finds the screen to go to
-        from there. It raises ApiError, or ValueError with a message. `picture` may be on the terminal already, and is
-        updated for the next start. `check_interval` is the time in seconds between two checks whether a refresh is due.
-        If it is None, there is no timer: the caller must start each refresh."""
+        """`start` is the first view. If it is empty, `first_view` decides. `find_first_route` returns the route that
+        the app goes to after its first view was painted. It raises ApiError, or ValueError with a message. `picture`
+        may be on the terminal already, and is updated for the next start. `check_interval` is the number of seconds
+        between two checks whether a refresh is due. If it is None, there is no timer: the caller must start each
+        refresh."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__(settings, sign_in_methods, session)
         self._type_ahead = TypeAhead(self, super().on_event)
@@ -206,7 +207,7 @@ class Octavo(Shell):
         self._preloading = Preloading(self, lambda: self.workspace.connection.shows_cached_data, self.teardown.garbage)
         self.workspace.connection.key_rejected.add(partial(sign_in_after_rejection, self))
         self._unsaved_report = ""
-        """A sentence with the files of drafts that could not be saved. Empty if all were saved."""
+        """Sentences about the drafts that could not be saved. Empty if all were saved."""
         self._line_filters = tuple(filters(settings))
         internals.replace_crash_screen(
             self,

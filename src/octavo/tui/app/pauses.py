@@ -1,5 +1,5 @@
-"""Work in the pauses of the user: the modules of other views are imported, and the memory of removed screens and widgets is
-freed. Their workers and subscriptions end first.
+"""Work in the pauses of the user: the modules of other views are imported, and the memory of removed screens and
+widgets is freed after their workers and subscriptions have ended.
 
 Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second,
 and Python would start one in the middle of a key press. Memory is returned to the system by the allocator of glibc.
@@ -134,7 +134,7 @@ class Garbage:
             self._schedule(LONG_PAUSE)
 
     def wake(self) -> None:
-        """Wake all message loops: an idle loop references its last message, and so the sender of the message."""
+        """Wake all message loops. An idle loop references its last message, and so the sender of the message."""
         for pump in tuple(self._pumps()):
             pump.check_idle()
 

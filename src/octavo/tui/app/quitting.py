@@ -46,13 +46,14 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 MOST_NAMED = 5
-AGAIN = "Press q again to quit."
+PRESS_AGAIN = "Press q again to quit."
 
 
 def quit_or_up(app: Shell) -> None:
-    """Go up one level. At the top of a view, quit if “Press q again to quit.” is still on the screen, else show it."""
+    """Go up one level. At the top level of a view, quit if “Press q again to quit.” is still on the screen, else show
+    it."""
     screen = app.screen
-    is_second_press = app.notices.close_text(AGAIN)
+    is_second_press = app.notices.close_text(PRESS_AGAIN)
     if app.history.go_up():
         return
     focused = screen.focused.id if screen.focused is not None else None
@@ -63,7 +64,7 @@ def quit_or_up(app: Shell) -> None:
     elif is_second_press or not isinstance(screen, View):
         _quit(app)
     else:
-        app.say(AGAIN, tone="care")
+        app.say(PRESS_AGAIN, tone="care")
 
 
 def _quit(app: Shell) -> None:
@@ -180,11 +181,11 @@ def _kind(draft: Draft) -> str:
     return KIND_NAMES.get(draft.key.partition(" ")[0], "a draft").capitalize()
 
 
-SECONDS = 15.0
-_LEFT = "This draft was open in an editor when Octavo stopped."
+NOTICE_SECONDS = 15.0
+_LEFT_OPEN = "This draft was open in an editor when Octavo stopped."
 UNSAVED_FILES = "unsaved"
 """Prefix of the names of files with drafts that could not be saved in the database."""
-_NAMES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A page"}
+_TITLES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A page"}
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,7 @@ class UnsentFile:
     def sentence(self) -> str:
         """Reason why the text was not used, and which keys open or delete the file."""
         result = read_back(self.path)
-        why = self.note.why or (result.sentence if isinstance(result, NotEdited) else _LEFT)
+        why = self.note.why or (result.sentence if isinstance(result, NotEdited) else _LEFT_OPEN)
         return f"{why} Press enter to open the draft in your editor, or X to delete the file {self.path}."
 
 
@@ -218,7 +219,7 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
             kind = path.name.partition("-")[0].partition(".")[0]
             if kind == "page":
                 continue  # The editor finds this file by the name of the page, when the user edits the page again.
-            note = FileNote(_NAMES.get(kind, "A draft"), "", app.session.state.namespace)
+            note = FileNote(_TITLES.get(kind, "A draft"), "", app.session.state.namespace)
         if note.of == app.session.state.namespace and not _is_open(note.process) and path.is_file():
             files.append(UnsentFile(path, note, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
     return tuple(sorted(files, key=lambda each: each.saved_at, reverse=True))
@@ -226,20 +227,20 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
 
 def open_in_editor(app: Shell, file: UnsentFile) -> None:
     """Open the file in the editor, and save the result as the draft of its thread, page or form."""
-    place = file.note.place
+    draft_key = file.note.place
 
     def save_text(text: str) -> str:
-        return save_error(partial(_save_draft, app, file.note), text) if place else ""
+        return save_error(partial(_save_draft, app, file.note), text) if draft_key else ""
 
     result = reopen_file(app, file.path, save_text)
     if isinstance(result, NotEdited):
-        app.say(result.message, tone="care", seconds=SECONDS)
-    elif not place:
+        app.say(result.message, tone="care", seconds=NOTICE_SECONDS)
+    elif not draft_key:
         app.copy_to_clipboard(result.text)
         app.say(
             "Copied your draft to the clipboard, because Octavo no longer knows which page or thread the draft belongs to.",
             tone="care",
-            seconds=SECONDS,
+            seconds=NOTICE_SECONDS,
         )
     else:
         _show_draft(app, file.note)
@@ -270,10 +271,16 @@ async def recover_drafts(app: Shell) -> None:
             _recover_draft(app, file, result.text)
         # The file of a page is not recovered here: it is read when the user edits the page again.
     if len(unused) == 1:
-        app.say(f"Your draft “{unused[0].note.title}” was not sent. Press ! to open it.", tone="care", seconds=SECONDS)
+        app.say(
+            f"Your draft “{unused[0].note.title}” was not sent. Press ! to open it.",
+            tone="care",
+            seconds=NOTICE_SECONDS,
+        )
     elif unused:
         app.say(
-            f"{len(unused)} drafts from your editor were not sent. Press ! to open them.", tone="care", seconds=SECONDS
+            f"{len(unused)} drafts from your editor were not sent. Press ! to open them.",
+            tone="care",
+            seconds=NOTICE_SECONDS,
         )
 
 
@@ -333,16 +340,16 @@ def _save_draft(app: Shell, note: FileNote, text: str) -> None:
 def _show_draft(app: Shell, note: FileNote) -> None:
     """Notify the user of a saved draft, or start the edit of its page."""
     if not note.place.startswith("page "):
-        app.say(f"Saved your text as a draft: “{note.title}”.", seconds=SECONDS)
+        app.say(f"Saved your text as a draft: “{note.title}”.", seconds=NOTICE_SECONDS)
         return
-    place = parse_draft_key(note.place)
-    space, current = SpaceRef(space_id=place.space), app.screen
+    key = parse_draft_key(note.place)
+    space, current = SpaceRef(space_id=key.space), app.screen
 
     def ended(change_request: ChangeRequest | None) -> None:
         if change_request is not None and app.screen is current:
             app.go(ToChangeRequest(change_request.ref(space), change_request))
 
-    app.background(PageEdit(app, space, place.page, note.title, on_end=ended).start())
+    app.background(PageEdit(app, space, key.page, note.title, on_end=ended).start())
 
 
 def _folder(app: Shell) -> Path:

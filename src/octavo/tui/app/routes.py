@@ -156,12 +156,12 @@ def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
     shell.background(show())
 
 
-async def _content(shell: Shell, wanted: ToPage | None = None) -> ContentScreen:
+async def _content(shell: Shell, route: ToPage | None = None) -> ContentScreen:
     """Switch to Content, close the screens on top of it, and return its screen. The screen then opens
-    `wanted`, or by default the last page."""
+    `route`, or by default the last page."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
-    content.spaces.wanted_route = wanted or content.spaces.wanted_route
+    content.spaces.wanted_route = route or content.spaces.wanted_route
     await switched
     while len(shell.screen_stack) > 1:
         await shell.pop_screen()
@@ -173,8 +173,8 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
     if change_request is None:
 
         async def read() -> None:
-            known: ChangeRequest = await shell.session.live.cached_or_fetch(_get_change_request(at=route.at))
-            go(shell, replace(route, change_request=known))
+            loaded: ChangeRequest = await shell.session.live.cached_or_fetch(_get_change_request(at=route.at))
+            go(shell, replace(route, change_request=loaded))
 
         shell.background(read())
         return
@@ -220,7 +220,7 @@ _VIEW = "view"
 
 
 def first_view(session: Session) -> str:
-    """Return the first view of a session: Content for a folder or if you quit in Content, else the inbox."""
+    """Return the first view of a session: Content for a folder or if the user last quit in Content, else the inbox."""
     is_reading = session.kind == "folder" or session.state.get_fact(_VIEW) == "content"
     return "content" if is_reading else "inbox"
 

@@ -44,7 +44,7 @@ SIGN_IN: Commands[SignInScreen] = Commands(
 
 
 class SignInScreen(HasCommands, Screen[None]):
-    """The screen where you paste an API key, try the demo, or open a folder."""
+    """The screen where the user pastes an API key, tries the demo, or opens a folder."""
 
     CSS_PATH = "sign_in.tcss"
     CONTEXT = "sign in"

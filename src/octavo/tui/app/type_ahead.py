@@ -1,4 +1,5 @@
-"""Keys and clicks that arrive before their screen is ready. On a slow connection or a busy machine, several arrive together."""
+"""Keys and clicks that arrive before their screen is ready. On a slow connection or a busy machine, several arrive at
+once."""
 
 from __future__ import annotations
 
@@ -104,7 +105,7 @@ class TypeAhead:
         self._queue: list[Input] = []
         self._is_waiting = False
         self._screens: WeakKeyDictionary[Input, ref[Screen[Any]]] = WeakKeyDictionary()
-        """The screen that was visible when an input was dispatched, or when it was clicked."""
+        """The screen that was visible when a key or paste was dispatched, or when a mouse event arrived."""
         self._last_screen: Callable[[], Screen[Any] | None] = lambda: None
         """Returns the screen of the last input. None if it was removed."""
         self._last_target: Callable[[], Widget | None] = lambda: None

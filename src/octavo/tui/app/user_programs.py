@@ -1,5 +1,5 @@
-"""Programs of the settings: commands, which run on the item under the cursor and those that contain it, and hooks, which run when
-something new is in the inbox. Start at `add_custom_commands`, `find_targets` and `EventHooks`.
+"""Programs of the settings: commands, which run on the item under the cursor or on one that contains it, and hooks,
+which run when something new is in the inbox. Start at `add_custom_commands`, `find_targets` and `EventHooks`.
 
 Octavo never runs a shell. A program gets the item as JSON on standard input, in environment variables, and in the
 placeholders of its arguments.
@@ -76,7 +76,7 @@ VIEWS: Mapping[CommandPlace, tuple[type[DOMNode], ...]] = MappingProxyType(
         "space": (*_PANES, *_LISTS),
     }
 )
-"""The screens and widgets that can have such an item under the cursor."""
+"""The screens and widgets that can have an item of each kind under the cursor."""
 
 
 @dataclass(frozen=True)
@@ -139,21 +139,21 @@ def _selected_thread(view: View) -> ThreadTarget | None:
 
 
 def _thread_target(app: Shell, thread: ThreadTarget, change_request: ChangeRequest | None) -> CommandTarget:
-    at, comment = thread.at, thread.thread
-    page, node = comment.target.page, comment.target.node
+    at, first_message = thread.at, thread.thread
+    page, node = first_message.target.page, first_message.target.node
     space = _name_of(app, at.space_id)
     is_known = isinstance(at, SpaceRef) or (change_request is not None and bool(space))
-    place = space if isinstance(at, SpaceRef) or change_request is None else f"{space}/{change_request.number}"
+    container_ref = space if isinstance(at, SpaceRef) or change_request is None else f"{space}/{change_request.number}"
     return CommandTarget(
         "thread",
-        f"{place}@{comment.id}" if is_known and place else comment.id,
-        thread_actions.thread_label(comment),
+        f"{container_ref}@{first_message.id}" if is_known and container_ref else first_message.id,
+        thread_actions.thread_label(first_message),
         space,
         thread.url,
-        comment.body.text,
+        first_message.body.text,
         (page.path or "") if page is not None else "",
         node.id if node is not None else "",
-        lambda text: thread_actions.reply(app, at, comment, added_text=text),
+        lambda text: thread_actions.reply(app, at, first_message, added_text=text),
     )
 
 
@@ -167,9 +167,11 @@ def _inbox_target(
     event = event_of_row(row, change_request, app.workspace.space_titles)
     change = _change_target(app, change_request, view) if change_request is not None else None
     item = thread or change
-    comment = item.open_comment if item is not None else None
-    found = CommandTarget(event.kind, event.ref, event.title, event.space, event.url, event.text, open_comment=comment)
-    return {"inbox": found}
+    open_comment = item.open_comment if item is not None else None
+    target = CommandTarget(
+        event.kind, event.ref, event.title, event.space, event.url, event.text, open_comment=open_comment
+    )
+    return {"inbox": target}
 
 
 def _page_targets(view: ContentScreen, space: Space | None) -> dict[CommandPlace, CommandTarget]:
@@ -177,8 +179,8 @@ def _page_targets(view: ContentScreen, space: Space | None) -> dict[CommandPlace
     if page is None or space is None:
         return {}
     block = None if view.target.is_tree_focused else view.target.selected_block
-    place, url = _name_of(view.shell, space.id), page.urls.app or ""
-    return _page_and_block(view.shell, space.ref, place, (page.id, page.title, page.path or ""), block, url)
+    container_ref, url = _name_of(view.shell, space.id), page.urls.app or ""
+    return _page_and_block(view.shell, space.ref, container_ref, (page.id, page.title, page.path or ""), block, url)
 
 
 def _changed_page_targets(view: ChangeRequestScreen) -> dict[CommandPlace, CommandTarget]:
@@ -188,18 +190,18 @@ def _changed_page_targets(view: ChangeRequestScreen) -> dict[CommandPlace, Comma
         return {}
     block = None if view.page_diff.is_old_version else selected.block
     change_request = selected.comparison.change_request
-    place = _change_ref(view.shell, view.at.space_id, change_request)
+    container_ref = _change_ref(view.shell, view.at.space_id, change_request)
     facts = (page.id, page.title, page.path or "")
-    return _page_and_block(view.shell, view.at, place, facts, block, change_request.urls.app or "")
+    return _page_and_block(view.shell, view.at, container_ref, facts, block, change_request.urls.app or "")
 
 
 def _page_and_block(
-    app: Shell, at: Discussion, place: str, page: tuple[str, str, str], block: Block | None, url: str
+    app: Shell, at: Discussion, container_ref: str, page: tuple[str, str, str], block: Block | None, url: str
 ) -> dict[CommandPlace, CommandTarget]:
     """Return the targets for a page, given as its id, title and path, and for its selected block."""
     id, title, path = page
     space = _name_of(app, at.space_id)
-    ref = f"{place}:{path or id}" if place else ""
+    ref = f"{container_ref}:{path or id}" if container_ref else ""
     on_page = partial(_open_comment, app, at, id, None, title, title)
     targets: dict[CommandPlace, CommandTarget] = {
         "page": CommandTarget("page", ref, title, space, url, "", path, open_comment=on_page)
@@ -215,24 +217,24 @@ def _page_and_block(
 def _change_target(app: Shell, change_request: ChangeRequest, view: View) -> CommandTarget:
     space_id = change_request.space or (view.at.space_id if isinstance(view, ChangeRequestScreen) else "")
     title = change_request.title
-    comment = None
+    open_comment = None
     if space_id:
         at = change_request.ref(SpaceRef(space_id=space_id))
-        comment = partial(_open_comment, app, at, None, None, f"#{change_request.number}", title)
+        open_comment = partial(_open_comment, app, at, None, None, f"#{change_request.number}", title)
     return CommandTarget(
         "change",
         _change_ref(app, space_id, change_request),
         title,
         _name_of(app, space_id),
         change_request.urls.app or "",
-        open_comment=comment,
+        open_comment=open_comment,
     )
 
 
 def _space_target(app: Shell, space: Space) -> CommandTarget:
     name, title = _name_of(app, space.id), space.title
-    comment = partial(_open_comment, app, space.ref, None, None, title, title)
-    return CommandTarget("space", name, title, name, space.urls.app or "", open_comment=comment)
+    open_comment = partial(_open_comment, app, space.ref, None, None, title, title)
+    return CommandTarget("space", name, title, name, space.urls.app or "", open_comment=open_comment)
 
 
 def _open_comment(
@@ -251,14 +253,15 @@ def _change_ref(app: Shell, space_id: str, change_request: ChangeRequest) -> str
     return f"{name}/{change_request.number}" if name else ""
 
 
-SECONDS = 30.0
+COMMAND_SECONDS = 30.0
 """Time limit of a program."""
 MAX_SHOWN = 100_000
 """Maximum number of characters of the output that a dialog or a comment shows."""
 _MAX_LINE = 200
 """Maximum number of characters of the output that a notification shows."""
-_TICK_SECONDS = 0.1
-_NAMES: Mapping[CommandPlace, str] = MappingProxyType(
+_CHECK_INTERVAL = 0.1
+"""Seconds between two checks whether all dialogs are closed."""
+_KIND_NAMES: Mapping[CommandPlace, str] = MappingProxyType(
     {
         "block": "block",
         "thread": "thread",
@@ -282,9 +285,10 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
 def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the keys that each custom command can use, by its name, and a sentence for each key that it cannot use.
-    A key cannot be used if it belongs to a command of the app class `app`, to a command of a view in which the custom
-    command works, or to an earlier custom command. `keys_of_user`: the keys that the user set, by command id."""
+    """Return the keys that each custom command can use, by its name, and a sentence for each key that it cannot use. A
+    key cannot be used if it belongs to a command of the app class `app`, to a command of a view in which the custom
+    command works, or to an earlier custom command. `keys_of_user` contains the keys that the user has set, by command
+    id."""
     accepted: dict[str, str] = {}
     problems: list[str] = []
     custom_keys: dict[str, str] = {}
@@ -328,7 +332,7 @@ class _Runner:
             custom.id,
             keys,
             custom.name,
-            f"Run {custom.command[0]} on the selected {_names(custom)}",
+            f"Run {custom.command[0]} on the selected {_kind_names(custom)}",
             run=lambda app, _: self._run(custom),
             why_not=lambda app, _: self._why_not(custom),
             title_now=lambda app, _: f"Cancel {custom.name}" if custom.name in self._running else None,
@@ -348,7 +352,7 @@ class _Runner:
             return None
         target = self._target(custom)
         if target is None:
-            return f"Select a {_names(custom)} first."
+            return f"Select a {_kind_names(custom)} first."
         if custom.result == "pending-comment" and target.open_comment is None:
             return "This item cannot have comments."
         return None
@@ -406,7 +410,7 @@ class _Runner:
         if not isinstance(app.screen, View):
             app.say(f"Close the dialog to see the output of {custom.name}.")
         while not isinstance(app.screen, View):  # noqa: ASYNC110  # Textual does not report closed dialogs.
-            await asyncio.sleep(_TICK_SECONDS)
+            await asyncio.sleep(_CHECK_INTERVAL)
         if custom.result == "pending-comment" and target.open_comment is not None:
             target.open_comment(shown)
             return
@@ -416,9 +420,9 @@ class _Runner:
         app.push_screen(TextDialog(note, DeferredContent(), custom.name))
 
 
-def _names(custom: CustomCommand) -> str:
+def _kind_names(custom: CustomCommand) -> str:
     """Return the kinds of items of a command in words, such as “block or page”."""
-    return " or ".join(_NAMES[place] for place in PLACES if place in custom.places)
+    return " or ".join(_KIND_NAMES[place] for place in PLACES if place in custom.places)
 
 
 def _first_line(text: str) -> str:
@@ -439,7 +443,7 @@ def _run_program(custom: CustomCommand, target: CommandTarget, cancelled: thread
     variables = {"OCTAVO_PAGE_PATH" if name == "path" else f"OCTAVO_{name.upper()}": values[name] for name in values}
     try:
         ended = run_on_item(
-            custom.name, custom.command, target.facts, values, variables, seconds=SECONDS, cancelled=cancelled
+            custom.name, custom.command, target.facts, values, variables, seconds=COMMAND_SECONDS, cancelled=cancelled
         )
     except OSError as error:
         step = "Correct the [[command]] in the settings"

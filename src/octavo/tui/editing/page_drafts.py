@@ -101,9 +101,9 @@ def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "")
     """Return the drafts of a page, newest first, for one change request or for all."""
     matches = []
     for draft in drafts.with_prefix(f"page {space} {page} "):
-        place = parse_draft_key(draft.key)
-        if change_request in ("", place.change_request):
-            matches.append(PageDraft(place, Raw(draft.text), draft.saved_at))
+        key = parse_draft_key(draft.key)
+        if change_request in ("", key.change_request):
+            matches.append(PageDraft(key, Raw(draft.text), draft.saved_at))
     return tuple(matches)
 
 
@@ -144,12 +144,12 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
 
     # An editor file that was opened from a draft is always saved, even if the text equals the page.
     draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space, page)}
-    for path, place in files:
+    for path, key in files:
         result, note = read_back(path), read_note(path)
-        # Texts with a reason were rejected. The outbox lists their files.
+        # Texts with a reason were rejected. The activity list shows their files.
         if isinstance(result, Edited) and not (note and note.why):
-            if result.text.strip() and (place in draft_keys or not await _is_unchanged(app, place, result.text)):
-                await DialogDraft(app, place.text).save(result.text)
+            if result.text.strip() and (key in draft_keys or not await _is_unchanged(app, key, result.text)):
+                await DialogDraft(app, key.text).save(result.text)
             delete_file(path)
 
 
@@ -201,7 +201,7 @@ def _page_digest(session: Session, space: str, page: str) -> str:
 
 
 def _is_running(process: str) -> bool:
-    """True if another process with this id runs, which may have the file open in an editor."""
+    """Return True if another process with this id runs. It may have the file open in an editor."""
     if not process.isdecimal() or int(process) == os.getpid():
         return False
     try:

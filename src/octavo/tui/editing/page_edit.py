@@ -80,7 +80,7 @@ class PageEdit:
     """Block at which the editor opens."""
 
     async def start(self) -> None:
-        """Open the page in the editor, or ask what to do if it has unsent drafts. Returns when the editor was closed or
+        """Open the page in the editor, or ask what to do if it has unsent drafts. Return when the editor was closed or
         a dialog is open."""
         try:
             await recover_drafts(self.app, self.space.space_id, self.page)
@@ -91,8 +91,8 @@ class PageEdit:
         drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page, request_id)
         if drafts:
             with show_progress(self.app, f"Opening {self.title}…"):
-                named = [await self._target_title(draft.key) for draft in drafts]
-            self._offer(drafts, named)
+                titles = [await self._target_title(draft.key) for draft in drafts]
+            self._offer(drafts, titles)
         else:
             await self._start_new_edit()
 
@@ -208,9 +208,9 @@ class PageEdit:
             self.app.say(f"Could not open {self.title}: {error}", tone="failed")
             return
         if text is None:
-            place_name = target.title if target.change_request is not None else "main"
+            target_name = target.title if target.change_request is not None else "main"
             self.app.say(
-                f"Could not edit {self.title}: the page is not in {place_name}, or it has no text.", tone="care"
+                f"Could not edit {self.title}: the page is not in {target_name}, or it has no text.", tone="care"
             )
             return
         await self._edit(key, target, Raw(change(text.text)))

@@ -53,9 +53,9 @@ def new_request_target(space: SpaceRef, subject: str) -> TargetRequest:
 async def choose_target(
     app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetRequest], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask for the change request that receives an edit, then call `on_choice`. The choices are the change request used last,
-    a new one, and other open change requests of the user. If only a new one is possible, the user is not asked. Returns
-    when `on_choice` is done or the dialog is open."""
+    """Ask for the change request that receives an edit, then call `on_choice`. The choices are the change request used
+    last, a new one, and other open change requests of the user. If only a new one is possible, the user is not asked.
+    Return when `on_choice` is done or the dialog is open."""
     new_target = new_request_target(space, subject)
     try:
         with show_progress(app, "Loading your change requests…"):
@@ -87,10 +87,10 @@ async def choose_target(
 
 async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:
     """Return the last used change request of a space. None if it is no longer open. Raises ApiError."""
-    name = app.session.state.get_fact(_last_used_fact(space))
-    if not isinstance(name, str):
+    request_id = app.session.state.get_fact(_last_used_fact(space))
+    if not isinstance(request_id, str):
         return None
-    at = ChangeRequestRef(space_id=space.space_id, change_request_id=name)
+    at = ChangeRequestRef(space_id=space.space_id, change_request_id=request_id)
     try:
         last: ChangeRequest = await app.session.live.fetch(change_requests.Get(at=at))
     except (NotFound, Forbidden):

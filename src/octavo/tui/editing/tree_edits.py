@@ -1,4 +1,5 @@
-"""Adds, renames, moves and deletes pages in a change request. `TreeEdit.menu` is the entry point."""
+"""Adds, renames, moves and deletes pages in a change request, and edits their details. `TreeEdit` has a method for each
+edit."""
 
 from __future__ import annotations
 
@@ -188,18 +189,20 @@ class TreeEdit:
     def _insert(self, loaded: LoadedTree) -> None:
         draft = DialogDraft(self.app, f"title {self.space.space_id}")
 
-        def on_position(place: PagePosition | None) -> None:
-            if place is not None:
-                self._ask_title("Title of the new page", "Add", draft, partial(on_title, place))
+        def on_position(position: PagePosition | None) -> None:
+            if position is not None:
+                self._ask_title("Title of the new page", "Add", draft, partial(on_title, position))
 
-        def on_title(place: PagePosition, title: str) -> None:
-            position = {"into": place.parent} if place.index is None else {"into": place.parent, "at": place.index}
+        def on_title(position: PagePosition, title: str) -> None:
+            arguments = (
+                {"into": position.parent} if position.index is None else {"into": position.parent, "at": position.index}
+            )
             target = (
                 loaded.target
                 if loaded.revision is not None
                 else target_request.new_request_target(self.space, f"Add {title}")
             )
-            change = InsertPage(title=title, document=DocumentBody(markdown=""), **position)
+            change = InsertPage(title=title, document=DocumentBody(markdown=""), **arguments)
             self.app.background(
                 self._write(
                     replace(loaded, target=target),
@@ -218,15 +221,15 @@ class TreeEdit:
         def on_parent(parent: str | None) -> None:
             if parent is None:
                 return
-            places = position_choices(loaded.tree, self.page, parent)
-            if len(places) == 1:
-                on_position(places[0].value)
+            choices = position_choices(loaded.tree, self.page, parent)
+            if len(choices) == 1:
+                on_position(choices[0].value)
             else:
-                self.app.push_screen(Picker(f"Position of {self.title}", places), on_position)
+                self.app.push_screen(Picker(f"Position of {self.title}", choices), on_position)
 
-        def on_position(place: PagePosition | None) -> None:
-            if place is not None:
-                change = UpdatePage(page=self.page, into=place.parent, at=place.index)
+        def on_position(position: PagePosition | None) -> None:
+            if position is not None:
+                change = UpdatePage(page=self.page, into=position.parent, at=position.index)
                 self.app.background(self._write(loaded, change, f"move {self.title}", f"Moved {self.title}"))
 
         page = loaded.tree.find(self.page)
