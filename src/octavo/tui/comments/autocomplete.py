@@ -95,8 +95,8 @@ class Suggestions(ABC, Generic[T]):
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the result with which the list closes immediately when its input is `typed`: a suggestion whose name
-        is complete, or `typed` if no suggestion can match any more. None to keep the list open."""
+        """Return the result with which the list closes immediately when its input is `typed`. The result is a
+        suggestion with a complete name, or `typed` if no suggestion can match any more. None to keep the list open."""
 
 
 class Autocomplete(Chooser["T | str", T]):
@@ -367,7 +367,7 @@ def choose_emoji(
     app: Shell, title: str, own_reactions: Collection[str], existing: Collection[str], on_chosen: Callable[[str], None]
 ) -> None:
     """Ask for an emoji and call `on_chosen` with its code. The list shows recently used emoji first, then common emoji,
-    then the `existing` reactions. `own_reactions` are the reactions of the user. Choosing one of them removes it."""
+    then the `existing` reactions. If the user chooses a reaction in `own_reactions`, the caller removes it."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
     server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own_reactions)}
     """Codes in the spelling of the server, which is needed to remove a reaction."""

@@ -430,7 +430,7 @@ class Composer(Dialog[str | None]):
         row, column = text_area.cursor_location
         before = text_area.document.get_line(row)[: column - 1]
         if before and not before.endswith((" ", "\t", "(", "“", '"', "*", "_")):
-            return  # An `@` inside a word is part of an e-mail address.
+            return  # An `@` inside a word is part of an email address.
 
         def on_chosen(member: User | str | None) -> None:
             if isinstance(member, str) or member is None:

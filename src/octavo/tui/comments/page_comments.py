@@ -161,8 +161,8 @@ class PageDiscussion:
             )
 
     def open_block_thread(self, block: Block) -> None:
-        """Show the thread on a block. On the line of an unsent comment, continue the draft. On the line of a linter's
-        finding, comment on the block of the finding. Do nothing on other blocks without a thread."""
+        """Show the thread on a block. On the line of an unsent comment, continue the draft. On the line of a linter’s
+        finding, comment on the block of the finding."""
         if (thread := self.thread_on(block)) is not None:
             self.open_thread(thread.id)
         elif block.key.startswith((DRAFT, FINDING)) and self.why_no_comment() is None:

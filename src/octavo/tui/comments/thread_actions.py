@@ -128,8 +128,8 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
 
 
 def _resolutions(app: Shell, at: Discussion, comment: Comment) -> list[NewWrite]:
-    """Return the writes that resolve an open thread and the open threads linked to it, or that reopen a resolved thread
-    and the resolved threads linked to it."""
+    """Return the writes that resolve an open thread, or reopen a resolved thread. Linked threads with the same status
+    are included."""
     action = "resolve" if comment.is_open else "reopen"
     return [
         NewWrite(

@@ -91,8 +91,9 @@ class ThreadDialog(Dialog[None]):
         pane: Reader,
         select_block: Callable[[Comment], bool],
     ) -> None:
-        """Create the dialog for one of `threads`. `outdated_note` returns a note about an outdated block, else "".
-        `pane` shows the page. `select_block` selects the block of a thread there and returns False if it is missing."""
+        """Create the dialog for one of `threads`. `pane` shows the page. `select_block` selects the block of a thread
+        there, and returns False if the block is missing. `outdated_note` returns a note about an outdated block, else
+        ""."""
         super().__init__()
         self._pane, self._select_block = pane, select_block
         self._placement: Placement | None = None
@@ -162,8 +163,8 @@ class ThreadDialog(Dialog[None]):
             self.dismiss(None)
 
     def _remove_thread(self, key: str, items: Sequence[Comment]) -> None:
-        """Remove a deleted thread. If the thread was pending and has been sent, replace it by the thread with its text
-        and its id on the server."""
+        """Remove a deleted thread. A pending thread that has been sent is replaced by the thread on the server with the
+        same text."""
         removed = self._threads.pop(key)
         index = self._order.index(key)
         self._order.remove(key)

@@ -90,7 +90,7 @@ class SpaceList:
 
     @property
     def target(self) -> SpaceTarget | None:
-        """The spaces and collections, and the selected one of them. None while the spaces are loading."""
+        """The spaces and collections, with the selected space or collection. None while the spaces are loading."""
         workspace, node = self._open_space.shell.workspace, self._open_space.nav.spaces.node
         if (organization := workspace.organization) is None or workspace.spaces.value is None:
             return None

@@ -1,4 +1,5 @@
-"""Links of a space, broken links first, the backlinks of the open page, and the files of a space with the pages that use them."""
+"""Two views of a space: its links, with broken links first and backlinks, and its files with the pages that use
+them."""
 
 from __future__ import annotations
 

@@ -72,6 +72,7 @@ class PageVersion:
 
     at: RevisionRef
     before: RevisionRef | None
+    """The previous revision of the space. None if there is none."""
     created_at: datetime | None
     name: str
     """Title of the merged change request, else the kind of the revision."""

@@ -1,5 +1,4 @@
-"""The panes of the content view: the tree of spaces or pages, the open page with its age gutter, and the side panel
-with the outline, threads, path and age of the page."""
+"""The panes of the content view: the tree of spaces or pages, the open page with its age gutter, and the side panel."""
 
 from __future__ import annotations
 
@@ -395,7 +394,7 @@ class SpacesPane(HasCommands, Vertical):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.for_target(lambda pane: pane.find_target()),)
 
     find_target: Callable[[], SpaceTarget | None] = staticmethod(lambda: None)
-    """Returns the target of its keys. None while the organization is loading."""
+    """Returns the target of the keys. None while the organization is loading."""
 
 
 class Navigation(Vertical):

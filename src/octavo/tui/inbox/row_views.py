@@ -174,12 +174,11 @@ def _all_filters(
 def tab_settings(
     filters: Sequence[RowFilter], query: str, reasons: Sequence[Reason], taken_names: Collection[str]
 ) -> tuple[str, list[str]]:
-    """Return the TOML text that defines a tab with these filters and the search text `query`, and the names of the
-    filters that the settings cannot express.
+    """Return the TOML text that defines a tab with these filters, and the names of the filters that the settings cannot
+    express. The text is empty if the settings cannot express any of them.
 
-    The text is empty if it would express nothing. `reasons` are used if no filter by reason is active. `taken_names`
-    are the names of other tabs.
-    """
+    `query` is the search text. `reasons` are used if no filter by reason is active. `taken_names` are the names of
+    other tabs."""
     filters_by_kind = {active.kind: active for active in filters}
     reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)
     space = filters_by_kind["Space"].value if "Space" in filters_by_kind else ""

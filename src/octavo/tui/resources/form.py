@@ -266,8 +266,8 @@ class FormDialog(Dialog[None]):
 
     @property
     def _file_row(self) -> FieldRow | None:
-        """The field to choose a file for: the field with the cursor if it accepts a file, else the only
-        field that accepts a file. None if there is none, or if several accept a file."""
+        """The field to choose a file for: the field with the cursor, else the only field that accepts a file. None if
+        there is none, or if several fields accept a file."""
         rows, focused_row = self._file_rows, self._focused_row
         return focused_row if focused_row in rows else rows[0] if len(rows) == 1 else None
 

@@ -59,8 +59,7 @@ class VisibleWhen:
 
 @dataclass(frozen=True)
 class FormField:
-    """A value of an operation that the user fills in with a form: its place in the request, its label, and the limits
-    for it."""
+    """A value of an operation that the user fills in: its place in the request, its label and its limits."""
 
     name: str
     """Path in the model, for example `source.url`."""

@@ -391,10 +391,8 @@ class FormState:
     # Sending
 
     async def send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
-        """Send the form. Return the error if it was not sent. `report_progress` is called with the progress.
-
-        An error in a single field is in `server_errors` too.
-        """
+        """Send the form. Return the error if it was not sent. An error in a single field is in `server_errors` too.
+        `report_progress` is called with the progress."""
         self.is_sending = True
         try:
             return await self._send(report_progress)

@@ -135,10 +135,10 @@ def build_request(
     is_new: bool,
 ) -> FormResult:
     """Return the operation for the text of a form, or the errors. The operation has the required fields and the fields
-    that differ from `initial`.
+    that differ from `initial`. If nothing changed, there is no operation.
 
-    If nothing changed, there is no operation. If the form creates an item (`is_new`), an empty form is an error, even
-    if the API would accept it, because enter on an empty form must not create anything."""
+    If the form creates an item (`is_new`), an empty form is an error, even if the API would accept it. Enter on an
+    empty form must not create anything."""
     active_fields = [field for field in fields if field.is_active(texts)]
     active_before = {field.name for field in fields if field.is_active(initial)}
     changed = {

@@ -439,7 +439,7 @@ TABLES = (
 
 
 def _root_arguments(organization: Organization) -> Arguments:
-    """Return the subdomain and the e-mail domain of an organization, if it has them."""
+    """Return the subdomain and the email domain of an organization, if it has them."""
     arguments = {"subdomain": organization.hostname, "email_domain": next(iter(organization.email_domains), None)}
     return {name: value for name, value in arguments.items() if value}
 

@@ -58,7 +58,7 @@ class BrowserLevel:
         self.resource = self.resources[0]
 
     def selection(self, *rows: Any, clear: Callable[[], None] = lambda: None) -> resource_commands.Selection | None:
-        """Return the selection for some rows. None if the server sent no valid ID for one of them."""
+        """Return the selection for some rows. None if the server sent no valid ID for a row."""
         resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(row)[1] for row in rows)
         if not all(resource.has_valid_ids(self.arguments, item) for item in items):
             return None

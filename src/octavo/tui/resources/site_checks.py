@@ -206,9 +206,9 @@ def path_of_link(text: str, base: str) -> str:
 
 
 def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """Return a phrase for the part of the site that a chain of redirects ends at, such as “the section API” or “a
-    page in the section API”. Of several parts that contain the last URL, the part with the longest URL counts. Empty
-    if the chain does not lead to a known part."""
+    """Return a phrase for the part of the site where a chain of redirects ends: “the section API” or “a page in the
+    section API”. If several parts contain the last URL, the part with the longest URL is named. Empty if the chain does
+    not lead to a known part."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]

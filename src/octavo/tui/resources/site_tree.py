@@ -65,7 +65,7 @@ def noun_of(part: Part) -> str:
 
 
 def children_of(part: Part) -> tuple[Part, ...]:
-    """Return the children of a part, each with the ID of its parent, which some servers omit."""
+    """Return the children of a part, each with the ID of its parent. Some servers omit this ID."""
     match part:
         case SiteSection():
             return tuple(site_space.model_copy(update={"section": part.id}) for site_space in part.site_spaces)
@@ -358,7 +358,8 @@ def _move(
 def _undo_with(
     app: Shell, reverse: Operation[Any] | None, title: str, message: str
 ) -> Callable[[Any], DirectUndo] | None:
-    """Return a function that returns an undo, which sends the operation `reverse`. None if `reverse` is None."""
+    """Return a function that returns the undo of a write. The undo sends the operation `reverse`. None if `reverse` is
+    None."""
     if reverse is None:
         return None
     undo_write = partial(send_unchecked, app.session.live, reverse, f"Could not undo “{title}”")
@@ -440,8 +441,8 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
 
 
 def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
-    """Return the section and the section group that a part belongs to, or None for either. The part itself can be one
-    of them."""
+    """Return the section and the section group that contain a part. The part itself can be the section or the group.
+    None for a container that does not exist."""
     parts = {each.id: each for each, _ in walk_parts(structure)}
     parent = parts.get(parent_id(part) or "") if isinstance(part, SiteSpace) else None
     section = part if isinstance(part, SiteSection) else parent if isinstance(parent, SiteSection) else None

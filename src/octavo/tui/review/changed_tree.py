@@ -369,7 +369,7 @@ class ViewedMarks:
         self._save()
 
     def toggle(self, key: str) -> bool:
-        """Mark the page `key` as viewed, or remove the mark. Return whether the page is marked now."""
+        """Mark the page `key` as viewed, or remove the mark. Return True if the page is marked now."""
         self.keys ^= {key}
         self.changed -= {key}
         self._save()

@@ -34,6 +34,7 @@ class DialogContent:
     intro: str | None = None
     """New introduction. None keeps the current introduction."""
     after: str = ""
+    """Text below the facts."""
     blocked: str = ""
     """Reason why the write is blocked. Empty if it is allowed."""
     typed: str = ""

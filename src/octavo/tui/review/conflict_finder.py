@@ -178,8 +178,8 @@ class OpenConflicts:
 async def merge_revisions(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, fact: Any
 ) -> MergeRevisions | None:
-    """Return the revisions of the merge or of the last update. None if they are unknown. Raises ApiError. `fact` has
-    the revisions that Octavo stored before an update."""
+    """Return the revisions of the merge or of the last update. `fact` has the revisions that Octavo stored before an
+    update. None if the revisions are unknown. Raises ApiError."""
     stored = stored_revisions(fact)
     if change_request.status == "merged":
         revision = await _revision(live, at, change_request.revision_merged)

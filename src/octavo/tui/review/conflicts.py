@@ -439,7 +439,7 @@ class ConflictsScreen(View):
             self.refresh_data()
 
     def _close(self, pages: tuple[str, ...]) -> bool:
-        """Close the view if no conflicts are left after `pages` were saved. Return whether the view was closed."""
+        """Close the view if no conflicts are left after `pages` were saved. Return True if the view was closed."""
         open_conflicts, resolved = self._open_conflicts, self._choices.saved_conflicts
         if open_conflicts is None or not is_whole(self) or self.app.screen is not self:
             return False

@@ -249,8 +249,8 @@ class RequestScroll:
     # The page that commands act on
 
     def follow(self) -> str | None:
-        """Return the key of the page that commands act on. The tree and the cursor of the diff select the
-        same page: if one of them moves, the other follows. None if the tree is empty."""
+        """Return the key of the page that commands act on. None if the tree is empty. The tree and the cursor of the
+        diff select the same page. If one of them moves, the other follows."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None

@@ -489,8 +489,8 @@ def sign_of(change: content.Change) -> str:
 
 
 def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
-    """Yield a row with the number of rules that are met, then a row for each unmet rule, then a row for each undecided
-    rule. Yield only one row if the rules are unknown or none are set."""
+    """Yield a row with the number of met rules, then a row for each unmet rule, then for each undecided rule. Yield
+    only one row if the rules are unknown or none are set."""
     if not rules.is_known:
         yield Fact("care", "merge rules", "unknown: the server will check the rules when you merge")
         return

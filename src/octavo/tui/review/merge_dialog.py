@@ -206,7 +206,7 @@ def why_not_in_bulk(checks: Checks) -> str:
 async def check_queued(
     live: Live, queued: QueuedMerge, earlier: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
-    """Check whether a queued merge can run after the `earlier` merges. Only those `linters` run that block merges. If
+    """Check whether a queued merge can run after the `earlier` merges. Runs only those `linters` that block merges. If
     the checks cannot be loaded, the result has the error."""
     try:
         checks = await run_checks(live, queued.at, linters)

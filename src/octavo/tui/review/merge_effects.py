@@ -121,8 +121,8 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
-    """Return the broken links of some pages, each with the title of its page. Anchors are checked only if they lead to
-    one of these pages."""
+    """Return the broken links of the pages in `texts`, each with the title of its page. An anchor is checked only if
+    its page is in `texts`."""
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     found = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Reusable content may contain further headings, and is not loaded.

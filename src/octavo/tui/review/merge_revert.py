@@ -1,5 +1,5 @@
-"""Dialog that reverts a merge, and the plan of the edits. The pages are reverted in a new change request, which is then
-opened for review."""
+"""Dialog that reverts a merge, and the plan of the edits. The pages are reverted in a new change request that is open
+for review."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """Create or continue a draft that reverts a merged change request, then open it for review. Return a message and
-    the change request, which is None if the revert is incomplete. Raises ApiError."""
+    the change request. The change request is None if the revert is incomplete. Raises ApiError."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:

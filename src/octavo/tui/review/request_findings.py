@@ -236,8 +236,8 @@ async def _load_headings(
 
 
 async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
-    """Return the row of the findings on added words, which never blocks a merge. No row if all pages were checked and
-    none has findings. `changed` has the IDs of the changed pages. Raises ApiError."""
+    """Return the row of the findings on added words, which never blocks a merge. Empty if all pages were checked and
+    have no findings. `changed` has the IDs of the changed pages. Raises ApiError."""
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []
     total = 0
@@ -313,9 +313,8 @@ def _read(linter: Linter, output: bytes, page: LintedPage, text: str) -> tuple[l
 async def check_linters(
     live: Live, trees: MergeTrees, changed: Sequence[str], space: Space, linters: Sequence[Linter]
 ) -> tuple[Fact, ...]:
-    """Return a row with the result of the linters that check a space. The row blocks a merge if linters have findings
-    on added words, or if pages could not be checked. Empty without linters. `changed` has the IDs of the changed
-    pages."""
+    """Return the row of the linters that check a space. The row blocks a merge if linters have findings on added words,
+    or if pages could not be checked. Empty without linters. `changed` has the IDs of the changed pages."""
     chosen = linters_for(linters, space.title, space.id)
     if not chosen:
         return ()

@@ -190,12 +190,12 @@ def first_line(
     *,
     is_on_main: bool = False,
 ) -> Content:
-    """Return the first line of a change request: number, title, space, author, status and reviews.
+    """Return the first line of a change request: number, title, space, author, status and reviews. A narrow line omits
+    the facts, then truncates the title. The status is always shown.
 
-    `conflicts` is the number of pages that may conflict with main, `unresolved` the number of pages with conflict markers,
-    `pending` the number of your pending comments, and `proposed` the number of notes that programs propose. With
-    `is_on_main` a merge would change nothing. A narrow line omits the facts, then truncates the title. The status is always
-    shown."""
+    The numbers are: `conflicts` of pages that may conflict with main, `unresolved` of pages with conflict markers,
+    `pending` of your pending comments, and `proposed` of notes that programs propose. `is_on_main` is True if main
+    already has all changes."""
     author = change_request.created_by.name if change_request.created_by else ""
     done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
     facts = " · ".join(each for each in (space, author, done) if each)
@@ -332,7 +332,7 @@ class StatusLoader:
         """IDs of the change requests whose facts are being loaded for the whole list."""
 
     def clear(self) -> None:
-        """Forget all change requests, because the organization changed."""
+        """Drop the status of all change requests, because the organization changed."""
         for each in tuple(self._followed):
             self._unfollow(each)
         self.stop_loading()
@@ -386,7 +386,7 @@ class StatusLoader:
         self._loading.clear()
 
     def refresh(self) -> None:
-        """Forget failed predictions and the facts of unfollowed change requests, so that Octavo loads them again."""
+        """Drop failed predictions and the facts of unfollowed change requests, so that Octavo loads them again."""
         for name in [each for each in self._facts if each not in self._followed]:
             del self._facts[name]
         for facts in self._facts.values():

@@ -338,7 +338,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         pending_note: Callable[[OutboxEntry], str],
     ) -> None:
         """`name` is the name of the change request. `titles` has the titles of its pages by page ID. `pending_note`
-        returns a note if the words that a pending comment is about have changed."""
+        returns a note if the words of a pending comment have changed, else ""."""
         super().__init__()
         self._at, self._request_name, self._titles, self._pending_note = at, name, titles, pending_note
         self._unobserve: Callable[[], None] = lambda: None

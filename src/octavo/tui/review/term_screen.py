@@ -1,5 +1,5 @@
-"""The list of the places in a space that still have an old term, which a change request replaces elsewhere. Commands
-replace the term in these places, or suggest the replacement in pending comments."""
+"""The list of the places in a space that still have the old term of a change request. Commands replace the term in
+these places, or suggest the replacement in pending comments."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ def _by_page(rows: Iterable[TermRow]) -> list[tuple[PageMatches, tuple[TermMatch
 
 
 def excerpt(match: TermMatch, width: int) -> Content:
-    """Return a place in one line: at most `width` characters before the place, the old text crossed out, the new
-    text, and the text after the place."""
+    """Return a place in one line: at most `width` characters of the text before, the old text crossed out, the new
+    text, and the text after."""
     before = match.before if len(match.before) <= width else f"…{match.before[-width:]}"
     old = Content.styled(" ".join(match.text.split()), "$error strike")
     if match.replacement is None:

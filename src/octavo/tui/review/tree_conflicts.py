@@ -140,8 +140,8 @@ def _fields(page_id: str, trees: Sequence[PageTree]) -> Fields:
 
 
 def settings_of(fields: Fields, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return the fields with their values in main and after a choice: those of main if `is_main`, else those of this
-    change request."""
+    """Return the fields with their values in main and after a choice. `is_main` is True for the choice of main, and
+    False for the choice of this change request."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()

@@ -173,7 +173,7 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
 
 async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
     """Update the change request once and show the result. Call `on_conflicts` if there are conflicts. If something
-    changed since `preview`, send nothing and return the changes in sentences. Otherwise return an empty string."""
+    changed since `preview`, send nothing and return the changes in sentences, else an empty string."""
     change_request = preview.change_request
     # The revisions are stored before the update, because the update replaces the base of the change request.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
