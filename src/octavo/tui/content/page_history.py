@@ -318,13 +318,13 @@ class PageHistoryScreen(View):
         )
 
     def _draw(self, version: PageVersion) -> Row:
-        first = self.rows.items[0].revision == version.revision if self.rows.items else False
+        is_newest = self.rows.items[0].revision == version.revision if self.rows.items else False
         number = Content.styled(f"#{version.number}  ", "$octavo-muted") if version.number else Content("")
         return Row(
             text=number + Content.styled(version.name, "bold"),
             right=Content.styled(short_age(version.created_at), "$octavo-muted"),
             second_line=join_texts([version.author, version.changes_label]),
-            sign=Content.styled("●", "$success") if first else Content.styled("○", "$octavo-muted"),
+            sign=Content.styled("●", "$success") if is_newest else Content.styled("○", "$octavo-muted"),
         )
 
     # The page in the selected revision

@@ -69,8 +69,8 @@ def with_problems(
     structure = responses.get(site_structure.Get)
     if structure is None:
         return listed
-    parts = part_urls(structure)
-    targets = {item.source: _target_url(item.destination, parts) for item in listed}
+    urls = part_urls(structure)
+    targets = {item.source: _target_url(item.destination, urls) for item in listed}
     ends = chain_ends(targets, site.urls.published or "")
     return [
         item if ends[item.source] == "leads" else MarkedRedirect.model_construct(**dict(item), end=ends[item.source])
@@ -156,9 +156,9 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
         live.cached_or_fetch(site_structure.Get(at=at)),
         all_items(live, redirects.List(at=at, limit=PAGE_SIZE)),
     )
-    base, parts = site.urls.published or "", part_urls(structure)
+    base, urls = site.urls.published or "", part_urls(structure)
     by_source = {item.source: item for item in listed}
-    targets = {item.source: _target_url(item.destination, parts) for item in listed}
+    targets = {item.source: _target_url(item.destination, urls) for item in listed}
     end_counts = Counter(chain_ends(targets, base).values())
     source = path_of_link(link, base)
     asked_paths: set[str] = set()
@@ -221,15 +221,15 @@ def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, 
     return f"a page in the {title}" if is_page else f"the {title}" if title else ""
 
 
-def _target_url(destination: redirects.DestinationRead, parts: Mapping[str, str]) -> str | None:
+def _target_url(destination: redirects.DestinationRead, urls: Mapping[str, str]) -> str | None:
     """Return where a redirect leads. None if the target is no longer on the site."""
     match destination.kind:
         case "site-section":
-            return parts.get(destination.site_section_id or "")
+            return urls.get(destination.site_section_id or "")
         case "site-space":
-            return parts.get(destination.site_space_id or "")
+            return urls.get(destination.site_space_id or "")
         case "site-page":
-            space = parts.get(destination.site_space_id or "")
+            space = urls.get(destination.site_space_id or "")
             return None if space is None else f"a page in {space}"
     return destination.url or destination.kind
 

@@ -274,10 +274,10 @@ class StructureTarget:
 
 
 def structure_target(
-    kind: Resource[Any], arguments: Arguments, parent: Model, response: Any, row: Any
+    resource: Resource[Any], arguments: Arguments, parent: Model, response: Any, row: Any
 ) -> StructureTarget:
     """Return the target of the structure commands, given the selected table and row."""
-    structure = response if isinstance(response, SiteStructure) and kind.list is site_structure.Get else None
+    structure = response if isinstance(response, SiteStructure) and resource.list is site_structure.Get else None
     part = row.part if isinstance(row, PartRow) and not isinstance(row.part, OtherPart) else None
     return StructureTarget(parent, arguments["at"], structure, part)
 

@@ -42,7 +42,7 @@ async def role_facts_in_space(live: Live, arguments: Arguments, permission: perm
 
 async def _role_facts(live: Live, arguments: Arguments, at: Shared, user: str, role: str) -> DetailFacts:
     organization = OrganizationRef(organization_id=arguments.get("organization_id") or arguments["at"].organization_id)
-    organization_details, member, team_ids, places = await asyncio.gather(
+    organization_details, member, team_ids, scopes = await asyncio.gather(
         live.cached_or_fetch(organizations.Get(at=organization)),
         live.send(organizations.GetMember(at=organization, user_id=user)),
         all_items(live, teams.ListOfMember(at=organization, user_id=user, limit=PAGE_SIZE)),
@@ -50,11 +50,11 @@ async def _role_facts(live: Live, arguments: Arguments, at: Shared, user: str, r
     )
     member_with_teams = with_teams(member, {membership.team.id for membership in team_ids})
     facts: list[tuple[str, AnyText]] = [
-        ("why", access.access_sentence(member_with_teams, places, organization_details.title, role))
+        ("why", access.access_sentence(member_with_teams, scopes, organization_details.title, role))
     ]
-    for source in access.role_sources(member_with_teams, places, organization_details.title):
+    for source in access.role_sources(member_with_teams, scopes, organization_details.title):
         facts.append((_SOURCE_LABELS[source.kind], source.description))
-    if no_access := access.no_access_reason(member_with_teams, places, organization_details.title):
+    if no_access := access.no_access_reason(member_with_teams, scopes, organization_details.title):
         facts.append(("organization", no_access))
     return facts
 
@@ -80,33 +80,33 @@ async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared
     collections_by_id = {
         each.id: each for each in await all_items(live, collections.List(at=organization, limit=PAGE_SIZE))
     }
-    place: spaces.Space | collections.Collection | None
+    item: spaces.Space | collections.Collection | None
     if isinstance(at, SpaceRef):
-        place = await live.send(spaces.Get(at=at))
+        item = await live.send(spaces.Get(at=at))
     else:
-        place = collections_by_id.get(at.collection_id)
-    places: list[tuple[Shared, Any]] = []
-    while place is not None and all(place.id != each.id for _, each in places):
-        ref = at if not places else CollectionRef(collection_id=place.id)
-        places.append((ref, place))
-        place = collections_by_id.get(place.parent or "")
-    return await asyncio.gather(*(_load_role_scope(live, ref, each) for ref, each in places))
+        item = collections_by_id.get(at.collection_id)
+    scopes: list[tuple[Shared, Any]] = []
+    while item is not None and all(item.id != each.id for _, each in scopes):
+        ref = at if not scopes else CollectionRef(collection_id=item.id)
+        scopes.append((ref, item))
+        item = collections_by_id.get(item.parent or "")
+    return await asyncio.gather(*(_load_role_scope(live, ref, each) for ref, each in scopes))
 
 
-async def _load_role_scope(live: Live, at: Shared, place: Any) -> access.RoleScope:
+async def _load_role_scope(live: Live, at: Shared, item: Any) -> access.RoleScope:
     """Return a space or collection with its roles. If the roles cannot be loaded, `load_error` has the reason."""
-    title = place.title or place.id
+    title = item.title or item.id
     try:
         user_permissions, team_permissions = await asyncio.gather(
             all_items(live, permissions.ListUsers(at=at, limit=PAGE_SIZE)),
             all_items(live, permissions.ListTeams(at=at, limit=PAGE_SIZE)),
         )
     except ApiError as error:
-        return access.RoleScope(place.id, title, place.default_level, load_error=str(error))
+        return access.RoleScope(item.id, title, item.default_level, load_error=str(error))
     return access.RoleScope(
-        place.id,
+        item.id,
         title,
-        place.default_level,
+        item.default_level,
         {permission.user.id: permission.permission for permission in user_permissions},
         {
             permission.team.id: (permission.team.title or permission.team.id, permission.permission)

@@ -49,14 +49,14 @@ def commented_pages(
     """Return entries for the unchanged pages with threads or unsent drafts, and for the comments on the whole change
     request. `unsent` has the IDs of the pages with unsent drafts."""
     listed = {entry.key for entry in entries}
-    found: dict[str, ChangedPage] = {}
+    commented: dict[str, ChangedPage] = {}
     for page in (*(each.target.page.id if each.target.page else WHOLE for each in threads), *unsent):
         if page == WHOLE:
-            found[WHOLE] = ChangedPage(WHOLE, "General comments")
+            commented[WHOLE] = ChangedPage(WHOLE, "General comments")
         elif page not in listed:
             title = titles.get(page) or "Deleted page"
-            found[page] = ChangedPage(page, title, page=PageReference(id=page, title=title))
-    return sorted(found.values(), key=lambda entry: entry.key != WHOLE)
+            commented[page] = ChangedPage(page, title, page=PageReference(id=page, title=title))
+    return sorted(commented.values(), key=lambda entry: entry.key != WHOLE)
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class EntryMarks:
 def tree_nodes(
     entries: Sequence[ChangedPage],
     commented: Sequence[ChangedPage],
-    before: Sequence[Page],
-    after: Sequence[Page],
+    old_pages: Sequence[Page],
+    new_pages: Sequence[Page],
     marks: EntryMarks,
     *,
     whole_tree: bool = False,
@@ -91,7 +91,7 @@ def tree_nodes(
     Deleted pages keep their former positions. `whole_tree` adds the unchanged pages."""
     by_key = {entry.key: entry for entry in entries}
     placed: set[str] = set()
-    deleted = _deleted_by_parent(by_key, before, {page.id for root in after for page in root.walk()})
+    deleted = _deleted_by_parent(by_key, old_pages, {page.id for root in new_pages for page in root.walk()})
 
     def nodes_below(pages: Sequence[Page], parent: str | None) -> list[TreeNode]:
         nodes = [(page.id, page_nodes(page)) for page in pages if page.id not in placed]
@@ -102,16 +102,16 @@ def tree_nodes(
 
     def page_nodes(page: Page) -> list[TreeNode]:
         placed.add(page.id)
-        below, entry = nodes_below(page.pages, page.id), by_key.get(page.id)
+        children, entry = nodes_below(page.pages, page.id), by_key.get(page.id)
         if entry is None and not whole_tree:
-            return _ancestor_rows(page, below, marks)
-        return [_node(entry or ChangedPage(page.id, page.title or "Untitled"), marks, below, page.type)]
+            return _ancestor_rows(page, children, marks)
+        return [_node(entry or ChangedPage(page.id, page.title or "Untitled"), marks, children, page.type)]
 
     def deleted_node(entry: ChangedPage) -> TreeNode:
         placed.add(entry.key)
         return _node(entry, marks, nodes_below((), entry.key))
 
-    top = nodes_below(after, None)
+    top = nodes_below(new_pages, None)
     rest = [entry for entry in entries if entry.key not in placed]
     top += [_node(entry, marks) for entry in rest if entry.page is not None]
     others = [_node(entry, marks) for entry in rest if entry.page is None]
@@ -125,32 +125,32 @@ def tree_nodes(
     return top
 
 
-def _ancestor_rows(page: Page, below: Sequence[TreeNode], marks: EntryMarks) -> list[TreeNode]:
+def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: EntryMarks) -> list[TreeNode]:
     """Return the rows of an unchanged page above changed pages. If the page has only such unchanged pages below, return
     their rows, with the title of the page in front. Empty if no page below changed."""
     title = page.title or "Untitled"
-    if all(node.kind == "group" and node.dim for node in below):
-        return [replace(node, label=f"{title} › {node.label}") for node in below]
-    return [_node(ChangedPage(page.id, title), marks, below, "group")]
+    if all(node.kind == "group" and node.dim for node in children):
+        return [replace(node, label=f"{title} › {node.label}") for node in children]
+    return [_node(ChangedPage(page.id, title), marks, children, "group")]
 
 
 def _deleted_by_parent(
-    by_key: Mapping[str, ChangedPage], before: Sequence[Page], after: Collection[str]
+    by_key: Mapping[str, ChangedPage], old_pages: Sequence[Page], remaining_ids: Collection[str]
 ) -> dict[str | None, list[tuple[str, Sequence[str]]]]:
     """Return the deleted pages by the ID of their parent in the tree, or by None at the top level. Each page comes with
     the IDs of the siblings that preceded it, nearest first."""
-    found: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
+    deleted: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
 
     def collect(pages: Sequence[Page], parent: str | None) -> None:
         for index, page in enumerate(pages):
             entry = by_key.get(page.id)
             is_deleted = entry is not None and not entry.exists_after
             if is_deleted:
-                found[parent].append((page.id, [each.id for each in reversed(pages[:index])]))
-            collect(page.pages, page.id if is_deleted or page.id in after else parent)
+                deleted[parent].append((page.id, [each.id for each in reversed(pages[:index])]))
+            collect(page.pages, page.id if is_deleted or page.id in remaining_ids else parent)
 
-    collect(before, None)
-    return found
+    collect(old_pages, None)
+    return deleted
 
 
 def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequence[TreeNode]]]) -> int:
@@ -159,7 +159,7 @@ def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequenc
     return next((keys.index(key) + 1 for key in siblings if key in keys), 0)
 
 
-def _node(entry: ChangedPage, marks: EntryMarks, below: Sequence[TreeNode] = (), kind: str = "page") -> TreeNode:
+def _node(entry: ChangedPage, marks: EntryMarks, children: Sequence[TreeNode] = (), kind: str = "page") -> TreeNode:
     viewed = entry.key in marks.viewed
     viewed_mark = "✓" if viewed else "•" if entry.key in marks.changed_since else " "
     size = marks.sizes.get(entry.key) if entry.changes else None
@@ -173,7 +173,7 @@ def _node(entry: ChangedPage, marks: EntryMarks, below: Sequence[TreeNode] = (),
     return TreeNode(
         entry.key,
         entry.title,
-        below,
+        children,
         kind="page" if entry.changes or kind == "document" else kind,
         count=marks.open_threads.get(entry.key, 0),
         sign=_sign(viewed_mark, entry.sign) if entry.changes else "",

@@ -177,11 +177,11 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         self._shell.background(self._send(checks, stack[stack.index(self) - 1]))
         self.dismiss(Confirmed())
 
-    async def _send(self, checks: ChecksT, below: Screen[Any]) -> None:
+    async def _send(self, checks: ChecksT, screen_below: Screen[Any]) -> None:
         """Send the write. Open the dialog again if something changed since the checks."""
         if changed := await self._write.send(checks):
             self._shell.say(changed, tone="care")
-            if self._shell.screen is below:
+            if self._shell.screen is screen_below:
                 self._shell.push_screen(CheckedDialog(self._shell, self._write))
 
     def show_diff(self) -> None:

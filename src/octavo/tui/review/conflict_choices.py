@@ -92,9 +92,9 @@ class Choices:
 
 def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
     """Open a conflict in the editor. Return True if you wrote a new text."""
-    draft, before = choices.draft_of(name), choices.by_name.get(name)
+    draft, earlier_choice = choices.draft_of(name), choices.by_name.get(name)
     # Blank lines around the text belong to the page, and editors add a final newline.
-    initial = (draft.text or conflict.text(before or MergeChoice("words")) or "").strip("\n")
+    initial = (draft.text or conflict.text(earlier_choice or MergeChoice("words")) or "").strip("\n")
 
     def save_text(edited_text: str) -> str:
         new_text = edited_text.strip("\r\n")
@@ -111,7 +111,7 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
     if new_text == initial:
         ending = (
             "your earlier choice is kept."
-            if before is not None
+            if earlier_choice is not None
             else "the conflict is not resolved. Press m, t, or b to choose which version to keep."
         )
         app.say(f"You changed nothing, so {ending}")

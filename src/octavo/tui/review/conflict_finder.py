@@ -264,7 +264,7 @@ async def find_conflicts(
         candidates = pages_to_read(triple, changed_ids)
         merged_ids = [page_id for page_id in candidates if all(side.find(page_id) for side in triple)]
     reader = _PageReader(live, at, source, triple)
-    found = await gather_bounded(
+    read_pages = await gather_bounded(
         lambda page: reader.page(
             page,
             fields.get(page.id, {}),
@@ -274,7 +274,7 @@ async def find_conflicts(
         pages[:MAX_PAGES],
         MAX_PARALLEL,
     )
-    pages_with_conflicts = [page for page in found if page is not None]
+    pages_with_conflicts = [page for page in read_pages if page is not None]
     with_fields = {page.page for page in pages_with_conflicts if page.fields or page.sets_title}
     tree_conflicts = [each for each in tree_conflicts if each.kind != "field" or each.id not in with_fields]
     tree_conflicts = await gather_bounded(

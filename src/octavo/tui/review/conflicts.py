@@ -549,9 +549,9 @@ class DraftConflictsScreen(ConflictsScreen):
         super().__init__(DraftConflicts(app, route))
 
 
-def _read_draft(source: str, before: Raw | None, theirs: Raw | None) -> MergedPage:
+def _read_draft(source: str, base: Raw | None, theirs: Raw | None) -> MergedPage:
     """Return the page of a draft with its conflicts. The conflicts have a base if both other versions are loaded."""
     merged = read_marked_page(source)
-    if before is None or theirs is None:
+    if base is None or theirs is None:
         return merged
-    return read_marked_page(source, merge(before.text, theirs.text, merged.text_with_choice("request")))
+    return read_marked_page(source, merge(base.text, theirs.text, merged.text_with_choice("request")))

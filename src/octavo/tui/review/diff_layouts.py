@@ -333,7 +333,7 @@ class RequestScroll:
             self._loading.clear()
             for section in self._sections.values():
                 self._outdate(section)
-        found: dict[str, PageSection] = {}
+        sections: dict[str, PageSection] = {}
         self._open_threads = thread_counts(self._threads.posted_threads)
         for entry in entries:
             section = self._sections.get(entry.key) or PageSection(entry.key)
@@ -341,12 +341,12 @@ class RequestScroll:
                 self._outdate(section)
             self._entries[entry.key] = entry
             self._fill(section, entry, sides)
-            found[entry.key] = section
-        self._sections = found
-        for key in self._entries.keys() - found.keys():
+            sections[entry.key] = section
+        self._sections = sections
+        for key in self._entries.keys() - sections.keys():
             del self._entries[key]
-        if before != [(each, each.heading, each.note, each.diff) for each in found.values()]:
-            self.navigation.builder.show_sections(tuple(found.values()))
+        if before != [(each, each.heading, each.note, each.diff) for each in sections.values()]:
+            self.navigation.builder.show_sections(tuple(sections.values()))
         self.load_near()
 
     def _outdate(self, section: PageSection) -> None:

@@ -234,7 +234,7 @@ async def _why_not_after(live: Live, queued: QueuedMerge, checks: Checks, earlie
     """Return the reason why `queued` cannot be merged after the `earlier` merges. Empty if it can be merged. Raises
     ApiError."""
     changed_ids = _changed_ids(checks)
-    for other, theirs in earlier:
+    for other, other_checks in earlier:
         if other.at.space_id != queued.at.space_id:
             continue
         if checks.must_be_current:
@@ -242,11 +242,13 @@ async def _why_not_after(live: Live, queued: QueuedMerge, checks: Checks, earlie
                 f"this change request will be outdated after {other.name} is merged, and a merge rule blocks outdated change "
                 f"requests (after {other.name} is merged, press U to update this change request from main)"
             )
-        if not changed_ids & _changed_ids(theirs):
+        if not changed_ids & _changed_ids(other_checks):
             continue
         outdated = checks.change_request.model_copy(update={"outdated": True})
         changed = Changes(changes=checks.changes)
-        prediction = await predict_conflicts(live, queued.at, outdated, changed, main=theirs.change_request.revision)
+        prediction = await predict_conflicts(
+            live, queued.at, outdated, changed, main=other_checks.change_request.revision
+        )
         if prediction.conflicts:
             return f"this change request may conflict with {other.name}, which will be merged first (conflicts: {list_first_names(prediction.names)})"
         if prediction.is_on_main:
@@ -287,23 +289,23 @@ async def merge_in_order(
     """Check and merge the change requests in order, until the first problem or until `is_wanted()` is False. `shown`
     has the checks that the user saw. `show_fact` gets the index and the new row of a change request."""
     merged: list[str] = []
-    for number, (queued, before) in enumerate(zip(queue, shown, strict=True)):
+    for number, (queued, shown_checks) in enumerate(zip(queue, shown, strict=True)):
         if not is_wanted():
             return MergeTotals(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
         show_fact(number, queued.fact("asking", "checking again…"))
         readiness = await check_queued(live, queued, linters=linters)
-        now = readiness.checks
+        checks = readiness.checks
         show_fact(number, readiness.fact)
-        if now is None or readiness.reason:
+        if checks is None or readiness.reason:
             return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {readiness.reason}")
-        if before is None or now.change_request.revision != before.change_request.revision:
+        if shown_checks is None or checks.change_request.revision != shown_checks.change_request.revision:
             show_fact(number, queued.fact("bad", _EDITED))
             return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {_EDITED}")
         if not is_wanted():
             return MergeTotals(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
         show_fact(number, queued.fact("asking", "merging…"))
         searching = queued.fact("asking", "result unknown, checking whether it is merged…")
-        sent = await merge(live, queued.at, now.basis, partial(show_fact, number, searching))
+        sent = await merge(live, queued.at, checks.basis, partial(show_fact, number, searching))
         is_clean = sent.kind == "done" and (sent.result is None or sent.result.result != "conflicts")
         result: tuple[Literal["ok", "bad"], str] = (
             ("ok", "merged") if is_clean else ("bad", result_message(sent, f"#{queued.change_request.number}"))
@@ -401,13 +403,13 @@ class MergeSeveralDialog(ConfirmDialog):
         self._mergeable = next((number for number, readiness in enumerate(self._readiness) if readiness.reason), total)
         after = reason = ""
         if self._mergeable < total:
-            stop = f"{self._readiness[self._mergeable].queued.name}: {self._readiness[self._mergeable].reason}"
+            problem = f"{self._readiness[self._mergeable].queued.name}: {self._readiness[self._mergeable].reason}"
             if self._mergeable:
                 unmerged = total - self._mergeable
-                after = f"Octavo will stop before {stop}. {short_texts.plural(unmerged, 'change request')} will not be merged. Press J or K to change the order."
+                after = f"Octavo will stop before {problem}. {short_texts.plural(unmerged, 'change request')} will not be merged. Press J or K to change the order."
             else:
                 reason = (
-                    f"The first change request is blocking the merge. {stop}. "
+                    f"The first change request is blocking the merge. {problem}. "
                     "Select this change request and press J to move it down."
                 )
         self.update(blocked=reason, after=after, verb=self._current_verb, foot="J/K change order · r check again")

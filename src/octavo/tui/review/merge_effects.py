@@ -70,13 +70,13 @@ async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages
     """Return the row of the links that the change request breaks. `pages` has the IDs of the changed pages."""
     op = links.ListOfChangeRequest(at=at, status="broken", broken_context="change-request", limit=100)
     try:
-        found = await live.fetch(op)
+        response = await live.fetch(op)
     except (NotFound, Forbidden):
         return await _check_links_by_reading(live, trees, pages)
-    broken = [f"{_linking_pages(link)} → {_target_url(link)}" for link in found.items]
+    broken = [f"{_linking_pages(link)} → {_target_url(link)}" for link in response.items]
     if not broken:
         return (Fact("ok", "links", "no links would break"),)
-    more = "at least " if found.next is not None else ""
+    more = "at least " if response.next is not None else ""
     return (
         Fact(
             "care", "links", f"{more}{short_texts.plural(len(broken), 'link')} would break: {list_first_names(broken)}"
@@ -124,10 +124,12 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
     """Return the broken links of the pages in `texts`, each with the title of its page. An anchor is checked only if
     its page is in `texts`."""
     documents = {page_id: parse(text) for page_id, text in texts.items()}
-    found = {page_id: list(references_in(document)) for page_id, document in documents.items()}
+    links_by_page = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Reusable content may contain further headings, and is not loaded.
     complete = {
-        page_id for page_id, links_of_page in found.items() if all(link.kind != "include" for link in links_of_page)
+        page_id
+        for page_id, links_of_page in links_by_page.items()
+        if all(link.kind != "include" for link in links_of_page)
     }
 
     def is_broken(page_id: str, target: link_model.Target) -> bool:
@@ -145,7 +147,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
         )
 
     broken = []
-    for page_id, links_of_page in found.items():
+    for page_id, links_of_page in links_by_page.items():
         targets = LinkTargets(context, page_id)
         for link in links_of_page:
             if link.kind == "url" and is_broken(page_id, targets.resolve(link.target)):
@@ -174,15 +176,15 @@ async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) ->
 
 def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the names of the new images that have no alternative text, each with the ID of its page."""
-    known = Counter(picture for text in before.values() for picture in images_without_text(parse(text)))
-    found: list[tuple[str, str]] = []
+    old_images = Counter(picture for text in before.values() for picture in images_without_text(parse(text)))
+    new_images: list[tuple[str, str]] = []
     for page, text in after.items():
         for picture in images_without_text(parse(text)):
-            if known[picture]:
-                known[picture] -= 1
+            if old_images[picture]:
+                old_images[picture] -= 1
             else:
-                found.append((safe_line(unquote(picture.rpartition("/")[2])) or "an image", page))
-    return found
+                new_images.append((safe_line(unquote(picture.rpartition("/")[2])) or "an image", page))
+    return new_images
 
 
 # Reverted lines

@@ -118,7 +118,7 @@ class BlameScreen(ListView[BlamedBlock]):
         rows: RowList[BlamedBlock] = RowList(
             self._draw,
             key=lambda item: item.block.key,
-            search=lambda item: f"{_words(item.block)} {self._heading(item).text} {_author(item)}",
+            search=lambda item: f"{_one_line(item.block)} {self._heading(item).text} {_author(item)}",
             groups=lambda item: [self._heading(item)],
             empty="This page has no text.",
             hint="Press esc to go back to the page.",
@@ -230,7 +230,7 @@ class BlameScreen(ListView[BlamedBlock]):
 
     def _draw(self, item: BlamedBlock) -> Row:
         sign = _KIND_SIGNS.get(item.block.kind, "")
-        return Row(text=Content.styled(sign, "$octavo-muted") + Content(_words(item.block)), dim=item.origin is None)
+        return Row(text=Content.styled(sign, "$octavo-muted") + Content(_one_line(item.block)), dim=item.origin is None)
 
     def _draw_details(self) -> None:
         item = self.rows.item
@@ -345,7 +345,7 @@ def _author(item: BlamedBlock) -> str:
     return request.created_by.name if request is not None and request.created_by is not None else ""
 
 
-def _words(block: Block) -> str:
+def _one_line(block: Block) -> str:
     """Return the text of a block as one line."""
     between = " │ " if block.kind in ("row", "card") else " "
     texts = [" ".join(line.split()) for line in block.plain().splitlines()]

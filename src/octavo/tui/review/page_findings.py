@@ -42,7 +42,7 @@ class PageFindings:
         self._view, self._at, self._pages, self._findings = view, at, pages, findings
 
     @property
-    def _found(self) -> tuple[AddedFinding, ...]:
+    def _on_page(self) -> tuple[AddedFinding, ...]:
         return self._findings.on_page(self._pages.key)
 
     def summaries(self, page_key: str) -> dict[str, list[ThreadSummary]]:
@@ -66,7 +66,7 @@ class PageFindings:
         key = row.key.removeprefix(FINDING)
         if row.kind != "thread" or key == row.key:
             return None
-        return next((each for each in self._found if each.key == key), None)
+        return next((each for each in self._on_page if each.key == key), None)
 
     @property
     def selected(self) -> AddedFinding | None:
@@ -86,7 +86,7 @@ class PageFindings:
 
     def why_no_finding(self) -> str | None:
         """Return why there is no finding to go to. None if there is one."""
-        if self._found:
+        if self._on_page:
             return None
         if counts := self._findings.counts:
             return f"No findings on this page. {sum(counts.values())} on other pages."

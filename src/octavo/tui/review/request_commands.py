@@ -432,7 +432,7 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
 
 
 def _create(app: Shell, space: SpaceRef) -> None:
-    known = app.workspace.space(space.space_id)
+    loaded_space = app.workspace.space(space.space_id)
     draft = DialogDraft(app, f"subject {space.space_id}")
 
     def on_created(change_request: ChangeRequest) -> None:
@@ -448,7 +448,7 @@ def _create(app: Shell, space: SpaceRef) -> None:
                 "create the change request", creation, on_success=on_created, failure_hint=dialog_draft.DRAFT_SAVED
             )
 
-    title = f"New change request in {known.title if known else 'this space'}"
+    title = f"New change request in {loaded_space.title if loaded_space else 'this space'}"
     app.push_screen(ConfirmDialog(title, verb="Create", field=_subject_field(draft)), on_answer)
 
 

@@ -80,7 +80,7 @@ class RequestFindings:
         """`on_change` is called when the findings of a page have changed."""
         self._view, self._space, self._on_change = view, space, on_change
         self._fact_key = f"dismissed findings {change_request_id}"
-        self._found: dict[str, tuple[AddedFinding, ...]] = {}
+        self._findings: dict[str, tuple[AddedFinding, ...]] = {}
         self._loaded_pages: dict[str, CheckedPage] = {}
         """Checked pages, and pages that were loaded for their headings, by page ID."""
         self._waiting: dict[str, _Job] = {}
@@ -108,7 +108,7 @@ class RequestFindings:
         compared = (sides, tree) if sides is not None and tree is not None else None
         if compared != self._compared:
             if self._compared is None or compared is None or compared[0] != self._compared[0]:
-                self._found.clear()
+                self._findings.clear()
             self._loaded_pages.clear()
             self._compared = compared
             self._start()
@@ -121,12 +121,12 @@ class RequestFindings:
 
     def on_page(self, key: str) -> tuple[AddedFinding, ...]:
         """Return the findings on a page that you did not dismiss."""
-        return tuple(each for each in self._found.get(key, ()) if f"{key} {each.key}" not in self._dismissed)
+        return tuple(each for each in self._findings.get(key, ()) if f"{key} {each.key}" not in self._dismissed)
 
     @property
     def counts(self) -> Mapping[str, int]:
         """Number of findings by page key."""
-        return {key: count for key in self._found if (count := len(self.on_page(key)))}
+        return {key: count for key in self._findings if (count := len(self.on_page(key)))}
 
     def dismiss(self, page_key: str, finding_key: str) -> None:
         """Hide a finding until its words change."""
@@ -172,16 +172,18 @@ class RequestFindings:
                 if page is None or job.sides != sides:
                     continue
                 if is_linting and (linters := self._linters) is not None:
-                    found = (*job.by_rules, *await self._lint(linters, job, page))
+                    findings = (*job.by_rules, *await self._lint(linters, job, page))
                 else:
-                    found = await _find(self._view.live, page, job.before, job.new, sides.new, tree, self._loaded_pages)
+                    findings = await _find(
+                        self._view.live, page, job.before, job.new, sides.new, tree, self._loaded_pages
+                    )
                     texts, linted = self._linted.get(job.page.key, (("", ""), ()))
                     if texts == (job.before, job.new.source):
-                        found = (*found, *linted)
+                        findings = (*findings, *linted)
                     elif self._linters is not None:
-                        self._to_lint[job.page.key] = replace(job, by_rules=found)
-                if self._sides == sides and self._found.get(job.page.key) != found:
-                    self._found[job.page.key] = found
+                        self._to_lint[job.page.key] = replace(job, by_rules=findings)
+                if self._sides == sides and self._findings.get(job.page.key) != findings:
+                    self._findings[job.page.key] = findings
                     self._on_change()
         finally:
             self._is_checking = False

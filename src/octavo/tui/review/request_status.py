@@ -77,8 +77,8 @@ def request_status(
 ) -> RequestStatus:
     """Return the status of a change request. `reviews`, `requested` and `conflicts` are None while they are not
     loaded."""
-    given = [each for each in reviews or () if not each.outdated]
-    approvals = [each for each in given if each.status == "approved"]
+    current = [each for each in reviews or () if not each.outdated]
+    approvals = [each for each in current if each.status == "approved"]
     fresh = [each.revision is None or each.revision == change_request.revision for each in approvals]
     facts: dict[StatusFact, object] = {"reviews": reviews, "requested": requested, "conflicts": conflicts}
     return RequestStatus(
@@ -86,7 +86,7 @@ def request_status(
         outdated_approvals=tuple(
             each.reviewer.name for each, is_fresh in zip(approvals, fresh, strict=True) if not is_fresh
         ),
-        changes_requested=tuple(each.reviewer.name for each in given if each.status == "changes-requested"),
+        changes_requested=tuple(each.reviewer.name for each in current if each.status == "changes-requested"),
         is_requested_from_me=any(each.user is not None and each.user.id == me for each in requested or ()),
         outdated=change_request.outdated and change_request.status in UNDECIDED,
         conflicts=tuple(conflicts or ()),
@@ -445,13 +445,13 @@ class StatusLoader:
             self._changed(request_id)
 
     def _items(
-        self, facts: _LoadedFacts, fact: StatusFact, snapshot: Snapshot[ListPage[Any]], before: tuple[Any, ...] | None
+        self, facts: _LoadedFacts, fact: StatusFact, snapshot: Snapshot[ListPage[Any]], previous: tuple[Any, ...] | None
     ) -> tuple[Any, ...] | None:
         if snapshot.error is not None and snapshot.value is None:
             facts.load_errors[fact] = str(snapshot.error)
         else:
             facts.load_errors.pop(fact, None)
-        return snapshot.value.items if snapshot.value is not None else before
+        return snapshot.value.items if snapshot.value is not None else previous
 
     # Conflicts
 
