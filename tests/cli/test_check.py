@@ -407,7 +407,7 @@ def test_website_without_the_page_is_broken_and_other_statuses_are_not() -> None
         urls = [web.put("/there", "x"), web.put("/busy", "x", status=429), web.move("/old", "/there")]
         gone = [f"{web.origin}/gone", web.put("/left", "x", status=410), web.move("/loop", "/loop")]
         slow = web.make_endless("/slow")
-        fetcher = Fetcher(private=True, time_limit=1.0)
+        fetcher = Fetcher(allows_private=True, time_limit=1.0)
         assert broken_urls([*urls, *gone, slow], fetcher) == {
             gone[0]: "the website responded with status 404",
             gone[1]: "the website responded with status 410",

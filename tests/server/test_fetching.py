@@ -11,7 +11,7 @@ from octavo.api.addresses import is_public
 from octavo.server.fetcher import REDIRECT_LIMIT, Fetcher, FetchFailure
 from tests.server.web import Web, open_web
 
-NEAR = Fetcher(private=True, size_limit=1000, time_limit=5.0)
+NEAR = Fetcher(allows_private=True, size_limit=1000, time_limit=5.0)
 
 
 @pytest.fixture
@@ -52,14 +52,14 @@ def test_response_that_is_too_large_is_refused(web: Web) -> None:
 
 def test_slow_response_is_abandoned(web: Web) -> None:
     with pytest.raises(FetchFailure) as failure:
-        Fetcher(private=True, time_limit=0.2).fetch(web.make_endless("/slow"))
+        Fetcher(allows_private=True, time_limit=0.2).fetch(web.make_endless("/slow"))
     assert failure.value.code == "FETCH_TIMEOUT"
     assert "took too long" in str(failure.value)
 
 
 def test_slow_tls_handshake_is_abandoned() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(FetchFailure) as failure:
-        Fetcher(private=True, time_limit=0.2).fetch(f"https://127.0.0.1:{silent.getsockname()[1]}/")
+        Fetcher(allows_private=True, time_limit=0.2).fetch(f"https://127.0.0.1:{silent.getsockname()[1]}/")
     assert failure.value.code == "FETCH_TIMEOUT"
 
 

@@ -8,8 +8,8 @@ from octavo.server.handlers.change_requests import create, merge, record_edit
 from octavo.server.handlers.spaces import (
     add_first_revision,
     add_next,
-    get,
     get_current,
+    get_revision,
     new_page,
     page_text,
     set_current,
@@ -40,7 +40,7 @@ def test_next_revision_keeps_unchanged_content(world: World) -> None:
     after = add_next(world.for_user("jun"), before, pages=[*before["pages"], page])
     assert (after["parents"], after["author"], after["type"]) == ([before["id"]], "jun", "edits")
     assert [each["title"] for each in page_trees.walk(after["pages"])] == ["Welcome", "Second"]
-    assert get(world, space["id"], before["id"]) == before
+    assert get_revision(world, space["id"], before["id"]) == before
     assert get_current(world, space["id"]) == before
 
 

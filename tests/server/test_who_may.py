@@ -12,7 +12,7 @@ import pytest
 
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import Route, operation_for_route
-from octavo.server.app import resolve_place, run_operation
+from octavo.server.app import resolve_reference, run_operation
 from octavo.server.handlers import uploads
 from octavo.server.handlers.permissions import RANKS
 from octavo.server.rest import BackgroundWork, Refusal, World, iso, path_of
@@ -165,7 +165,7 @@ def _can(world: World, op: Operation[Any], user: str) -> bool:
 
 def _succeeds(op: Operation[Any], world: World, user: str) -> bool:
     deletes = SPECS[type(op)].method == "DELETE"
-    path = path_of(resolve_place(op, world.for_user("ada")))
+    path = path_of(resolve_reference(op, world.for_user("ada")))
     if deletes and "/permissions/users/" in path:
         world.store.put(path, {"id": path.rpartition("/")[2], "role": "read"})
     assert not deletes or world.store.get(path)

@@ -65,16 +65,16 @@ def run_operation(op: Operation[Any], world: World) -> Any:
     method = SPECS[type(op)].method
     try:
         with world.store.cached_reads() if method == "GET" else world.store.transaction():
-            return handle(resolve_place(op, world), world)
+            return handle(resolve_reference(op, world), world)
     except MissingResource:
         if method == "DELETE":
             return None
         raise
 
 
-def resolve_place(op: Op, world: World) -> Op:
-    """Check that the caller can see the resource of `op`. Return `op`, with the ID of its change request in place of
-    a number. Raises MissingResource if the resource is missing or hidden."""
+def resolve_reference(op: Op, world: World) -> Op:
+    """Check that the caller can see the resource of `op`. Return `op`, in which the number of a change request is replaced
+    by its ID. Raises MissingResource if the resource is missing or hidden."""
     match getattr(op, "at", None):
         case OrganizationRef() as at:
             if membership(world, at.organization_id) is None:
@@ -91,8 +91,8 @@ def resolve_place(op: Op, world: World) -> Op:
             _require_space(world, at.space_id, deleted=deleted, visitor=op if isinstance(op, spaces.Get) else None)
         case ChangeRequestRef() as at:
             _require_space(world, at.space_id)
-            place = at.model_copy(update={"change_request_id": _change_request_id(world, at)})
-            return op.model_copy(update={"at": place})
+            by_id = at.model_copy(update={"change_request_id": _change_request_id(world, at)})
+            return op.model_copy(update={"at": by_id})
         case RevisionRef() as at:
             _require_space(world, at.space_id)
             world.store.get(f"/spaces/{at.space_id}/revisions/{at.revision_id}")
@@ -127,9 +127,9 @@ def _change_request_id(world: World, at: ChangeRequestRef) -> str:
 
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
-"""Largest body of a content edit, in bytes. Edits may carry files, so their limit is higher than `BODY_CAP`."""
+"""Maximum size of the body of a content edit, in bytes. It is larger than `BODY_CAP`, because edits may contain files."""
 LARGE_BODY = 2 << 20
-"""Size in bytes from which only one body is read at a time, because parsing needs many times its size in memory."""
+"""Size of a body in bytes from which bodies are read one at a time, because parsing needs much more memory."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 T = TypeVar("T")
@@ -154,8 +154,8 @@ class Platform:
         """Message for rejected writes. While empty, writes are allowed."""
         self._refusals: defaultdict[type[Operation[Any]], deque[Refusal]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
-        self._large = asyncio.Lock()
-        """Lock for the one large body or large background job that may be in memory."""
+        self._large_lock = asyncio.Lock()
+        """Only one large body or large background job may be in memory."""
         self._app = Starlette(
             routes=[
                 Route("/v1/openapi.json", self._description, methods=["GET"]),
@@ -219,7 +219,7 @@ class Platform:
 
     async def _run(self, work: BackgroundWork[Any]) -> Any:
         """Run background work outside the handler thread, then finish it in that thread and return the result."""
-        async with self._large if work.is_large else nullcontext():
+        async with self._large_lock if work.is_large else nullcontext():
             outcome = await asyncio.to_thread(work.run)
 
             def finish() -> Any:
@@ -229,7 +229,7 @@ class Platform:
             return await self._in_thread(finish)
 
     async def _description(self, request: Request) -> Response:
-        # No token is required: the description is public, and clients read it before they have a token.
+        # No API key is required: the description is public, and clients read it before they have a key.
         return Response(await self._in_thread(description), media_type="application/json")
 
     async def _download(self, request: Request) -> Response:
@@ -242,14 +242,14 @@ class Platform:
         return Response(data, headers=headers, media_type=kind)
 
     async def _print(self, request: Request) -> Response:
-        # No token is required: the signed URL itself grants access to the PDF.
+        # No API key is required: the signed URL itself grants access to the PDF.
         payload, signature, name = (request.path_params[each] for each in ("payload", "signature", "name"))
         make = await self._in_thread(lambda: _pdf_maker(self.world, payload, signature))
         headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(name, safe='')}", **_request_id()}
         return Response(await asyncio.to_thread(make), headers=headers, media_type="application/pdf")
 
     async def _receive(self, request: Request) -> Response:
-        # No token is required: the secret in the URL itself permits the upload.
+        # No API key is required: the secret in the URL permits the upload.
         address = request.path_params
         awaited = await self._in_thread(lambda: _find_pending(self.world, **address))
         async with AsyncExitStack() as lock_stack:
@@ -277,7 +277,7 @@ class Platform:
         parts, size = [], 0
         async for part in request.stream():
             if size <= LARGE_BODY < size + len(part) <= cap:
-                await lock_stack.enter_async_context(self._large)
+                await lock_stack.enter_async_context(self._large_lock)
             size += len(part)
             if size <= cap:
                 parts.append(part)
@@ -288,7 +288,7 @@ class Platform:
         return b"".join(parts)
 
     async def _authenticate(self, request: Request) -> World:
-        """Return the world of the owner of the request's token. Raises Refusal without a valid token."""
+        """Return the world of the user whose API key was sent. Raises Refusal without a valid API key."""
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         user = await self._in_thread(lambda: self.world.store.user_of(key)) if scheme.lower() == "bearer" else None
         if user is None:
@@ -331,9 +331,8 @@ def description() -> bytes:
 def _parse_body(body: bytes) -> Json:
     try:
         value = from_json(body, allow_inf_nan=False)
-        json.dumps(
-            value, allow_nan=False
-        )  # JSON allows 1e999, which Python reads as infinity, and no response can contain infinity.
+        # JSON allows 1e999, which Python reads as infinity. Responses cannot contain infinity.
+        json.dumps(value, allow_nan=False)
     except ValueError as wrong:
         raise Refusal(400, f"The body is not valid JSON: {wrong}.") from None
     if not isinstance(value, dict):
@@ -441,7 +440,7 @@ _SINGLE_NOUNS = {"adaptive-schema": "adaptive schema"}
 
 
 def missing_message(path: str) -> str:
-    """Return the message for a path without a resource, or without access for the caller."""
+    """Return the message for a path without a resource, or with a resource that the caller cannot see."""
     if noun := _SINGLE_NOUNS.get(path.rpartition("/")[2]):
         return f"There is no {noun} here yet. Create one first."
     kind, _, name = path.rpartition("/")
@@ -452,8 +451,8 @@ def missing_message(path: str) -> str:
 def invalid_body(invalid: ValidationError, body: Json | None) -> Refusal:
     """Return the refusal for a body that does not match the model.
 
-    The message names the first invalid field and its allowed values, never the value sent. An invalid ID in the URL
-    gives 404.
+    The message names the first invalid field and its allowed values, but never the value that was sent. The status for an
+    invalid ID in the URL is 404.
     """
     if invalid.title.endswith("Ref"):
         return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")

@@ -61,9 +61,9 @@ class FetchedFile:
 
 @dataclass(frozen=True)
 class Fetcher:
-    """Downloads files within limits. Private networks are reachable only if `private` is set."""
+    """Downloads files within limits. Private networks are reachable only with `allows_private`."""
 
-    private: bool = False
+    allows_private: bool = False
     size_limit: int = SIZE_LIMIT
     time_limit: float = TIME_LIMIT
 
@@ -125,9 +125,8 @@ class Fetcher:
                 connection.sock = connected_socket = secure
                 secure.do_handshake()
             connection.request("GET", request_target(parts), headers=_HEADERS)
-            with (
-                connection.getresponse() as response
-            ):  # The response outlives the connection and must be closed separately.
+            # The response outlives the connection, so it must be closed separately.
+            with connection.getresponse() as response:
                 yield response
             if is_late.is_set():
                 raise _timeout_failure(host)
@@ -147,7 +146,7 @@ class Fetcher:
         """Return the address families and addresses of a host. Raises FetchFailure if a private address is not
         allowed."""
         addresses = [(family, address) for family, _, _, _, address in _resolve_host(host, port, deadline)]
-        if not self.private and not all(is_public(address[0]) for _, address in addresses):
+        if not self.allows_private and not all(is_public(address[0]) for _, address in addresses):
             raise PrivateAddressFailure(
                 f"{host} is on a private network, and this server was started without access to private networks"
             )

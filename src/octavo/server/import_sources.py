@@ -27,7 +27,7 @@ from octavo.documents.folders.folder import ASSETS, rewrite_links
 from octavo.server.fetcher import FetchedFile, Fetcher, FetchFailure
 
 SIZE_LIMIT = 5_000_000
-"""Limit for HTML in characters. A Word document may be ten times as many bytes when unpacked."""
+"""Maximum length of HTML in characters. A Word document may have ten times as many bytes when unpacked."""
 _IGNORED_TAGS = [
     "head",
     "title",
@@ -44,7 +44,7 @@ _IGNORED_TAGS = [
 ]
 """Elements that never belong to the content of a page."""
 _PAGE_FRAME_TAGS = ["header", "footer"]
-"""Elements that frame a whole page. Inside the main part they may contain its title, so they are kept there."""
+"""Elements around the content of a page. Inside the main part, they are kept, because they may contain its title."""
 _MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
 _BLOCKS = (
@@ -66,12 +66,12 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 RewriteUrl = Callable[[str], str]
 """Function that maps a URL in the source to the URL in the Markdown."""
 PAGE_LIMIT = 100
-"""Number of pages imported from a website."""
+"""Maximum number of pages that are imported from a website."""
 TIME_LIMIT = 25.0
 """Time limit for reading a website, in seconds. Pages not read by then are left out."""
 FILE_COUNT_LIMIT = 5000
 UNPACKED_LIMIT = 64 << 20
-"""Limits for an archive: number of files (`FILE_COUNT_LIMIT`), and their total unpacked size in bytes."""
+"""Limits for an archive: the number of its files, and their total size in bytes when unpacked."""
 _HTML = re.compile(r"\.x?html?$", re.IGNORECASE)
 _MARKDOWN = re.compile(r"\.(?:md|markdown|mdx)$", re.IGNORECASE)
 _DOCX = re.compile(r"\.docx$", re.IGNORECASE)
@@ -82,26 +82,25 @@ class ImportFailure(Exception):
 
 
 class ConversionFailure(Exception):
-    """The document cannot be converted. The message has no subject and no full stop."""
+    """The document cannot be converted. The message follows “the document”, as in “is not text”."""
 
 
 @dataclass
 class ImportedFiles:
-    """Files by path in a folder of Markdown, with the number of pages that were found (`total`) and of pages that were
-    read (`pages`)."""
+    """The imported files by path, as in a folder of Markdown. Also counts pages."""
 
     files: dict[str, bytes] = field(default_factory=dict)
-    total: int = 0
-    pages: int = 0
+    pages_found: int = 0
+    pages_read: int = 0
 
     def add(self, path: str, markdown: str) -> None:
-        """Add a page at `path`."""
+        """Add a page that was read."""
         self.files[path] = markdown.encode("utf-8", "replace")
-        self.pages += 1
+        self.pages_read += 1
 
 
 def read_source(source: str, url: str, fetcher: Fetcher) -> ImportedFiles:
-    """Download a URL and read it as a website, html, markdown, docx or zip. Raises ImportFailure."""
+    """Download a URL and read it. `source` is website, html, markdown, docx or zip. Raises ImportFailure."""
     try:
         if source == "website":
             return _read_website(url, fetcher)
@@ -116,7 +115,7 @@ def read_source(source: str, url: str, fetcher: Fetcher) -> ImportedFiles:
 
 
 def _read_document(source: str, download: FetchedFile) -> ImportedFiles:
-    imported = ImportedFiles(total=1)
+    imported = ImportedFiles(pages_found=1)
     if source != "docx" and b"\0" in download.data:
         raise ConversionFailure("is not text")
     stem = _stem_of_url(download.url)
@@ -146,16 +145,16 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
     waiting = deque([_page_url(first.url)])
     seen_urls = {_page_url(first.url)}
     downloads = {_page_url(first.url): first}
-    total = 0
+    pages_found = 0
     while waiting:
         address = waiting.popleft()
-        total += 1
+        pages_found += 1
         if len(read) >= PAGE_LIMIT or time.monotonic() - started > TIME_LIMIT:
             continue
         try:
             download = downloads.pop(address, None) or fetcher.fetch(address)
             if download.kind not in ("text/html", "application/xhtml+xml"):
-                total -= 1  # Images and files are not pages.
+                pages_found -= 1  # Images and files are not pages.
                 continue
             page = read_html(download.text)
         except (FetchFailure, ConversionFailure):
@@ -167,10 +166,10 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
                 seen_urls.add(linked_url)
                 waiting.append(linked_url)
     paths = _file_paths(folder_url, list(read))
-    imported = ImportedFiles(total=total)
+    imported = ImportedFiles(pages_found=pages_found)
     for address, (download, page) in read.items():
         imported.add(paths[address], page.markdown(_link_rewriter(download.url, paths)))
-    if not imported.pages:
+    if not imported.pages_read:
         raise ImportFailure("There is no HTML page at this URL")
     return imported
 
@@ -242,16 +241,16 @@ def _read_archive(data: bytes) -> ImportedFiles:
                     files[path] = archive.read(info)
                 except (BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError):
                     # Count the page as found, although its file is damaged or encrypted.
-                    imported.total += _is_page(path)
+                    imported.pages_found += _is_page(path)
     except BadZipFile:
         raise ImportFailure("The file at this URL is not a ZIP archive") from None
     for path, content in _without_top_folder(files).items():
-        imported.total += _is_page(path)
+        imported.pages_found += _is_page(path)
         try:
             _add_archived_file(imported, path, content)
         except ConversionFailure:
             continue
-    if not imported.pages:
+    if not imported.pages_read:
         raise ImportFailure("The archive contains no Markdown, HTML, or Word pages that can be read")
     return imported
 
@@ -269,12 +268,12 @@ def _add_archived_file(imported: ImportedFiles, path: str, content: bytes) -> No
         if posixpath.basename(path).lower() == "summary.md":
             content = rewrite_links(content.decode("utf-8", "replace"), _markdown_link).encode()
         imported.files.setdefault(path, content)
-        imported.pages += _is_page(path)
+        imported.pages_read += _is_page(path)
 
 
 def _markdown_link(address: str) -> str:
-    """Return a link with `.md` in place of the HTML suffix if it is a relative link to an HTML file, because that file
-    becomes a Markdown file. Other links stay unchanged."""
+    """Replace the HTML suffix of a relative link by `.md`, because the HTML file becomes a Markdown file. Other links stay
+    unchanged."""
     parts = urlsplit(address)
     if parts.scheme or parts.netloc or not _HTML.search(parts.path):
         return address
@@ -368,7 +367,7 @@ def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
         raise ConversionFailure("is not a Word document") from None
     files: dict[str, bytes] = {}
 
-    def keep(image: Any) -> dict[str, str]:
+    def store_image(image: Any) -> dict[str, str]:
         suffix = mimetypes.guess_extension(image.content_type) or ""
         path = f"{ASSETS.as_posix()}/{stem}-{len(files) + 1}{suffix}"
         with image.open() as opened:
@@ -376,7 +375,7 @@ def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
         return {"src": f"/{path}"}
 
     try:
-        result = mammoth.convert_to_html(BytesIO(data), convert_image=mammoth.images.img_element(keep))
+        result = mammoth.convert_to_html(BytesIO(data), convert_image=mammoth.images.img_element(store_image))
     except (
         KeyError,
         ValueError,

@@ -1,7 +1,7 @@
 """Loads a folder of Markdown as a space, and loads later changes in the folder as new revisions.
 
-The content loaded last is stored, so loading again is a three-way merge: changes in the folder are added, changes in
-the space stay, and text changed on both sides becomes a conflict, with the side of the folder under `>>>>>>> folder`. A
+The last loaded content is stored, so loading again is a three-way merge. Changes in the folder are added, and changes in
+the space stay. Text that changed in both becomes a conflict, in which `>>>>>>> folder` marks the text of the folder. A
 page keeps its ID, comments and change requests as long as its file keeps its path or its text.
 """
 
@@ -40,7 +40,15 @@ from octavo.documents.folders.table_of_contents import read_folder
 from octavo.documents.merging import revision_merge
 from octavo.documents.page_trees import EMPTY_REVISION, Pages, revision_differences
 from octavo.server.handlers import spaces
-from octavo.server.handlers.spaces import add, add_next, get, get_current, page_text, set_current, with_text
+from octavo.server.handlers.spaces import (
+    add_next,
+    add_revision,
+    get_current,
+    get_revision,
+    page_text,
+    set_current,
+    with_text,
+)
 from octavo.server.rest import World
 from octavo.server.store import Json, image_size
 
@@ -53,7 +61,7 @@ _BOOLEAN_FIELDS = ("hidden", "noIndex", "noRobotsIndex")
 
 @dataclass(frozen=True)
 class LoadedFolder:
-    """Result of loading a folder: its space, and the number of pages that changed."""
+    """Result of loading a folder: its space, and the numbers of pages that changed."""
 
     space_id: str
     revision_id: str
@@ -80,18 +88,18 @@ def load(
     """Load a folder into its space, or into a new space if it was never loaded. Raises OSError if it cannot be opened.
 
     A folder is identified by its real path. A new space is named `title`, or after the folder. `space_id` names an
-    existing space to load into. `on_progress` is called with the number of pages read and the total; search then finds
-    the pages only after `page_texts.finish_reindexing`.
+    existing space to load into. `on_progress` is called with the number of pages read and the number of all pages. If it
+    is set, search finds the pages only after `page_texts.finish_reindexing`.
     """
     world = world.for_user(author)
     folder_read = read_folder(folder)
     space = _find_space(world, folder_read, space_id)
     record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
     before = record or {**EMPTY_REVISION, "keys": {}}
-    # The first load stores many files, so it stores them in one transaction. A later load stores few files, so it needs
-    # no transaction here, and other threads can write while the folder is read.
+    # The first load stores many files, which is fast only in one transaction. A later load stores few files. It has no
+    # transaction here, so other threads can write while the folder is read.
     with world.store.transaction() if record is None else nullcontext():
-        after = _FolderReader(world, folder_read, before, on_progress).content()
+        after = _FolderReader(world, folder_read, before, on_progress).convert()
     with world.store.transaction():
         if space is None:
             name = (title or readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
@@ -104,10 +112,10 @@ def load(
     return _summarize(world, space, revision, conflicts, folder_read)
 
 
-def content(world: World, folder: Path) -> Json:
+def read_content(world: World, folder: Path) -> Json:
     """Return the pages, files and other content of a folder that is not loaded into a space. Its field `keys` maps keys
     such as `page:PATH` and `file:PATH` to IDs."""
-    return _FolderReader(world, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).content()
+    return _FolderReader(world, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).convert()
 
 
 def loaded_space(world: World, folder: Path) -> str | None:
@@ -125,8 +133,8 @@ def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | No
     """Return the space of a folder. None if it was never loaded or its space is deleted."""
     if space_id is not None:
         return world.store.get(f"/spaces/{space_id}")
-    was_loaded = world.store.setting(_setting_name(folder))
-    space = world.store.find(f"/spaces/{was_loaded}") if was_loaded else None
+    saved_id = world.store.setting(_setting_name(folder))
+    space = world.store.find(f"/spaces/{saved_id}") if saved_id else None
     return None if space is None or space.get("deletedAt") else space
 
 
@@ -136,7 +144,7 @@ def _merge_changes(
     """Merge the changes in a folder into its space. Return the new revision, or None if nothing changed, and the number
     of conflicts."""
     if not space["revision"]:
-        revision = add(world, space["id"], after, type="edits", parents=[])
+        revision = add_revision(world, space["id"], after, type="edits", parents=[])
         set_current(world, space["id"], revision, index_later=index_later)
         return revision, 0
     if was_loaded and not revision_differences(before, after, _blob):
@@ -156,7 +164,7 @@ def _summarize(world: World, space: Json, revision: Json | None, conflicts: int,
     if revision is None:
         return LoadedFolder(space["id"], get_current(world, space["id"])["id"], problems=problems)
     parents = revision["parents"]
-    before = get(world, space["id"], parents[0]) if parents else EMPTY_REVISION
+    before = get_revision(world, space["id"], parents[0]) if parents else EMPTY_REVISION
     counts = Counter(change["type"] for change in revision_differences(before, revision, _blob))
     return LoadedFolder(
         space["id"],
@@ -176,7 +184,7 @@ def _blob(file: Json) -> str:
 
 @dataclass
 class _FolderReader:
-    """Converts a folder to pages and files. They get the IDs from the previous time the folder was loaded."""
+    """Converts a folder to pages and files. They keep the IDs of the last load."""
 
     world: World
     folder: Folder
@@ -193,7 +201,7 @@ class _FolderReader:
     _key_counts: Counter[str] = field(default_factory=Counter)
     _entries: list[tuple[Entry, str]] = field(default_factory=list)
 
-    def content(self) -> Json:
+    def convert(self) -> Json:
         """Return the pages, files and other content of the folder. The field `keys` maps the keys of pages and files to
         their IDs."""
         entries = list(walk_entries(self.folder.entries))
@@ -233,7 +241,7 @@ class _FolderReader:
             return {}, text
 
     def _text_of_unreadable(self, path: Path) -> str:
-        """Return the text of a page whose file cannot be read. It is the earlier text, or a hint with the reason."""
+        """Return the text for a page whose file cannot be read: its earlier text, or a hint block with the reason."""
         page_id = self.before["keys"].get(f"page:{path}")
         if (page := page_trees.find(self.before["pages"], page_id or "")) is not None:
             self._unreadable_pages[path] = page
@@ -277,7 +285,7 @@ class _FolderReader:
             return {}
 
     def _key_of(self, entry: Entry) -> str:
-        """Return the key of an entry. It is the path, or the kind and title. A repeated key gets a number."""
+        """Return the key of an entry: `page:PATH`, or its kind and title. A repeated key gets a number."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
         key = f"{entry.kind}:{entry.address or entry.title}"
@@ -287,19 +295,19 @@ class _FolderReader:
     def _assign_ids(self) -> None:
         """Give each entry its earlier ID. If it has none, use the ID of a deleted page with the same text, or a new
         ID."""
-        was_loaded: dict[str, str] = self.before["keys"]
+        earlier_ids: dict[str, str] = self.before["keys"]
         current_keys = {key for _, key in self._entries}
-        deleted_ids = {name for key, name in was_loaded.items() if key not in current_keys}
+        deleted_ids = {page_id for key, page_id in earlier_ids.items() if key not in current_keys}
         by_text = {
             page["text"]: page["id"]
             for page in page_trees.walk(self.before["pages"])
             if page["id"] in deleted_ids and "text" in page
         }
         for entry, key in self._entries:
-            name = was_loaded.get(key)
-            if name is None and entry.path in self._bodies and (body := self._bodies[entry.path][1]):
-                name = by_text.pop(self.world.store.put_blob(body), None)
-            self._keys[key] = name or self.world.new_id()
+            page_id = earlier_ids.get(key)
+            if page_id is None and entry.path in self._bodies and (body := self._bodies[entry.path][1]):
+                page_id = by_text.pop(self.world.store.put_blob(body), None)
+            self._keys[key] = page_id or self.world.new_id()
 
     def _build_pages(self, entries: list[Entry], keys: dict[int, str], old: dict[str, Json]) -> Pages:
         result = []
@@ -319,7 +327,7 @@ class _FolderReader:
         return result
 
     def _page_fields(self, entry: Entry) -> Json:
-        """Return the fields of a page except for those that depend on its place in the tree."""
+        """Return the fields of a page, without those that depend on its position in the page tree."""
         if entry.kind == "link":
             return {
                 "title": entry.title or title_from_name(Path(entry.address).stem),
@@ -372,8 +380,8 @@ class _FolderReader:
         seen: set[tuple[str, Path]] = set()
         for path, (matter, body) in (*self._bodies.items(), *self._included.items()):
             for address in (*link_urls(body), single_line(matter.get("cover")) or ""):
-                if (place := (address, path.parent)) not in seen:
-                    seen.add(place)
+                if (link := (address, path.parent)) not in seen:
+                    seen.add(link)
                     self._add_file(file_paths, address, path)
         for entry, _ in self._entries:
             if entry.kind == "link":
@@ -416,7 +424,7 @@ class _FolderReader:
 
 _PLACE_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
 _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
-"""Fields of a page that follow from its place in the tree or from the time of loading."""
+"""Fields of a page that follow from its position in the page tree or from the time of the load."""
 
 
 def _number(value: Any) -> float:

@@ -1,8 +1,8 @@
-"""The texts of pages as readers get them, with reusable content, expressions and conditions, and the index of their sections for
-full-text search.
+"""Builds the texts that readers get: inserts reusable content, and evaluates expressions and conditions. Also indexes the
+sections of pages for full-text search.
 
 Start at `expand_includes` and `evaluate_text`. API callers have no visitor claims, so conditions on a claim are false.
-If only constant parts are evaluated, these conditions stay in the text.
+With `fixed_only`, these conditions stay in the text.
 """
 
 from __future__ import annotations
@@ -35,14 +35,13 @@ _MARKDOWN_SIGNS = re.compile(r"[\\`*_\[\]{}|#~$:]")
 _CONSTANTS = {"true": True, "false": False, "null": None, "undefined": None}
 _EXPRESSION_DEPTH_LIMIT, _TOKEN_LIMIT = 40, 200
 INCLUDE_DEPTH_LIMIT = 4
-"""Number of nested includes that are expanded."""
+"""Maximum depth of nested includes that are expanded."""
 _LENGTH_LIMIT = 1 << 20
-"""Number of characters that includes may add to a text. Nested includes can multiply quickly."""
+"""Maximum number of characters that includes add to a text. Nested includes can multiply it quickly."""
 _COST_OF_INCLUDE = 256
 """Number of characters that each include counts for in addition to its text."""
 _DEFAULT_FOLDER = ".gitbook/includes"
-"""Folder of reusable content in a repository. If reusable content has no file, its links are relative to this
-folder."""
+"""Folder of reusable content in a repository. Links in reusable content without a file are relative to this folder."""
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 
@@ -67,7 +66,7 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
         item = find_reusable(revision, next(filter(None, named), ""), folder)
         body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
         if body is None and not outer_ids:
-            continue  # A nested include needs an end tag, otherwise the outer end tag would close it.
+            continue  # Only a nested include needs an end tag: without it, the outer end tag would close it.
         line = text[text.rfind("\n", 0, start) + 1 : start]
         margin = re.sub(r"[^\s>]", " ", line)
         whole = "\n\n".join([text[start : tag.end], *([body] if body else []), "{% endinclude %}"])
@@ -99,7 +98,7 @@ def _included_text(
 
 @lru_cache(maxsize=64)
 def _include_positions(text: str) -> tuple[int, ...]:
-    """Return the positions of the include tags in a text, except for those in code."""
+    """Return the positions of the include tags in a text, without those in code."""
     scanner, positions = TagScanner(text), []
     starts = [0]
     starts += [end.end() for end in re.finditer("\n", text)]
@@ -115,7 +114,7 @@ def _include_positions(text: str) -> tuple[int, ...]:
 
 
 def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
-    """Return a relative link in a file of `own_folder` as a link from `folder`. None if the link is absolute."""
+    """Convert a link that is relative to `own_folder` to a link that is relative to `folder`. None for absolute links."""
     if _ABSOLUTE_URL.match(address):
         return None
     path = posixpath.normpath(posixpath.join(own_folder, address))
@@ -159,7 +158,7 @@ def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixe
     applies.
 
     `variables` are grouped by owner: `space` or `page`. Parts with unknown values stay unchanged. With `fixed_only`,
-    conditions on visitor claims stay too.
+    conditions on visitor claims stay unchanged too.
     """
     if "{%" in text and re.search(r"\{%-?\s*if\b", text):
         text = _render_conditions(_parse_conditions(text), variables, fixed_only)
@@ -171,10 +170,10 @@ def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixe
 
 
 def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str, Any]]) -> str:
-    left = evaluate(html.unescape(match[1]), variables, fixed_only=True)
-    if isinstance(left, _Unknown) or left is None:
+    value = evaluate(html.unescape(match[1]), variables, fixed_only=True)
+    if isinstance(value, _Unknown) or value is None:
         return match[0]
-    text = str(left).lower() if isinstance(left, bool) else " ".join(str(left).split())
+    text = str(value).lower() if isinstance(value, bool) else " ".join(str(value).split())
     return _MARKDOWN_SIGNS.sub(lambda sign: f"&#{ord(sign[0])};", html.escape(text, quote=False))
 
 
@@ -182,7 +181,7 @@ def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str,
 
 
 def _parse_conditions(text: str) -> list[str | _If]:
-    """Split a text into plain parts and conditions. Tags without a matching start or end stay plain text."""
+    """Split a text into plain parts and conditions. Tags without a matching start or end tag stay plain text."""
     scanner, code = TagScanner(text), [fence.span() for fence in FENCED.finditer(text)]
     whole: list[str | _If] = []
     open_conditions: list[tuple[_If, list[str | _If]]] = []
@@ -230,7 +229,7 @@ def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mappi
             out.append(part)
             continue
         values = [evaluate(each.expression or "", variables, fixed_only=fixed_only) for each in part.branches]
-        first = next((index for index, left in enumerate(values) if isinstance(left, _Unknown) or left), None)
+        first = next((index for index, value in enumerate(values) if isinstance(value, _Unknown) or value), None)
         if first is None:
             continue
         if isinstance(values[first], _Unknown):
@@ -256,8 +255,8 @@ def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, fix
         tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
         index = match.end()
     parser = _ExpressionParser(tokens, variables, fixed_only)
-    left = parser.parse_or()
-    return left if not parser.tokens and not parser.is_wrong else UNKNOWN
+    value = parser.parse_or()
+    return value if not parser.tokens and not parser.is_wrong else UNKNOWN
 
 
 class _ExpressionParser:
@@ -344,10 +343,9 @@ class _ExpressionParser:
 
 
 PAGES_PER_BATCH = 20
-"""Number of pages indexed in one transaction. Requests are answered between transactions."""
+"""Number of pages indexed in one transaction. Requests are handled between transactions."""
 PIECE_LENGTH = 4000
-"""Maximum length of an entry in characters. Longer sections are split into several entries, which makes search
-faster."""
+"""Maximum length of an index entry in characters. Longer sections get several entries, which makes search faster."""
 
 
 def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
@@ -367,9 +365,10 @@ def mark_for_reindexing(world: World, space_id: str, old: Json | None) -> None:
 
 
 def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, int], bool]) -> None:
-    """Index the pages of a marked space in small transactions, so that requests are answered in between.
+    """Index the pages of a marked space in small transactions, so that requests can be handled in between.
 
-    `on_progress` is called with the number of indexed pages and the total. Indexing stops if it returns False.
+    `on_progress` is called with the number of indexed pages and the number of all pages. Indexing stops if it returns
+    False.
     """
     path = f"/spaces/{space_id}/unindexed"
     while (record := world.store.find(path)) is not None:
@@ -407,18 +406,17 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
             if not differs and "include" not in text:
                 continue
             whole = expand_includes(world.store, text, pages[page_id], new)
-            pages_found = split_sections(whole, title, description)
+            sections = split_sections(whole, title, description)
             world.store.index(
                 space_id,
                 page_id,
-                [(anchor, to_index_text(head), to_index_text(body)) for anchor, head, body in pages_found],
+                [(anchor, to_index_text(head), to_index_text(body)) for anchor, head, body in sections],
             )
             yield page_id
 
 
 def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]:
-    """Return the hash of the text, the title, and the description of each page, by page ID. Search depends on these
-    fields."""
+    """Return the fields of each page that are searched, by page ID: hash of the text, title, and description."""
     pages = page_trees.walk(revision["pages"]) if revision else ()
     return {
         page["id"]: (page.get("text", ""), page["title"], page.get("description") or "")
@@ -432,12 +430,12 @@ def split_sections(markdown: str, title: str, description: str) -> Iterator[Sect
     title."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
-        fields = _block_text(block)
+        text = _block_text(block)
         if block.kind != "heading":
-            lines.append(fields)
-        elif fields != title or anchor:
+            lines.append(text)
+        elif text != title or anchor:
             yield from ((anchor, heading, piece) for piece in _split_section(lines))
-            anchor, heading, lines = block.attrs["id"], fields, []
+            anchor, heading, lines = block.attrs["id"], text, []
     yield from ((anchor, heading, piece) for piece in _split_section(lines))
 
 
@@ -452,7 +450,7 @@ def _split_section(lines: list[str]) -> Iterator[str]:
 
 
 def _block_text(block: Block) -> str:
-    """Return the searchable text of a block. It contains the titles of linked pages and the labels of diagrams."""
+    """Return the text of a block for the search index, with encoded mentions and the labels of diagrams."""
     if "mermaid" in (block.attrs.get("language"), str(block.attrs.get("name")).strip("@").partition("/")[0]):
         return "\n".join(filter(None, map(diagram_labels, block.text.split("\n"))))
     if block.kind == "content-ref":

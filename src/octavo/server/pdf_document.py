@@ -1,7 +1,7 @@
 """Creates PDF documents from pages, with reportlab.
 
-Each page of the space starts a new sheet. Links between pages lead to their place in the PDF. Text uses an embedded
-typeface, and other typefaces for characters it lacks.
+Each page of the space starts on a new sheet. Links between pages work inside the PDF. Text uses an embedded typeface, and
+other typefaces for characters that it does not have.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _CJK_FONTS = (
     ("HYGothic-Medium", ((0x1100, 0x11FF), (0xAC00, 0xD7AF))),
     ("STSong-Light", ((0x2E80, 0x303F), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF))),
 )
-"""Typefaces that every PDF reader provides, with the ranges of characters they cover."""
+"""Typefaces that every PDF reader provides, with the ranges of their characters."""
 _MISSING_GLYPH = "?"
 """Replacement for characters that no typeface contains."""
 
@@ -141,7 +141,7 @@ _INDENT = 12
 _CODE_LINE_LENGTH = 88
 """Maximum number of characters in a line of code. Longer lines are split."""
 _CELL_LENGTH = 8000
-"""Maximum number of characters in a table cell. The rest is left out, because a larger cell does not fit on a sheet."""
+"""Maximum number of characters in a table cell. More text is left out, because a cell must fit on a sheet."""
 
 _TEXT = ParagraphStyle("text", fontName=BODY, fontSize=10, leading=14, spaceAfter=6)
 _SMALL = ParagraphStyle("small", _TEXT, fontSize=8.5, leading=12, textColor=HexColor("#555555"))
@@ -168,12 +168,12 @@ _MARKS = {"bold": "b", "italic": "i", "strike": "strike", "underline": "u", "sub
 
 @dataclass
 class PdfBook:
-    """Pages to print, with their texts by page ID and functions that return image data by file ID."""
+    """Pages to print. `texts` has their Markdown by page ID, `pictures` has functions that return images by file ID."""
 
     title: str
     pages: Pages
     texts: Mapping[str, str]
-    places: SpaceIndex
+    link_targets: SpaceIndex
     pictures: Mapping[str, Callable[[], bytes]]
     _page: Json = field(default_factory=dict)
     _depth: int = 0
@@ -306,7 +306,7 @@ class PdfBook:
             yield Paragraph(text, _CAPTION)
 
     def _picture(self, address: str) -> Flowable | None:
-        match links.resolve(address, page_trees.link_base(self._page), self.places):
+        match links.resolve(address, page_trees.link_base(self._page), self.link_targets):
             case links.FileLink(file=name) if name in self.pictures:
                 return _load_image(self.pictures[name]())
         return None
@@ -315,7 +315,7 @@ class PdfBook:
         yield from self._blocks(block.children) if block.children else self._any_block(block)
 
     def _any_block(self, block: Block) -> Iterator[Flowable]:
-        """Yield flowables for any block without a method of its own: its title, text and children."""
+        """Yield the title, text and children of a block whose kind has no method of its own."""
         attrs = block.attrs
         title = attrs.get("title") or attrs.get("name") or attrs.get("summary") or attrs.get("description")
         if title and block.kind not in ("paragraph", "unknown"):
@@ -347,8 +347,8 @@ class PdfBook:
         return "".join(parts)
 
     def _link(self, text: str, address: str) -> str:
-        """Return `text` as a link to a page in the PDF or to a URL, and as plain text for other targets."""
-        match links.resolve(address, page_trees.link_base(self._page), self.places):
+        """Return `text` as a link to a page in the PDF or to a URL. For other targets, return it unchanged."""
+        match links.resolve(address, page_trees.link_base(self._page), self.link_targets):
             case links.PageLink(page=name) if page_trees.find(self.pages, name):
                 href = f"#{name}"
             case links.UrlLink(url=url):

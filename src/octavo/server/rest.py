@@ -1,4 +1,4 @@
-"""The environment of a handler, default handlers for all operations, and the registries that handler modules add to.
+"""The environment of handlers, the default handlers for all operations, and the registries to which handler modules add.
 
 `handle` dispatches on the class of an operation. Without a registered handler, it treats the operation as plain REST:
 it reads, creates, changes or deletes the document at the operation's path, or lists the documents below. `presents`
@@ -45,7 +45,7 @@ def random_id() -> str:
 
 @dataclass(frozen=True)
 class World:
-    """Environment of one request. `caller` is the ID of the user whose token was sent."""
+    """Environment of one request. `caller` is the ID of the user whose API key was sent."""
 
     store: Store = field(default_factory=Store)
     caller: str = ""
@@ -81,9 +81,9 @@ T = TypeVar("T")
 class BackgroundWork(Generic[T]):
     """Result of a handler that needs slow work, such as a download or parsing a large text.
 
-    `run` is called in a thread of its own and must not use the store. `finish` is called with its result in the handler
-    thread, in one transaction, and returns the response or raises Refusal. With `early_response`, that response is sent
-    immediately and the result of `finish` is ignored.
+    `run` is called in its own thread and must not use the store. `finish` is called with the result of `run` in the
+    handler thread, in one transaction. It returns the response or raises Refusal. With `early_response`, that response is
+    sent immediately, and the result of `finish` is ignored.
     """
 
     run: Callable[[], T]
@@ -220,7 +220,7 @@ def _check_guard(op: Operation[Any], world: World) -> None:
     if guard:
         guard(op, world)
     elif SPECS[type(op)].method != "GET":
-        raise TypeError(f"Nobody said who may do {SPECS[type(op)].name}")
+        raise TypeError(f"{SPECS[type(op)].name} has no guard")
 
 
 @handle.register(Listing)
@@ -265,30 +265,30 @@ def paginate(
     """
     all_items = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit
-    rest = all_items if op.page is None else _items_after(all_items, _parse_cursor(op.page), descending)
-    response: Json = {"items": [show(item) for _, item in rest[:size]], "count": len(all_items)}
-    if size and len(rest) > size:
-        response["next"] = {"page": _cursor(rest[size - 1][0])}
+    remaining = all_items if op.page is None else _items_after(all_items, _parse_cursor(op.page), descending)
+    response: Json = {"items": [show(item) for _, item in remaining[:size]], "count": len(all_items)}
+    if size and len(remaining) > size:
+        response["next"] = {"page": _cursor(remaining[size - 1][0])}
     return response
 
 
-def _items_after(items: list[tuple[Any, Any]], place: Any, descending: bool) -> list[tuple[Any, Any]]:
+def _items_after(items: list[tuple[Any, Any]], last_key: Any, descending: bool) -> list[tuple[Any, Any]]:
     try:
-        return [pair for pair in items if (pair[0] < place if descending else pair[0] > place)]
+        return [pair for pair in items if (pair[0] < last_key if descending else pair[0] > last_key)]
     except TypeError:
         raise _unknown_page() from None
 
 
-def _cursor(place: Any) -> str:
-    return urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
+def _cursor(last_key: Any) -> str:
+    return urlsafe_b64encode(json.dumps(last_key).encode()).decode().rstrip("=")
 
 
 def _parse_cursor(cursor: str) -> Any:
     try:
-        place = from_json(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), allow_inf_nan=False)
+        last_key = from_json(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), allow_inf_nan=False)
     except ValueError:
         raise _unknown_page() from None
-    return tuple(place) if isinstance(place, list) else place
+    return tuple(last_key) if isinstance(last_key, list) else last_key
 
 
 def _unknown_page() -> Refusal:
@@ -302,12 +302,9 @@ StoredDocument = tuple[str, Json]
 """Path of a document, and the document."""
 
 
-def order_key(place: int, document: Json) -> tuple[int, int]:
-    """Return the sort key of a document that the store holds at position `place`.
-
-    Documents that were never moved come last, in order of creation.
-    """
-    return (document.get("position", _LAST_POSITION), place)
+def order_key(stored_position: int, document: Json) -> tuple[int, int]:
+    """Return the sort key of a document. Documents that were never moved come last, in order of creation."""
+    return (document.get("position", _LAST_POSITION), stored_position)
 
 
 def save_order(world: World, siblings: list[StoredDocument]) -> None:

@@ -1,11 +1,11 @@
 """The embedded platform as an HTTP server on the loopback interface, for its owner only.
 
-Other programs and web pages on this machine can reach the port. Programs are kept out by the access token. Web pages
-are kept out by two checks: the Host header must name this server, because a page can let its own domain resolve to
-127.0.0.1, and no header may show that a page sent the request. The server sends no CORS headers.
+Other programs and web pages on this machine can reach the port. The API key keeps programs out. Two checks keep web pages
+out. The Host header must name this server, because a web page can let its own domain resolve to 127.0.0.1. And no header
+may show that a web page sent the request. The server sends no CORS headers.
 
-Clients without a token must not block others: request headers, bodies and responses have time limits, and when there
-are too many connections, the one that waited longest for its client is closed.
+Clients without an API key must not block others. So request headers, bodies and responses have time limits. If there are
+too many connections, the connection that waited longest for its client is closed.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
 
 
 class _Server(uvicorn.Server):
-    """Server that reports its start and does not handle signals. uvicorn would raise signals again after it stops."""
+    """Server that reports its start. It does not handle signals, because uvicorn would raise them again after the stop."""
 
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
@@ -150,8 +150,7 @@ class _Connection(H11Protocol):
 
     _phase: Phase = "handled"
     _since = 0.0
-    """Start of the phase, as time of the event loop."""
-    _limit: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -166,8 +165,8 @@ class _Connection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
-        if self._limit is not None:
-            self._limit.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -191,14 +190,13 @@ class _Connection(H11Protocol):
 
     @property
     def waits_for_client(self) -> bool:
-        """Return whether the connection waits for the client."""
         return self._phase in ("head", "response", "end", "idle") or (
             self._phase == "body" and self.cycle.response_complete
         )
 
     @property
     def since(self) -> float:
-        """Return the time at which the connection began to wait for the client, in the time of the event loop."""
+        """Start of the phase, as time of the event loop."""
         return self._since
 
     def close_now(self) -> None:
@@ -206,12 +204,12 @@ class _Connection(H11Protocol):
         self.transport.abort()
 
     def _watch(self) -> None:
-        """Restart the timer if the phase of the connection changed."""
+        """Restart the timer if the connection is in another phase."""
         phase = self._current_phase()
         if phase == self._phase:
             return
-        if self._limit is not None:
-            self._limit.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         self._phase, self._since = phase, self.loop.time()
         seconds = {
             "head": HEAD_SECONDS,
@@ -219,7 +217,7 @@ class _Connection(H11Protocol):
             "response": RESPONSE_SECONDS,
             "end": RESPONSE_SECONDS,
         }.get(phase)
-        self._limit = None if seconds is None else self.loop.call_later(seconds, self._close_if_late, seconds)
+        self._timer = None if seconds is None else self.loop.call_later(seconds, self._close_if_late, seconds)
 
     def _current_phase(self) -> Phase:
         if self.transport.is_closing():
@@ -238,8 +236,8 @@ class _Connection(H11Protocol):
             and self.cycle.response_started
         )
         if self._phase == "body" and not has_responded and self.flow.read_paused:
-            # The client is not late: the data it sent has not been read yet.
-            self._limit = self.loop.call_later(seconds, self._close_if_late, seconds)
+            # The client is not late: its data has not been read yet.
+            self._timer = self.loop.call_later(seconds, self._close_if_late, seconds)
             return
         has_data = self.conn.their_state is not h11.IDLE or self.conn.trailing_data[0]
         if has_data and (not has_responded or self._phase == "head"):

@@ -1,11 +1,12 @@
-"""JSON documents in SQLite, stored under the path of their URL, the files they refer to, and the size of images.
+"""Stores JSON documents in SQLite under the paths of their URLs, and the files to which they refer. Also reads the size of
+images.
 
     /spaces/docs/change-requests/12/comments     a collection
     /spaces/docs/change-requests/12/comments/k1  a document in the collection
 
-One table holds every resource. Deleting a document deletes all documents below its path. Documents use the field names
-of the API and contain facts only: permissions, URLs and counts depend on the caller and are added in responses. Texts
-and files are blobs named by their hash, which revisions share.
+One table has all resources. Deleting a document deletes all documents below its path. Documents have the field names of
+the API. They contain no permissions, URLs and counts: these depend on the caller and are added to responses. Texts and
+files are blobs named by their hash, which revisions share.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class SearchHit(NamedTuple):
     title: str
     snippet: str
     partial_match_section: int
-    """ID of the section if no whole word of its text matches: only its title or parts of its words do. Otherwise 0."""
+    """ID of the section if only its title or parts of its words match. 0 if a whole word of its text matches."""
 
 
 _HIT_MARK = "\x02"
@@ -107,7 +108,7 @@ class Store:
         self.lock = RLock()
         """Lock for every read and write."""
         self._cached: dict[tuple[str, ...], list[Any]] | None = None
-        """Documents read since `cached_reads` began. None outside of `cached_reads`."""
+        """Documents that were read inside `cached_reads`. None outside of `cached_reads`."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         self.close = weakref.finalize(self, self._db.close)
         """Close the database. Also called when the store is garbage-collected."""
@@ -257,7 +258,7 @@ class Store:
         return Counter(dict(self._rows(query, collection)))
 
     def _document(self, body: str) -> Json:
-        """Return a parsed document. Inside `cached_reads`, each document is parsed once."""
+        """Parse a document. Inside `cached_reads`, each document is parsed once."""
         rows = self._cached.get((body,)) if self._cached is not None else None
         if rows is None:
             rows = [json.loads(body)]
@@ -295,11 +296,11 @@ class Store:
         return self.blob(name).decode("utf-8", "surrogatepass")
 
     def add_key(self, key: str, user: str) -> None:
-        """Save an access token for `user`. Only the hash of the token is stored."""
+        """Save an API key of `user`. Only the hash of the key is stored."""
         self._db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", [_digest(key), user])
 
     def user_of(self, key: str) -> str | None:
-        """Return the user of an access token. None if the token is unknown."""
+        """Return the user of an API key. None if the key is unknown."""
         row = self._db.execute("SELECT user FROM keys WHERE hash = ?", [_digest(key)]).fetchone()
         return str(row[0]) if row else None
 

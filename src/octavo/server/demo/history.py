@@ -1,4 +1,5 @@
-"""The people of the demo organization, and the change requests and threads of the demo library, as operations in order of time.
+"""The people of the demo organization. Also the history of the demo library: the operations that create its change requests
+and threads, in order of time.
 
 The operations are read from the TOML files in `changes/` and `threads/`. `DemoClock` and `DemoIds` give the created
 resources dates in the past and readable IDs.
@@ -66,10 +67,10 @@ class DemoIds:
 
 def find_page(world: World, at: ContentRef, file: str) -> Json:
     """Return the page loaded from `file`, or added later with that slug. Raises LookupError if there is none."""
-    actions = [page for page in page_trees.walk(get_at(world, at)["pages"]) if _source_file(page) == file]
-    if not actions:
+    pages = [page for page in page_trees.walk(get_at(world, at)["pages"]) if _source_file(page) == file]
+    if not pages:
         raise LookupError(f"No page of {at} was written in {file}.")
-    return actions[0]
+    return pages[0]
 
 
 def find_block(world: World, page: Json, words: str) -> str:
@@ -77,14 +78,14 @@ def find_block(world: World, page: Json, words: str) -> str:
 
     In a table, this is the key of the row.
     """
-    actions = [
-        (len(block_text), place, block.key)
-        for place, block in enumerate(_parse(world.store.text(page["text"])).walk())
+    blocks = [
+        (len(block_text), index, block.key)
+        for index, block in enumerate(_parse(world.store.text(page["text"])).walk())
         if block.kind != "cell" and words in " ".join((block_text := block.plain()).split())
     ]
-    if not actions:
+    if not blocks:
         raise LookupError(f"“{words}” is not on the page “{page['title']}”.")
-    return min(actions)[2]
+    return min(blocks)[2]
 
 
 def pages_in_folder(world: World, at: ContentRef, folder: str) -> Iterator[Json]:
@@ -93,7 +94,7 @@ def pages_in_folder(world: World, at: ContentRef, folder: str) -> Iterator[Json]
 
 
 def position_after(world: World, at: ContentRef, file: str) -> int:
-    """Return the position, among its siblings, after the page that was loaded from `file`."""
+    """Return the position directly after the page that was loaded from `file`, counted among its siblings."""
     tree = get_at(world, at)["pages"]
     return page_trees.position_of(tree, find_page(world, at, file)["id"])[1] + 1
 
@@ -129,8 +130,7 @@ def start_change(change: Any, at: ChangeRequestRef, world: World) -> Iterator[Op
 
 
 def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """Yield the operation that makes all edits of a step in one revision. Edits of one page apply one after the
-    other."""
+    """Yield the operation that makes all edits of a step in one revision. Edits of a page are applied in order."""
     changes: list[content.ContentEdit] = []
     texts: dict[str, str] = {}
     for edit in step["edit"]:
@@ -167,7 +167,7 @@ def _move(edit: Any, at: ChangeRequestRef, world: World) -> content.UpdatePage:
 
 
 def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """Yield the operation that replaces a name in the texts and descriptions of all pages in a folder."""
+    """Yield the operations that replace a name in the texts and descriptions of all pages in a folder."""
 
     def renamed(block_text: str) -> str:
         return block_text.replace(step["find"], step["put"])
@@ -177,8 +177,8 @@ def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation
         for page in pages_in_folder(world, at, step["under"])
         if step["find"] in (text := page_text(world, page)) and (about := page["description"])
     ]
-    for place in range(0, len(changes), _CHANGE_LIMIT):
-        yield content.Edit(at=at, changes=tuple(changes[place : place + _CHANGE_LIMIT]), compat=False)
+    for start in range(0, len(changes), _CHANGE_LIMIT):
+        yield content.Edit(at=at, changes=tuple(changes[start : start + _CHANGE_LIMIT]), compat=False)
 
 
 def _status(
@@ -215,8 +215,8 @@ STEPS: dict[str, StepOperations] = {
 
 
 def post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation[Any]]:
-    """Yield the operation that creates a thread on the space, on a page, or on the block that contains the words
-    `block`."""
+    """Yield the operation that creates a thread on the space, on a page, or on a block. The field `block` has words of the
+    block."""
     body = Markdown(markdown=thread["text"])
     if "page" not in thread:
         yield comments.Create(at=at, body=body)
@@ -252,13 +252,13 @@ _AGE = re.compile(r"(?:(\d+)d)? ?(?:(\d+)h)? ?(?:(\d+)m)?")
 
 @dataclass(frozen=True)
 class PastAction:
-    """Action of a person in the past. The IDs of the resources that it creates are derived from `name`."""
+    """Action of a person in the past. The IDs of the resources that it creates begin with `name`."""
 
     age: timedelta
     person: str
     name: str
     operations: Callable[[World], Iterable[Operation[Any]]] = field(compare=False)
-    """Function that returns the operations. It is called when the content they refer to exists."""
+    """Function that returns the operations. It is called after the earlier actions, whose content it may need."""
 
 
 def list_actions() -> list[PastAction]:
@@ -273,8 +273,7 @@ def list_actions() -> list[PastAction]:
 
 
 def _read_files(kind: str) -> Iterator[Any]:
-    """Yield the changes or threads of all files. Keys at the top of a file apply to each change or thread in the
-    file."""
+    """Yield the changes or threads of all files. Keys at the top of a file apply to all of its changes or threads."""
     for path in sorted((_FOLDER / f"{kind}s").glob("*.toml")):
         read = tomllib.loads(path.read_text(encoding="utf-8"))
         for each in read.pop(kind):
@@ -309,7 +308,7 @@ def _thread_actions(thread: Any, name: str) -> Iterator[PastAction]:
 def _reaction_actions(
     message: Any, add_reaction: Callable[[str, World], Iterable[Operation[Any]]]
 ) -> Iterator[PastAction]:
-    """Yield the reactions to a message, the first one a minute after it and then one every minute."""
+    """Yield the reactions to a message, one in each minute after the message."""
     minutes = 0
     for emoji, people in message.get("reactions", {}).items():
         for person in people:
@@ -320,17 +319,17 @@ def _reaction_actions(
 
 
 def _parse_age(text: str) -> timedelta:
-    actions = _AGE.fullmatch(text)
-    if not text or not actions:
+    match = _AGE.fullmatch(text)
+    if not text or not match:
         raise ValueError(f"“{text}” is no age such as “3d 4h”.")
-    days, hours, minutes = (int(group or 0) for group in actions.groups())
+    days, hours, minutes = (int(group or 0) for group in match.groups())
     return timedelta(days=days, hours=hours, minutes=minutes)
 
 
 ORGANIZATION = "saltmarsh"
 MEMBERS = 300
 NEVER_DISABLED = 21
-"""Number of members, counted from the first, who are never disabled."""
+"""The first members, of this number, are never disabled."""
 
 
 @dataclass(frozen=True)
@@ -354,17 +353,17 @@ PEOPLE = (
     DemoPerson("sipho-dlamini", "Sipho Dlamini", "comment"),
     DemoPerson("elin-brandt", "Elin Brandt", "read"),
 )
-"""People who can be signed in to, highest role first."""
+"""People whose role you can take in the demo, the highest role first."""
 
 DEFAULT_PERSON = PEOPLE[1]
 """Person who opens the demo. She may review and merge, but not administer."""
 
 
 def members() -> list[DemoPerson]:
-    """Return the three hundred other members in the order they joined. The authors of threads come first."""
+    """Return the three hundred other members in the order in which they joined. The authors of threads are first."""
     names = tomllib.loads((Path(__file__).parent / "names.toml").read_text(encoding="utf-8"))
     people = [
-        DemoPerson(_person_id(name, place), name, role) for place, (name, role) in enumerate(names["named"].items())
+        DemoPerson(_person_id(name, index), name, role) for index, (name, role) in enumerate(names["named"].items())
     ]
     first, last = names["lists"]["first"], names["lists"]["last"]
     chance, used_ids = Random("members"), {person.id for person in (*PEOPLE, *people)}
@@ -378,19 +377,19 @@ def members() -> list[DemoPerson]:
 
 
 def add_people(world: World, today: datetime) -> None:
-    """Add all people to the organization, with dates over the years until `today`."""
+    """Add all people to the organization. They joined in the years before `today`."""
     chance = Random("days")
     for person in PEOPLE:
         _save_person(world, person, joined_at=today - timedelta(days=chance.randrange(200, 4000)), seen_at=today)
-    for place, person in enumerate(members()):
-        joined_at = today - timedelta(days=4400 * (1 - place / MEMBERS) + 3, minutes=chance.randrange(1440))
+    for index, person in enumerate(members()):
+        joined_at = today - timedelta(days=4400 * (1 - index / MEMBERS) + 3, minutes=chance.randrange(1440))
         seen_at = joined_at + (today - joined_at) * chance.random() ** 0.1 if chance.random() < 0.94 else None
         _save_person(
             world,
             person,
             joined_at=joined_at,
             seen_at=seen_at,
-            disabled=chance.random() < 0.02 and place >= NEVER_DISABLED,
+            disabled=chance.random() < 0.02 and index >= NEVER_DISABLED,
         )
 
 
@@ -411,11 +410,11 @@ def _save_person(
     world.store.put(f"/orgs/{ORGANIZATION}/members/{person.id}", member)
 
 
-def _person_id(name: str, place: int) -> str:
-    """Return an ID made from the Latin letters of a name, or from its position if it has none."""
+def _person_id(name: str, index: int) -> str:
+    """Return an ID made from the Latin letters of a name. Without such letters, it is made from the position."""
     plain = unicodedata.normalize("NFKD", name.lower().translate(_TRANSLITERATION))
     words = "".join(letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain)
-    return "-".join(words.replace("-", " ").split()) or f"member-{place + 1}"
+    return "-".join(words.replace("-", " ").split()) or f"member-{index + 1}"
 
 
 _TRANSLITERATION = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-": " "})
@@ -462,12 +461,12 @@ _READER_STEP = 11
 """Every eleventh reader is a member of the team with the Reader role."""
 
 
-def create_team(world: World, crew: DemoTeam) -> None:
+def create_team(world: World, team: DemoTeam) -> None:
     """Create a team, and grant its role on its collection."""
     at = OrganizationRef(organization_id=ORGANIZATION)
     readers = [person.id for person in members() if person.role == "read"][::_READER_STEP]
-    crew_members = (*crew.members, *(readers if crew.role == "read" else ()))
-    run_operation(teams.Create(at=at, title=crew.title, members=crew_members), world)
-    run_operation(teams.AddMember(at=at, team_id=crew.id, user_id=crew.owner, role="owner"), world)
-    shared = CollectionRef(collection_id=crew.collection)
-    run_operation(permissions.Grant(at=shared, role=crew.role, teams=(crew.id,)), world)
+    team_members = (*team.members, *(readers if team.role == "read" else ()))
+    run_operation(teams.Create(at=at, title=team.title, members=team_members), world)
+    run_operation(teams.AddMember(at=at, team_id=team.id, user_id=team.owner, role="owner"), world)
+    shared = CollectionRef(collection_id=team.collection)
+    run_operation(permissions.Grant(at=shared, role=team.role, teams=(team.id,)), world)

@@ -40,7 +40,7 @@ from octavo.server.demo.history import DemoClock, DemoIds, list_actions
 from octavo.server.handlers import spaces
 from octavo.server.handlers.comments import post
 from octavo.server.handlers.permissions import RANKS
-from octavo.server.handlers.spaces import add, get_at, new_page, page_text, set_current
+from octavo.server.handlers.spaces import add_revision, get_at, new_page, page_text, set_current
 from octavo.server.loader import load
 from octavo.server.rest import World, iso
 from octavo.server.store import Json
@@ -50,11 +50,11 @@ LEAST_SPACES, OPEN_THREADS, CHANGE_REQUESTS = 200, 5000, 600
 PAGES_OF_BOOK = 51
 _MONTHS_OF_BOOK = 46
 _DISCUSSED_MONTHS = 8
-"""Number of months that threads refer to: the last months of a book."""
+"""Number of months in a book that have threads: the last months."""
 _FIRST_YEAR = 2023
 _BOOKS_AGE = timedelta(days=110)
 _ACTIVITY_DAYS = timedelta(days=90)
-"""Period within which all threads and change requests of the demo are created."""
+"""All threads and change requests of the large demo are younger."""
 _COLLECTION = "harbours"
 
 Action = Callable[[], None]
@@ -69,20 +69,20 @@ class _Book:
     months: tuple[str, ...]
 
 
-def fill(world: World, clock: DemoClock, names: DemoIds, today: datetime, share: float = 1.0) -> None:
-    """Add the large demo, or a `share` of it, to an existing demo library. All of it takes half a minute."""
+def fill(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: float = 1.0) -> None:
+    """Add the large demo, or a `share` of it, to an existing demo library. The whole large demo takes half a minute."""
     chance = Random("large")
     clock.moment = today - _BOOKS_AGE
     titles = _titles()
     books = [
-        _write_book(world, names, place, kind, chance) for place, kind in titles[: max(1, round(len(titles) * share))]
+        _write_book(world, ids, place, kind, chance) for place, kind in titles[: max(1, round(len(titles) * share))]
     ]
-    acts = [
-        *_threads(world, books, chance, names, round(OPEN_THREADS * share)),
-        *_change_requests(world, books, chance, names, round(CHANGE_REQUESTS * share)),
+    actions = [
+        *_threads(world, books, chance, ids, round(OPEN_THREADS * share)),
+        *_change_requests(world, books, chance, ids, round(CHANGE_REQUESTS * share)),
     ]
-    for ago, act in sorted(acts, key=lambda pair: pair[0], reverse=True):
-        clock.moment = today - ago
+    for age, act in sorted(actions, key=lambda pair: pair[0], reverse=True):
+        clock.moment = today - age
         act()
 
 
@@ -92,34 +92,34 @@ def _titles() -> list[tuple[str, str]]:
     return titles[: LEAST_SPACES - 4]
 
 
-def _write_book(world: World, names: DemoIds, place: str, kind: str, chance: Random) -> _Book:
+def _write_book(world: World, ids: DemoIds, station: str, kind: str, chance: Random) -> _Book:
     """Create the space of a book: an introduction, and a page for each year with pages for its months."""
     writer = world.for_user(chance.choice(_people_with_role("edit")))
     if world.store.find(f"/collections/{_COLLECTION}") is None:
-        names.name = _COLLECTION
+        ids.name = _COLLECTION
         at = OrganizationRef(organization_id=history.ORGANIZATION)
         run_operation(collections.Create(at=at, title="Harbours"), world.for_user(history.PEOPLE[0].id))
-        parts = collections.Update(at=CollectionRef(collection_id=_COLLECTION), description="A book for each place")
-        run_operation(parts, world.for_user(history.PEOPLE[0].id))
-    names.name = page_trees.page_slug(f"{place} {kind}")
+        update = collections.Update(at=CollectionRef(collection_id=_COLLECTION), description="A book for each place")
+        run_operation(update, world.for_user(history.PEOPLE[0].id))
+    ids.name = page_trees.page_slug(f"{station} {kind}")
     space = spaces.create_space(
-        writer, history.ORGANIZATION, title=f"{place}: {kind.lower()}", parent=_COLLECTION, emoji="🧭"
+        writer, history.ORGANIZATION, title=f"{station}: {kind.lower()}", parent=_COLLECTION, emoji="🧭"
     )
-    names.name = f"{space['id']}-page"
-    first = new_page(writer, f"{kind} of {place}", _sentence(chance, "about", place, "") + "\n")
+    ids.name = f"{space['id']}-page"
+    first = new_page(writer, f"{kind} of {station}", _sentence(chance, "about", station, "") + "\n")
     years: dict[str, Json] = {}
     months = []
     for month in _months():
         year = month.split()[1]
-        above = years.setdefault(year, new_page(writer, year, f"All of {year} at {place}.\n"))
-        page = new_page(writer, month, _month_text(chance, place, month))
-        above["pages"].append(page)
+        year_page = years.setdefault(year, new_page(writer, year, f"All of {year} at {station}.\n"))
+        page = new_page(writer, month, _month_text(chance, station, month))
+        year_page["pages"].append(page)
         months.append(page["id"])
     pages = [first, *years.values()]
-    names.name = f"{space['id']}-revision"
-    revision = add(writer, space["id"], {"pages": pages}, type="edits", parents=[])
+    ids.name = f"{space['id']}-revision"
+    revision = add_revision(writer, space["id"], {"pages": pages}, type="edits", parents=[])
     set_current(writer, space["id"], revision)
-    return _Book(space["id"], place, tuple(months))
+    return _Book(space["id"], station, tuple(months))
 
 
 def _months() -> Iterator[str]:
@@ -129,7 +129,6 @@ def _months() -> Iterator[str]:
 
 
 def _month_text(chance: Random, place: str, month: str) -> str:
-    """Return the text of the page for a month."""
     parts = [_sentence(chance, "opening", place, month)]
     parts += [_sentence(chance, "middle", place, month) for _ in range(chance.randrange(1, 3))]
     if chance.random() < 0.3:
@@ -147,16 +146,16 @@ def _month_text(chance: Random, place: str, month: str) -> str:
 
 
 def _threads(
-    world: World, books: list[_Book], chance: Random, names: DemoIds, count: int
+    world: World, books: list[_Book], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield the threads on books, with their replies. A few books have many threads, most have few."""
+    """Yield the age of each thread and the action that creates it. A few books have many threads, most have few."""
     weights = [chance.paretovariate(1.2) for _ in books]
     for number in range(count):
         book = chance.choices(books, weights)[0]
-        ago = _ACTIVITY_DAYS * chance.random() ** 2
+        age = _ACTIVITY_DAYS * chance.random() ** 2
         yield (
-            ago,
-            _ThreadAction(world, names, SpaceRef(space_id=book.id), book, f"l{number}", Random(f"thread {number}")),
+            age,
+            _ThreadAction(world, ids, SpaceRef(space_id=book.id), book, f"l{number}", Random(f"thread {number}")),
         )
 
 
@@ -165,7 +164,7 @@ class _ThreadAction:
     """Creates a thread on a page of a book, and may add replies."""
 
     world: World
-    names: DemoIds
+    ids: DemoIds
     at: Discussion
     book: _Book
     name: str
@@ -175,16 +174,16 @@ class _ThreadAction:
         chance, book = self.chance, self.book
         page_id, month = chance.choice(list(zip(book.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
         author = chance.choice(_people_with_role("comment"))
-        parts = _sentence(chance, "question", book.place, month)
+        text = _sentence(chance, "question", book.place, month)
         if chance.random() < 0.12:
-            parts = f"{parts} {_mention(chance, book.place, month)}"
-        world, self.names.name = self.world.for_user(author), self.name
+            text = f"{text} {_mention(chance, book.place, month)}"
+        world, self.ids.name = self.world.for_user(author), self.name
         node = None
         if chance.random() < 0.4:
             page = next(each for each in page_trees.walk(get_at(world, self.at)["pages"]) if each["id"] == page_id)
             node = _first_block(page_text(world, page))
-        post(world, self.at, parts, page=page_id, node=node)
-        self.names.name = f"{self.name}-r"
+        post(world, self.at, text, page=page_id, node=node)
+        self.ids.name = f"{self.name}-r"
         for _ in range(chance.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
             reply = Markdown(markdown=_sentence(chance, "answer", book.place, month))
             run_operation(
@@ -194,19 +193,19 @@ class _ThreadAction:
 
 
 def _change_requests(
-    world: World, books: list[_Book], chance: Random, names: DemoIds, count: int
+    world: World, books: list[_Book], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield the change requests on books. In some books one is merged first, which makes the others outdated."""
+    """Yield the age of each change request and the action that creates it. In some books, a change request is merged,
+    which makes the others outdated."""
     proposals = [
-        _Proposal(world, names, chance.choice(books), f"c{number}", Random(f"change {number}"))
-        for number in range(count)
+        _Proposal(world, ids, chance.choice(books), f"c{number}", Random(f"change {number}")) for number in range(count)
     ]
     for number, proposal in enumerate(proposals):
         yield _ACTIVITY_DAYS * (0.02 + 0.98 * chance.random() ** 1.6), proposal.propose
         if number % 12 == 0:
             yield (
                 timedelta(days=1.5),
-                _Proposal(world, names, proposal.book, f"m{number}", Random(f"merged {number}")).merge,
+                _Proposal(world, ids, proposal.book, f"m{number}", Random(f"merged {number}")).merge,
             )
 
 
@@ -215,7 +214,7 @@ class _Proposal:
     """A change request on a book. It changes pages of the book, and may request and receive reviews."""
 
     world: World
-    names: DemoIds
+    ids: DemoIds
     book: _Book
     id: str
     chance: Random
@@ -226,14 +225,14 @@ class _Proposal:
 
     def _create(self, author: str) -> None:
         chance, book = self.chance, self.book
-        world, self.names.name = self.world.for_user(author), self.id
+        world, self.ids.name = self.world.for_user(author), self.id
         month = chance.choice(list(_months()))
         subject = _sentence(chance, "subject", book.place, month)
         run_operation(change_requests.Create(at=SpaceRef(space_id=book.id), subject=subject), world)
         if why := _sentence(chance, "why", book.place, month):
             run_operation(change_requests.Update(at=self.at, description=to_json_document(why)), world)
         page_ids = set(chance.sample(book.months, chance.choice((1, 1, 2, 4))))
-        self.names.name = f"{self.id}-edit"
+        self.ids.name = f"{self.id}-edit"
         edits = tuple(
             content.UpdatePage(
                 page=page["id"], document=DocumentBody(markdown=self._new_text(page_text(world, page), month))
@@ -266,7 +265,7 @@ class _Proposal:
             if chance.random() < 0.4:
                 self._review(reviewer)
         if reviewers and chance.random() < 0.2:
-            self.names.name = f"{self.id}-again"
+            self.ids.name = f"{self.id}-again"
             page = next(
                 each for each in page_trees.walk(get_at(world, self.at)["pages"]) if each["id"] == self.book.months[-1]
             )
@@ -274,19 +273,19 @@ class _Proposal:
             edit = content.UpdatePage(page=page["id"], document=DocumentBody(markdown=text))
             run_operation(content.Edit(at=self.at, changes=(edit,), compat=False), world)
         for number in range(chance.choices((0, 1, 3), (55, 30, 15))[0]):
-            _ThreadAction(self.world, self.names, self.at, self.book, f"{self.id}-t{number}", chance)()
+            _ThreadAction(self.world, self.ids, self.at, self.book, f"{self.id}-t{number}", chance)()
 
     def _review(self, author: str) -> None:
         status: Literal["approved", "changes-requested"] = (
             "approved" if self.chance.random() < 0.65 else "changes-requested"
         )
-        self.names.name = f"{self.id}-review"
+        self.ids.name = f"{self.id}-review"
         words = Markdown(markdown=self.chance.choice(_word_lists()["verdict"]))
         run_operation(reviews.Submit(at=self.at, status=status, comment=words), self.world.for_user(author))
 
     def merge(self) -> None:
         self._create(history.PEOPLE[0].id)
-        self.names.name = f"{self.id}-merge"
+        self.ids.name = f"{self.id}-merge"
         run_operation(change_requests.Merge(at=self.at), self.world.for_user(history.PEOPLE[0].id))
 
 
@@ -300,7 +299,7 @@ def _first_block(text: str) -> str:
 
 @cache
 def _people_with_role(least: str) -> tuple[str, ...]:
-    """Return the IDs of the people with at least the role `least`."""
+    """Return the IDs of the people with the role `least` or a higher role."""
     roles = RANKS[RANKS.index(least) :]
     return tuple(
         each.id for each in (*history.PEOPLE, *history.members()[: history.NEVER_DISABLED]) if each.role in roles
@@ -341,7 +340,7 @@ SECTIONS = (
 
 
 def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
-    """Yield the operations that create and publish the docs site, each with the ID for its new resource."""
+    """Yield the operations that create and publish the docs site, each with the ID for the resource that it creates."""
     yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=history.ORGANIZATION), title=TITLE)
     for section in SECTIONS:
         operation = site_structure.CreateSection(
@@ -400,32 +399,32 @@ SPACES = (
 def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
     """Fill an empty store with the demo library, as if people had worked on it until `today`.
 
-    `large` is the share of the large demo to add, from 0 to 1. The store contains no access token: callers add one for
-    `people.DEFAULT_PERSON` or another of `people.PEOPLE`.
+    `large` is the share of the large demo to add, from 0 to 1. The store contains no API key: the caller adds one for
+    `history.DEFAULT_PERSON` or another of `history.PEOPLE`.
     """
     handlers.load()
-    clock, names = DemoClock(today - _SPACES_AGE), DemoIds()
-    past = replace(world, now=clock, new_id=names)
+    clock, ids = DemoClock(today - _SPACES_AGE), DemoIds()
+    past = replace(world, now=clock, new_id=ids)
     with world.store.transaction():
         _create_organization(past, today)
-        _create_places(past.for_user(history.PEOPLE[0].id), names)
+        _create_spaces(past.for_user(history.PEOPLE[0].id), ids)
         clock.moment = today - _PAGES_AGE
-        _load_pages(past.for_user(history.DEFAULT_PERSON.id), names)
+        _load_pages(past.for_user(history.DEFAULT_PERSON.id), ids)
         for path in sorted((_FOLDER / "openapi").glob("*.json")):
-            names.name = path.stem
+            ids.name = path.stem
             _upload_specification(past.for_user(history.PEOPLE[0].id), path)
-        for names.name, op in site_operations():
+        for ids.name, op in site_operations():
             run_operation(op, past.for_user(history.PEOPLE[0].id))
         for action in list_actions():
-            clock.moment, names.name = today - action.age, action.name
+            clock.moment, ids.name = today - action.age, action.name
             for op in action.operations(past.for_user(action.person)):
                 run_operation(op, past.for_user(action.person))
         if large:
-            fill(past, clock, names, today, large)
+            fill(past, clock, ids, today, large)
 
 
 def _create_organization(world: World, today: datetime) -> None:
-    """Create the organization and its members, which no operation can create."""
+    """Create the organization and its members. The API has no operations for that."""
     organization = {
         "id": history.ORGANIZATION,
         "title": "Saltmarsh Instruments",
@@ -443,28 +442,28 @@ def _create_organization(world: World, today: datetime) -> None:
     history.add_people(world, today)
 
 
-def _create_places(world: World, names: DemoIds) -> None:
-    """Create collections, empty spaces, teams and guests. Loading the folders adds the first revisions of the spaces."""
+def _create_spaces(world: World, ids: DemoIds) -> None:
+    """Create collections, empty spaces and teams, and give guests access. `_load_pages` adds the first revisions."""
     at = OrganizationRef(organization_id=history.ORGANIZATION)
-    for shelf in COLLECTIONS:
-        names.name = shelf.id
-        placed = {"parent": shelf.parent} if shelf.parent else {}
-        run_operation(collections.Create(at=at, title=shelf.title, **placed), world)
+    for collection in COLLECTIONS:
+        ids.name = collection.id
+        placed = {"parent": collection.parent} if collection.parent else {}
+        run_operation(collections.Create(at=at, title=collection.title, **placed), world)
         run_operation(
-            collections.Update(at=CollectionRef(collection_id=shelf.id), description=shelf.description), world
+            collections.Update(at=CollectionRef(collection_id=collection.id), description=collection.description), world
         )
-    for manual in SPACES:
-        names.name = manual.id
-        placed = {"emoji": manual.emoji, "parent": manual.parent, "defaultLevel": manual.level}
-        spaces.create_space(world, history.ORGANIZATION, title=manual.title, **placed)
-    for crew in history.TEAMS:
-        names.name = crew.id
-        history.create_team(world, crew)
+    for space in SPACES:
+        ids.name = space.id
+        placed = {"emoji": space.emoji, "parent": space.parent, "defaultLevel": space.level}
+        spaces.create_space(world, history.ORGANIZATION, title=space.title, **placed)
+    for team in history.TEAMS:
+        ids.name = team.id
+        history.create_team(world, team)
     for guest in (person for person in history.members() if person.role is None):
         world.store.put(f"/spaces/{SPACES[0].id}/permissions/users/{guest.id}", {"id": guest.id, "role": "comment"})
 
 
-def _load_pages(world: World, names: DemoIds) -> None:
+def _load_pages(world: World, ids: DemoIds) -> None:
     """Load the pages of each space from its folder. The generated pages of the station register are written first."""
     with tempfile.TemporaryDirectory() as temporary:
         folder_copy = Path(temporary) / "stations"
@@ -472,10 +471,10 @@ def _load_pages(world: World, names: DemoIds) -> None:
         for path, text in register.generated_files().items():
             (folder_copy / path).parent.mkdir(parents=True, exist_ok=True)
             (folder_copy / path).write_text(text, encoding="utf-8")
-        for manual in SPACES:
-            names.name = f"{manual.id}-page"
-            folder = folder_copy if manual.id == "stations" else _FOLDER / manual.id
-            load(world, folder, organization=history.ORGANIZATION, author=world.caller, space_id=manual.id)
+        for space in SPACES:
+            ids.name = f"{space.id}-page"
+            folder = folder_copy if space.id == "stations" else _FOLDER / space.id
+            load(world, folder, organization=history.ORGANIZATION, author=world.caller, space_id=space.id)
 
 
 def _upload_specification(world: World, path: Path) -> None:

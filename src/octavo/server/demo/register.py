@@ -40,7 +40,7 @@ _LEVELS = (
     ("Mean low water springs", 0.13, 0.0),
     ("Lowest astronomical tide", 0.0, 0.0),
 )
-"""Name of each tide level, its share of mean high water springs, and metres to add."""
+"""Name of each tide level, its share of mean high water springs, and meters to add."""
 _SLUGS = {"Queen's Pier": "brannoch-pier"}
 
 
@@ -159,7 +159,7 @@ def _station_page(station: Station, region: Any) -> str:
 
 @cache
 def _station_facts(station: Station) -> dict[str, Any]:
-    """Return the facts on a station's page: chosen from the word lists, unless `register.toml` sets them."""
+    """Return the facts on a station's page. They are chosen from the word lists, unless `register.toml` sets them."""
     words, chance = _word_lists()["sheet"], Random(station.slug)
     region = next(each for each in _word_lists()["region"] if each["slug"] == station.region)
     high = region["range"] * chance.uniform(0.97, 1.12)
@@ -179,16 +179,16 @@ def _station_facts(station: Station) -> dict[str, Any]:
 def _log() -> str:
     """Return the log of all stations, latest entry first, with exactly LOG_LINES lines."""
     lines = _LOG_HEAD.split("\n")
-    month, typed = "", False
+    month, is_plain_text = "", False
     for entry in _log_entries():
         heading = f"{MONTHS[entry.day.month - 1]} {entry.day.year}"
         if heading != month:
-            lines += [*(["```"] if typed else []), *([""] if month else []), f"## {heading}", ""]
-            month, typed = heading, entry.day < _PLAIN_TEXT_BEFORE
-            lines += ["```text"] if typed else []
+            lines += [*(["```"] if is_plain_text else []), *([""] if month else []), f"## {heading}", ""]
+            month, is_plain_text = heading, entry.day < _PLAIN_TEXT_BEFORE
+            lines += ["```text"] if is_plain_text else []
         if len(lines) == LOG_LINES - 1:
             break
-        lines.append(entry.as_text() if typed else entry.as_item())
+        lines.append(entry.as_text() if is_plain_text else entry.as_item())
     return "\n".join([*lines, "```"]) + "\n"
 
 
@@ -208,14 +208,14 @@ class _LogEntry:
 
 
 def _log_entries() -> Iterator[_LogEntry]:
-    """Yield log entries without end, from the last day backwards, for the stations that existed by then."""
+    """Yield log entries without end, from the last day backwards. Each is for a station that existed on the day."""
     words, chance = _word_lists()["log"], Random("log")
     since = [(_station_facts(station)["since"], station.name) for station in stations()]
     day = LAST_DAY
     while True:
-        standing = [name for begun, name in since if begun <= day]
+        existing = [name for begun, name in since if begun <= day]
         did = chance.choice(words["work"]).format(mm=chance.randrange(1, 9), n=chance.randrange(2, 9))
-        yield _LogEntry(day, chance.choice(standing), did, chance.choice(words["initials"]))
+        yield _LogEntry(day, chance.choice(existing), did, chance.choice(words["initials"]))
         day = max(FIRST_DAY, day - timedelta(days=chance.choice((0, 1, 1, 1))))
 
 

@@ -65,7 +65,7 @@ def _update(op: permissions.UpdateUser | permissions.UpdateTeam, world: World) -
 
 
 def _save_role(world: World, path: str, grantee: Json, new_role: str | None) -> None:
-    """Save a role on a space or collection, or remove the role if `new_role` is None."""
+    """Save a role in a space or collection, or remove it if `new_role` is None."""
     if new_role is None:
         world.store.delete(path)
     else:
@@ -83,31 +83,35 @@ def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
 
 
 def _members_with_role(world: World, shared: Json, wanted_role: str | None) -> Iterator[tuple[int, Json]]:
-    """Yield the members with a role in a space or collection, with their sort keys. If `wanted_role` is not None,
-    yield only members with that role."""
-    for place, member in world.store.items(f"/orgs/{shared['organization']}/members"):
+    """Yield the members with a role in a space or collection, with their sort keys. With `wanted_role`, yield only the
+    members with this role."""
+    for position, member in world.store.items(f"/orgs/{shared['organization']}/members"):
         current_role = role(world, shared, member["id"])
         if current_role and wanted_role in (None, current_role):
-            yield place, {"id": member["id"], "role": current_role}
+            yield position, {"id": member["id"], "role": current_role}
 
 
 @handle.register
 def _list_of_member(op: permissions.ListOfMember, world: World) -> Json:
-    """List the spaces of a member, limited to those the caller can see."""
+    """List the spaces of a member that the caller can see too."""
     organization, user = op.at.organization_id, op.user_id
     if user != world.caller:
         refuse_guests(world, organization, "see the spaces of other members")
     world.store.get(f"/orgs/{organization}/members/{user}")
-    current_role = [(space, role(world, space, user)) for _, space in visible_spaces(world, organization)]
-    items = [((space["createdAt"], space["id"]), (space, role)) for space, role in current_role if role]
+    roles = [(space, role(world, space, user)) for _, space in visible_spaces(world, organization)]
+    items = [((space["createdAt"], space["id"]), (space, role)) for space, role in roles if role]
     descending = op.order == "desc"
     items.sort(key=lambda pair: pair[0], reverse=descending)
-    show = lambda pair: {"permission": pair[1], "space": present_space(world, pair[0])}  # noqa: E731  # it is said once
-    return paginate(op, items, show, descending=descending)
+    return paginate(
+        op,
+        items,
+        lambda pair: {"permission": pair[1], "space": present_space(world, pair[0])},
+        descending=descending,
+    )
 
 
-_PLACE_KINDS = ("space", "collection")
-"""Kinds of resources that an invite link can grant access to."""
+_TARGET_KINDS = ("space", "collection")
+"""Kinds of resources to which an invite link can grant access."""
 
 
 @handle.register
@@ -116,13 +120,13 @@ def _invite(op: invites.Invite, world: World) -> Json:
     organization = op.at.organization_id
     require_admin(world, organization)
     settings = world.store.get(f"/orgs/{organization}")
-    usual = op.role if "role" in op.model_fields_set else settings.get("defaultRole")
+    default_role = op.role if "role" in op.model_fields_set else settings.get("defaultRole")
     domains = {fold(domain) for domain in settings.get("emailDomains", ())}
     people = user_ids_by_email(world)
     users: dict[str, None] = {}
     failed, invited = [], 0
     for each in op.emails:
-        email, new_role = (each.email, each.role) if isinstance(each, invites.Invitation) else (each, usual)
+        email, new_role = (each.email, each.role) if isinstance(each, invites.Invitation) else (each, default_role)
         if op.sso and fold(email).rpartition("@")[2] not in domains:
             failed.append(email)
             continue
@@ -140,7 +144,7 @@ def _new_user(world: World, email: str) -> str:
 
 
 def _add_member(world: World, path: str, role: str | None, *, sso: bool) -> bool:
-    """Add a member. Return False if the user is already a member. The membership then stays unchanged."""
+    """Add a member. Return False without a change if the user is already a member."""
     if world.store.find(path):
         return False
     joined = world.timestamp()
@@ -157,12 +161,12 @@ def present_link(world: World, link: Json) -> Json:
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Return whether an invite link is redundant: its target is deleted, another link to the target gives a higher
-    role, or an older link gives the same role."""
-    if _place_kind(link) and _shared_place(world, link) is None:
+    """Return whether an invite link is redundant: its target is deleted, or another link to the target gives a higher role,
+    or the same role and is older."""
+    if _target_kind(link) and _find_target(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
-    alike = [other for other in others if all(other.get(kind) == link.get(kind) for kind in _PLACE_KINDS)]
+    alike = [other for other in others if all(other.get(kind) == link.get(kind) for kind in _TARGET_KINDS)]
     best = max(alike, key=_rank)  # For equal roles, max returns the oldest link.
     return bool(best["id"] != link["id"])
 
@@ -172,33 +176,32 @@ def _rank(link: Json) -> int:
     return RANKS.index(new_role) if new_role else -1
 
 
-def _place_kind(link: Json) -> str | None:
-    """Return whether a link grants access to a space or a collection. None for the organization."""
-    return next((kind for kind in _PLACE_KINDS if link.get(kind)), None)
+def _target_kind(link: Json) -> str | None:
+    """Return `space` or `collection`, the kind of the target of a link. None if the link is for the organization."""
+    return next((kind for kind in _TARGET_KINDS if link.get(kind)), None)
 
 
-def _shared_place(world: World, link: Json) -> Json | None:
-    """Return the space or collection that a link grants access to. None if it is deleted, or if the link is for the
-    organization."""
-    kind = _place_kind(link)
-    place = world.store.find(f"/{kind}s/{link[kind]}") if kind else None
-    return None if place is None or place.get("deletedAt") else place
+def _find_target(world: World, link: Json) -> Json | None:
+    """Return the space or collection of a link. None if it is deleted, or if the link is for the organization."""
+    kind = _target_kind(link)
+    target = world.store.find(f"/{kind}s/{link[kind]}") if kind else None
+    return None if target is None or target.get("deletedAt") else target
 
 
 def _can_administer(world: World, link: Json) -> bool:
-    place = _shared_place(world, link)
+    target = _find_target(world, link)
     return organization_role(world, link["organization"]) == "admin" or bool(
-        place and allows(role(world, place), "admin")
+        target and allows(role(world, target), "admin")
     )
 
 
 @guards(invites.GetLink, invites.UpdateLink, invites.DeleteLink)
 def _require_link_admin(op: invites.GetLink | invites.UpdateLink | invites.DeleteLink, world: World) -> None:
     link = world.store.get(path_of(op))
-    if place := _shared_place(world, link):
-        if not can_see(world, place):
+    if target := _find_target(world, link):
+        if not can_see(world, target):
             raise MissingResource(path_of(op))
-        require(world, place, "admin")
+        require(world, target, "admin")
     else:
         require_admin(world, link["organization"])
 
@@ -211,10 +214,10 @@ def _require_link_creator(op: invites.CreateLink, world: World) -> None:
         return
     for kind, identifier in (("space", op.space), ("collection", op.collection)):
         if identifier is not None:
-            place = _shared_place(world, {kind: identifier})
-            if place is None or place["organization"] != organization or not can_see(world, place):
+            target = _find_target(world, {kind: identifier})
+            if target is None or target["organization"] != organization or not can_see(world, target):
                 raise MissingResource(f"/{kind}s/{identifier}")
-            require(world, place, "admin")
+            require(world, target, "admin")
 
 
 @before_save(invites.InviteLink)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from octavo.api import change_requests
 from octavo.api.operation import ChangeRequestRef
 from octavo.lazy_import import lazy
-from octavo.server.handlers.organizations import present_user, refuse_unless_met
+from octavo.server.handlers.organizations import present_user, refuse_unmet_merge_rules
 from octavo.server.handlers.permissions import require
-from octavo.server.handlers.spaces import add, get, get_current, set_current, visible_spaces
+from octavo.server.handlers.spaces import add_revision, get_current, get_revision, set_current, visible_spaces
 from octavo.server.rest import Refusal, World, handle, omit, paginate, presents, request_fields
 from octavo.server.store import Json
 
@@ -31,7 +31,7 @@ def base_of(change_request: Json) -> str:
 
 
 def is_outdated(space: Json, change_request: Json) -> bool:
-    """Return whether the main content changed since a change request was created or updated. False if it is merged."""
+    """Return whether main changed since a change request was created or updated from main. False if it is merged."""
     return change_request["status"] != "merged" and base_of(change_request) != str(space["revision"])
 
 
@@ -175,7 +175,7 @@ def _merge(op: change_requests.Merge, world: World) -> Json:
     document = world.store.get(change_request_path(op.at))
     require(world, space, "merge")
     refuse_closed(document, "be merged")
-    refuse_unless_met(world, space, document, outdated=is_outdated(space, document))
+    refuse_unmet_merge_rules(world, space, document, outdated=is_outdated(space, document))
     return merge(world, document)
 
 
@@ -185,7 +185,7 @@ def merge(world: World, document: Json) -> Json:
     main = get_current(world, space_id)
     outcome = _merge_contents(world, document, main)
     parents = [main["id"], document["revision"]]
-    revision = add(world, space_id, outcome.content, type="merge", parents=parents, merged_from=document["id"])
+    revision = add_revision(world, space_id, outcome.content, type="merge", parents=parents, merged_from=document["id"])
     set_current(world, space_id, revision)
     now = world.timestamp()
     world.store.update(
@@ -214,7 +214,7 @@ def update_from_main(world: World, document: Json) -> Json:
     main = get_current(world, document["space"])
     outcome = _merge_contents(world, document, main)
     parents = [document["revision"], main["id"]]
-    revision = add(world, document["space"], outcome.content, type="update", parents=parents)
+    revision = add_revision(world, document["space"], outcome.content, type="update", parents=parents)
     world.store.update(
         f"/spaces/{document['space']}/change-requests/{document['id']}",
         revision=revision["id"],
@@ -225,8 +225,8 @@ def update_from_main(world: World, document: Json) -> Json:
 
 
 def _merge_contents(world: World, document: Json, main: Json) -> RevisionMerge:
-    base = get(world, document["space"], base_of(document))
-    proposed = get(world, document["space"], document["revision"])
+    base = get_revision(world, document["space"], base_of(document))
+    proposed = get_revision(world, document["space"], document["revision"])
     merge: RevisionMerge = _merge_revisions(
         base, main, proposed, f"#{document['number']}", world.store.text, world.store.put_blob
     )

@@ -2,7 +2,7 @@
 
 `Threads` converts stored comments to API resources and decides who may change them. The handlers are below.
 
-A review applies to the revision at that time. It becomes outdated when its author reviews again or is requested again.
+A review is for the revision at that time. It becomes outdated when its author reviews again or is requested again.
 Authors may review their own change requests.
 """
 
@@ -39,15 +39,15 @@ class Threads:
     world: World
     at: Discussion
     _texts: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
-    """Texts of blocks by block key, cached by page ID and hash of the page text."""
+    """Texts of blocks by block key, for each page ID and hash of the page text."""
 
     @property
     def path(self) -> str:
         """Collection in which the comments are stored."""
-        place = f"/spaces/{self.at.space_id}"
+        owner = f"/spaces/{self.at.space_id}"
         if isinstance(self.at, ChangeRequestRef):
-            place += f"/change-requests/{self.at.change_request_id}"
-        return f"{place}/comments"
+            owner += f"/change-requests/{self.at.change_request_id}"
+        return f"{owner}/comments"
 
     @cached_property
     def role(self) -> str | None:
@@ -88,16 +88,15 @@ class Threads:
         return self._message("comment-reply", f"{self.path}/{comment_id}/replies/{document['id']}", document, format)
 
     def may_edit(self, document: Json) -> bool:
-        """Return whether the caller may edit a comment or reply. Only its author may, and only with the permission to
-        comment."""
+        """Return whether the caller may edit a comment or reply: its author may, with the permission to comment."""
         return bool(document["postedBy"] == self.world.caller) and allows(self.role, "comment")
 
     def may_delete(self, document: Json) -> bool:
-        """Return whether the caller may delete a comment or reply. Only its author and admins may."""
+        """Return whether the caller may delete a comment or reply: its author and admins may."""
         return bool(document["postedBy"] == self.world.caller) or allows(self.role, "admin")
 
     def may_resolve(self, document: Json) -> bool:
-        """Return whether the caller may resolve or reopen a thread. Only its author and editors may."""
+        """Return whether the caller may resolve or reopen a thread: its author and editors may."""
         return self.may_edit(document) or allows(self.role, "edit")
 
     def _message(self, kind: str, path: str, document: Json, format: Format | None) -> Json:
@@ -132,22 +131,21 @@ class Threads:
         page, node = self.pages.get(page_id), target.get("node", {}).get("id")
         outdated = page is None or (node is not None and self.block_text(page, node) is None)
         if outdated and self.base is not None and not self.contains(self._revision_of(target), page_id, node):
-            outdated = not self.contains(
-                self.base, page_id, node
-            )  # The change request removes the content that the comment is on.
+            # A comment on content that the change request removes is not outdated.
+            outdated = not self.contains(self.base, page_id, node)
         if page is None:
-            places = filter(None, (self._revision_of(target), self.base))
-            blocks = (page_trees.find(place["pages"], page_id) for place in places)
-            page = next(filter(None, blocks), None) or {"id": page_id, "title": "Deleted page", "path": ""}
+            revisions = filter(None, (self._revision_of(target), self.base))
+            pages = (page_trees.find(revision["pages"], page_id) for revision in revisions)
+            page = next(filter(None, pages), None) or {"id": page_id, "title": "Deleted page", "path": ""}
         names = ("id", "title", "path", "emoji", "icon", "createdAt", "updatedAt")
         return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": outdated}
 
     def _revision_of(self, target: Json) -> Json | None:
-        """Return the revision that a comment was made on. None if it does not exist."""
+        """Return the revision at the time of a comment. None if it does not exist."""
         return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
 
     def contains(self, revision: Json | None, page_id: str, node: str | None) -> bool:
-        """Return whether a revision contains a page, and the block `node` if given."""
+        """Return whether a revision contains a page, and the block `node` if it is not None."""
         page = page_trees.find(revision["pages"], page_id) if revision is not None else None
         return page is not None and (node is None or self.block_text(page, node, revision) is not None)
 
@@ -162,12 +160,12 @@ class Threads:
 
     def block_text(self, page: Json, node: str, revision: Json | None = None) -> str | None:
         """Return the text of a block in a page or in content that the page includes. None if there is no such block."""
-        name = page["id"], page.get("text", "")
-        if name not in self._texts:
+        key = page["id"], page.get("text", "")
+        if key not in self._texts:
             text = self.world.store.text(page["text"]) if page.get("text") else ""
             whole = expand_includes(self.world.store, text, page, revision or self.revision)
-            self._texts[name] = _block_texts(text) if whole is text else {**_block_texts(whole), **_block_texts(text)}
-        return self._texts[name].get(node)
+            self._texts[key] = _block_texts(text) if whole is text else {**_block_texts(whole), **_block_texts(text)}
+        return self._texts[key].get(node)
 
 
 @lru_cache(maxsize=256)
@@ -180,7 +178,7 @@ def _block_texts(text: str) -> dict[str, str]:
 
 
 PREVIEW_LIMIT = 200
-"""Number of characters of a block that are stored with a comment on it."""
+"""Maximum number of characters of a block that are stored with a comment on the block."""
 EMOJI_LIMIT = 50
 
 
@@ -220,9 +218,9 @@ def post(
 def _list_comments(op: comments.List, world: World) -> Json:
     threads = Threads(world, op.at)
     newest_first = op.order == "desc"
-    every = world.store.items(threads.path, newest_first=newest_first)
-    blocks = [pair for pair in every if _matches_filters(op, pair[1])]
-    return paginate(op, blocks, lambda block: threads.comment(block, op.format), descending=newest_first)
+    all_comments = world.store.items(threads.path, newest_first=newest_first)
+    matching = [pair for pair in all_comments if _matches_filters(op, pair[1])]
+    return paginate(op, matching, lambda comment: threads.comment(comment, op.format), descending=newest_first)
 
 
 def _matches_filters(op: comments.List, comment: Json) -> bool:
@@ -338,7 +336,7 @@ def _refuse_empty(markdown: str) -> None:
 
 
 def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, threads: Threads) -> Json:
-    """Return the comment or reply of `op` with its text and reactions changed, not yet saved."""
+    """Return the comment or reply of `op` with its new text and reactions. The result is not saved yet."""
     document = world.store.get(path_of(op))
     if op.body is not None and (text := body_markdown(op.body)) != document["body"]["markdown"]:
         if not threads.may_edit(document):
@@ -350,7 +348,7 @@ def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, threa
 
 
 def _apply_reactions(op: comments.Update | comments.UpdateReply, world: World, before: Iterable[Json]) -> list[Json]:
-    """Return the reactions after the caller removed some and added others. A user can add each reaction once."""
+    """Return the reactions with the changes of the caller. A user can add each reaction once."""
     removed, added = op.removed_reactions or (), op.added_reactions or ()
     if not all(0 < len(emoji) <= EMOJI_LIMIT for emoji in (*removed, *added)):
         raise Refusal(400, f"A reaction must be one emoji of 1 to {EMOJI_LIMIT} characters.")

@@ -1,5 +1,5 @@
-"""Content of a space, change request or revision: its pages, files, reusable content and changes. An edit of a change request
-has several changes, applied together as one new revision.
+"""Content of a space, change request or revision: its pages, files, reusable content and changes. The changes of an edit are
+applied together as one new revision.
 """
 
 from __future__ import annotations
@@ -174,10 +174,10 @@ def _get_file(op: content.GetFile, world: World) -> Json:
 @handle.register
 def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
     items = spaces.get_at(world, op.at)["reusableContents"]
-    page = next((item for item in items if item["id"] == op.reusable_content_id), None)
-    if page is None:
+    item = next((each for each in items if each["id"] == op.reusable_content_id), None)
+    if item is None:
         raise Refusal(404, f"This space has no reusable content “{op.reusable_content_id}”.")
-    return present_reusable(page)
+    return present_reusable(item)
 
 
 @handle.register
@@ -185,23 +185,23 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
     after = spaces.get_at(world, op.at)
     if isinstance(op.at, ChangeRequestRef):
         path = f"/spaces/{op.at.space_id}/change-requests/{op.at.change_request_id}"
-        before = spaces.get(world, op.at.space_id, base_of(world.store.get(path)))
+        before = spaces.get_revision(world, op.at.space_id, base_of(world.store.get(path)))
     else:
         parents = after["parents"]
-        before = spaces.get(world, op.at.space_id, parents[0]) if parents else EMPTY_REVISION
-    every = revision_differences(before, after, lambda file: file_url(world, file))
+        before = spaces.get_revision(world, op.at.space_id, parents[0]) if parents else EMPTY_REVISION
+    changes = revision_differences(before, after, lambda file: file_url(world, file))
     limit = CHANGES_LIMIT if op.limit is None else op.limit
-    response: Json = {"changes": every[:limit]}
-    if len(every) > limit:
-        response["more"] = len(every) - limit
+    response: Json = {"changes": changes[:limit]}
+    if len(changes) > limit:
+        response["more"] = len(changes) - limit
     if isinstance(op.at, RevisionRef) and (merged := _present_merged_change_request(world, after)):
         response["mergedFrom"] = merged
     return response
 
 
 def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
-    """Return the text of a page. The request determines whether includes and expressions are expanded, and the form of
-    links."""
+    """Return the text of a page in the form that `op` requests: with or without expanded includes and expressions, and
+    with the requested form of links."""
     text = spaces.page_text(world, page)
     if op.dereferenced:
         text = expand_includes(world.store, text, page, revision)
@@ -228,7 +228,7 @@ def with_stable_links(text: str, page: Json, revision: Json) -> str:
 
 
 FILE_LIMIT = 1_000_000
-"""Largest file in an edit, in bytes."""
+"""Maximum size of a file in an edit, in bytes."""
 DEPTH_LIMIT = 30
 """Maximum depth of the page tree."""
 
@@ -260,18 +260,18 @@ def _edit(op: content.Edit, world: World) -> Json:
 
 
 class ContentEditor:
-    """Content of a change request during an edit. Nothing is saved before `finish`."""
+    """Applies an edit to the content of a change request. `finish` saves the new revision."""
 
     def __init__(self, world: World, change_request: Json) -> None:
         self._world = world
         self._change_request = change_request
-        self._before = spaces.get(world, change_request["space"], change_request["revision"])
+        self._before = spaces.get_revision(world, change_request["space"], change_request["revision"])
         self._pages: Pages = self._before["pages"]
         self._files: list[Json] = self._before["files"]
         self._texts: dict[str, str] = {}
         """New texts by page ID."""
         self._refs: dict[str, str] = {}
-        """Links by temporary reference. An edit can refer to a page or file that it creates."""
+        """URLs by temporary reference, with which an edit can link to a page or file that it creates."""
         self._where = ""
         self.results: list[Json] = []
         """Result of each change, for the response."""
@@ -316,8 +316,8 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with the given fields changed. If the title equals the first heading of the text, a change of
-        one also changes the other."""
+        """Return `page` with other fields. If the title equals the first heading of the text, a change of one also changes
+        the other."""
         before = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:
@@ -364,7 +364,7 @@ class ContentEditor:
     def _revert(self, change: content.RevertPage) -> None:
         base = change.revision or change_requests.base_of(self._change_request)
         try:
-            revision = spaces.get(self._world, self._change_request["space"], base)
+            revision = spaces.get_revision(self._world, self._change_request["space"], base)
         except MissingResource:
             raise self._refusal(404, f"there is no revision “{base}” in this space") from None
         earlier, current = page_trees.find(revision["pages"], change.page), page_trees.find(self._pages, change.page)
@@ -402,17 +402,18 @@ class ContentEditor:
         """Restore a deleted page with its deleted child pages."""
         current_ids = {page["id"] for page in page_trees.walk(self._pages)}
         restored = page_trees.remove_pages([earlier], current_ids)[0]
-        above, place = page_trees.position_of(pages, earlier["id"])
-        self._pages = page_trees.insert_page(self._pages, restored, above if above in current_ids else None, place)
+        parent, index = page_trees.position_of(pages, earlier["id"])
+        self._pages = page_trees.insert_page(self._pages, restored, parent if parent in current_ids else None, index)
 
     def _move_back(self, page_id: str, pages: Pages) -> None:
-        """Move a page back below its parent in `pages`, if that parent still exists and is not below the page."""
-        above, place = page_trees.position_of(pages, page_id)
-        stands = page_trees.parents(self._pages)
+        """Move a page below its parent in `pages`, if that parent still exists and is not below the page."""
+        parent, index = page_trees.position_of(pages, page_id)
+        current_parents = page_trees.parents(self._pages)
         page = self._page(page_id)
         inside = {each["id"] for each in page_trees.walk([page])}
-        if stands[page_id] != above and (above is None or above in stands) and above not in inside:
-            self._pages = page_trees.insert_page(page_trees.remove_pages(self._pages, {page_id}), page, above, place)
+        exists = parent is None or parent in current_parents
+        if current_parents[page_id] != parent and exists and parent not in inside:
+            self._pages = page_trees.insert_page(page_trees.remove_pages(self._pages, {page_id}), page, parent, index)
 
     @_apply.register
     def _insert_files(self, change: content.InsertFiles) -> None:
@@ -491,7 +492,7 @@ class ContentEditor:
         self._refs[ref] = url
 
     def _resolve_references(self, markdown: str) -> str:
-        """Return `markdown` with temporary references replaced by links to the pages and files they name."""
+        """Return `markdown` with temporary references replaced by URLs of the pages and files."""
         for ref, url in self._refs.items():
             markdown = _reference_pattern(ref).sub(rf"\g<1>{url}", markdown)
         return markdown

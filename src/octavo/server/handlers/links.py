@@ -1,4 +1,4 @@
-"""Links in pages of a revision with their targets and locations, broken links, and the resources that app URLs refer to."""
+"""The links in the pages of a revision, with their targets and locations. Also finds the resource of an app URL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,15 @@ from octavo.server.handlers.content import app_url, present_file, present_page, 
 from octavo.server.handlers.openapi_specs import present_spec
 from octavo.server.handlers.organizations import present_organization, present_user
 from octavo.server.handlers.permissions import can_see_collection, role
-from octavo.server.handlers.spaces import file_of, get, get_at, get_current, page_of, present_collection, present_space
+from octavo.server.handlers.spaces import (
+    file_of,
+    get_at,
+    get_current,
+    get_revision,
+    page_of,
+    present_collection,
+    present_space,
+)
 from octavo.server.page_texts import find_reusable
 from octavo.server.rest import Refusal, World, handle, paginate
 from octavo.server.store import Json, MissingResource
@@ -30,9 +38,9 @@ ID_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}")
 """Valid form of an ID."""
 _CACHE_LIMIT = 5000
 _INCLUDE_LIMIT = 100
-"""Number of pieces of reusable content in a page that are searched for a heading."""
+"""Maximum number of pieces of reusable content that are searched for a heading of a page."""
 _CACHE: dict[str, TextLinks] = {}
-"""Links by hash of the text. They are cached, because parsing a text is slow."""
+"""Links by hash of the text. Cached, because parsing a text is slow."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class LinkTarget:
 
 @dataclass(frozen=True)
 class LinkLocation:
-    """Location of a link. Without `block`, the link is in the page tree: a link page, or the cover of a page."""
+    """Page and block of a link. Without `block`, the link is in the page tree: a link page, or the cover of a page."""
 
     page: str
     block: str = ""
@@ -86,7 +94,7 @@ class LinkSurvey:
         self._revision = revision
         self._space = world.store.get(f"/spaces/{revision['space']}")
         self.pages = {page["id"]: page for page in page_trees.walk(revision["pages"])}
-        self._places = page_trees.link_targets_of(revision)
+        self._link_targets = page_trees.link_targets_of(revision)
 
     def list_resources(self, page_id: str | None = None) -> list[LinkedResource]:
         """Return the targets linked from all pages, or from one page."""
@@ -135,13 +143,12 @@ class LinkSurvey:
         return self._url_target(usage.target, page)
 
     def _url_target(self, href: str, page: Json) -> LinkTarget:
-        """Return the target of a URL. URLs that begin with the origin of this platform are resolved by their path. A
-        link to this platform or to the GitBook app has the status `in-app`."""
+        """Return the target of a URL. A link to this platform or to the GitBook app has the status `in-app`."""
         origin = f"{self._world.origin}/o/"
         in_app = href.startswith((origin, *(f"https://{host}/" for host in page_links.APP_HOSTS)))
         path = href.removeprefix(self._world.origin) if in_app else href
         status = "in-app" if in_app else "ok"
-        match page_links.resolve(path, page_trees.link_base(page), self._places):
+        match page_links.resolve(path, page_trees.link_base(page), self._link_targets):
             case page_links.PageLink(page=name, anchor=anchor):
                 target = self._page_target(self._space["id"], name, anchor or "", status)
             case page_links.AnchorLink(anchor=anchor):
@@ -203,17 +210,18 @@ class LinkSurvey:
         return LinkTarget(status, "page", name, space, anchor)
 
     def _other_space_target(self, space: str, page_ref: str | None, anchor: str, status: str) -> LinkTarget | None:
-        """Return another space, or a page in it by path or ID, as a target. None if the caller cannot see it."""
+        """Return another space, or a page in it, as a target. `page_ref` is a path or an ID. None if the caller cannot see
+        it."""
         document = self._find_document("spaces", space)
         if document is None or document.get("deletedAt") or role(self._world, document) is None:
             return None
         if not page_ref:
             return LinkTarget(status, "space", space)
         revision = get_current(self._world, space)
-        resources = page_trees.find_by_path(revision["pages"], page_ref) or page_trees.find(revision["pages"], page_ref)
-        if resources is None or not has_anchor(self._world, revision, resources, anchor):
+        page = page_trees.find_by_path(revision["pages"], page_ref) or page_trees.find(revision["pages"], page_ref)
+        if page is None or not has_anchor(self._world, revision, page, anchor):
             return None
-        return LinkTarget(status, "page", resources["id"], space, anchor)
+        return LinkTarget(status, "page", page["id"], space, anchor)
 
     def _collection_target(self, name: str, status: str) -> LinkTarget | None:
         collection = self._find_document("collections", name)
@@ -255,11 +263,11 @@ _ID_FIELDS = {
 
 
 def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
-    """Return whether a page, or reusable content that it includes, has this anchor. True for an empty anchor, and for a
-    page that is not a document."""
+    """Return whether a page, or reusable content in it, has this anchor. True for an empty anchor, and for a page that is
+    not a document."""
     if not anchor or page["type"] != "document":
         return True
-    anchors_found, remaining, seen = list(text_links(world, page).anchors), [page], set[str]()
+    anchors, remaining, seen = list(text_links(world, page).anchors), [page], set[str]()
     while remaining and len(seen) < _INCLUDE_LIMIT:
         part = remaining.pop()
         folder = posixpath.dirname(page_trees.source_path(part))
@@ -268,8 +276,8 @@ def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
             if item is not None and item["id"] not in seen:
                 seen.add(item["id"])
                 remaining.append(item)
-                anchors_found += text_links(world, item).anchors
-    return match_anchor(anchor, anchors_found) is not None
+                anchors += text_links(world, item).anchors
+    return match_anchor(anchor, anchors) is not None
 
 
 def text_links(world: World, page: Json) -> TextLinks:
@@ -277,14 +285,14 @@ def text_links(world: World, page: Json) -> TextLinks:
     name = page.get("text")
     if not name:
         return TextLinks()
-    exists = _CACHE.get(name)
-    if exists is None:
+    cached = _CACHE.get(name)
+    if cached is None:
         document = parse(world.store.text(name))
-        exists = TextLinks(tuple(references_in(document)), tuple(heading.anchor for heading in document.headings))
+        cached = TextLinks(tuple(references_in(document)), tuple(heading.anchor for heading in document.headings))
         if len(_CACHE) >= _CACHE_LIMIT:
             _CACHE.clear()
-        _CACHE[name] = exists
-    return exists
+        _CACHE[name] = cached
+    return cached
 
 
 @handle.register
@@ -308,24 +316,26 @@ def _list_of_page(op: links.ListOfPage, world: World) -> Json:
 @handle.register
 def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json:
     base = base_of(world.store.get(change_request_path(op.at)))
-    before = LinkSurvey(world, get(world, op.at.space_id, base)).list_broken()
+    before = LinkSurvey(world, get_revision(world, op.at.space_id, base)).list_broken()
     resources = LinkSurvey(world, get_at(world, op.at)).list_resources()
-    ours = [
+    new_broken = [
         resource for resource in resources if resource.target.status == "broken" and not _was_broken(resource, before)
     ]
     if op.broken_context == "change-request":
-        resources = ours
+        resources = new_broken
     elif op.broken_context == "space":
-        resources = [resource for resource in resources if resource.target.status == "broken" and resource not in ours]
+        resources = [
+            resource for resource in resources if resource.target.status == "broken" and resource not in new_broken
+        ]
     response = _present_list(op, LinkPresenter(world, op.at), _filter_status(op, resources))
-    response["stats"]["broken"]["changeRequest"] = len([link for link in ours if link in resources])
+    response["stats"]["broken"]["changeRequest"] = len([link for link in new_broken if link in resources])
     return response
 
 
-def _was_broken(resources: LinkedResource, before: set[tuple[str, str]]) -> bool:
-    """Return whether a broken target is an old problem: every page that links to it now already had this broken link
-    before the change request."""
-    return all((location.page, resources.target.name) in before for location in resources.locations)
+def _was_broken(resource: LinkedResource, before: set[tuple[str, str]]) -> bool:
+    """Return whether every page that links to a broken target already had this broken link in the base of the change
+    request."""
+    return all((location.page, resource.target.name) in before for location in resource.locations)
 
 
 def _filter_status(
@@ -336,10 +346,10 @@ def _filter_status(
 
 def _present_list(
     op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest,
-    showing: LinkPresenter,
+    presenter: LinkPresenter,
     resources: list[LinkedResource],
 ) -> Json:
-    response = paginate(op, ((resource.sort_key, resource) for resource in resources), showing.link)
+    response = paginate(op, ((resource.sort_key, resource) for resource in resources), presenter.link)
     broken = sum(resource.target.status == "broken" for resource in resources)
     return {**response, "stats": {"total": len(resources), "broken": {"total": broken}}}
 
@@ -348,37 +358,36 @@ def _present_list(
 def _list_to_page(op: links.ListToPage, world: World) -> Json:
     revision = get_at(world, op.at)
     page = page_of(revision, op.page_id)
-    return _present_places(op, world, LinkSurvey(world, revision).list_locations("page", page["id"]))
+    return _present_locations(op, world, LinkSurvey(world, revision).list_locations("page", page["id"]))
 
 
 @handle.register
 def _list_to_file(op: links.ListToFile, world: World) -> Json:
     revision = get_at(world, op.at)
     file = file_of(revision, op.file_id)
-    return _present_places(op, world, LinkSurvey(world, revision).list_locations("file", file["id"]))
+    return _present_locations(op, world, LinkSurvey(world, revision).list_locations("file", file["id"]))
 
 
-def _present_places(op: links.ListToPage | links.ListToFile, world: World, locations: list[LinkLocation]) -> Json:
-    resources = sorted((location.page, location.block) for location in locations)
-    showing = LinkPresenter(world, op.at)
-    return paginate(op, ((key, LinkLocation(*key)) for key in resources), showing.location)
+def _present_locations(op: links.ListToPage | links.ListToFile, world: World, locations: list[LinkLocation]) -> Json:
+    keys = sorted((location.page, location.block) for location in locations)
+    return paginate(op, ((key, LinkLocation(*key)) for key in keys), LinkPresenter(world, op.at).location)
 
 
 class LinkPresenter:
-    """Converts link targets and locations to API resources. Each embedded resource is converted once."""
+    """Converts link targets and locations to API resources. Each space in them is converted once."""
 
     def __init__(self, world: World, at: SpaceRef | ChangeRequestRef) -> None:
         self._world = world
         self._at = at
         self._spaces: dict[str, Json] = {}
 
-    def link(self, resources: LinkedResource) -> Json:
+    def link(self, resource: LinkedResource) -> Json:
         """Return a link target with the locations of its links."""
         return {
-            "status": resources.target.status,
-            "relation": resources.relation,
-            "targetReference": self.target(resources.target),
-            "locationReferences": [self.location(location) for location in resources.locations],
+            "status": resource.target.status,
+            "relation": resource.relation,
+            "targetReference": self.target(resource.target),
+            "locationReferences": [self.location(location) for location in resource.locations],
         }
 
     def location(self, location: LinkLocation) -> Json:
@@ -421,8 +430,8 @@ class LinkPresenter:
                 }
             case "reusable-content":
                 item = next(each for each in self._revision["reusableContents"] if each["id"] == name)
-                page_json = present_reusable(item)
-                return {"kind": kind, **self._space_fields(target.space), "reusableContent": page_json, **self._context}
+                reusable = present_reusable(item)
+                return {"kind": kind, **self._space_fields(target.space), "reusableContent": reusable, **self._context}
             case "space":
                 return {"kind": kind, **self._space_fields(name)}
             case "collection":
@@ -455,8 +464,8 @@ class LinkPresenter:
         """Reference to the change request of a location. Empty for main content, to keep responses small."""
         if not isinstance(self._at, ChangeRequestRef):
             return {}
-        page_json = present_change_request(self._world, self._world.store.get(change_request_path(self._at)))
-        return {"versionContext": {"type": "changeRequest", "changeRequest": page_json}}
+        change_request = present_change_request(self._world, self._world.store.get(change_request_path(self._at)))
+        return {"versionContext": {"type": "changeRequest", "changeRequest": change_request}}
 
     def _page(self, name: str) -> Json:
         # Child pages are left out, because every link would repeat them.
@@ -494,7 +503,7 @@ def _app_path_steps(url: str, world: World) -> list[str]:
         if url.startswith(f"{origin}/"):
             parts = path_steps(urlsplit(url).path)
             parts = parts[2:] if parts[:1] == ["o"] else parts
-            return ["s" if part == "spaces" and place == 0 else part for place, part in enumerate(parts)]
+            return ["s" if part == "spaces" and index == 0 else part for index, part in enumerate(parts)]
     raise Refusal(400, f"url must be a link to this server: it must begin with {world.origin}/.")
 
 
@@ -509,20 +518,21 @@ def _present_space_url(world: World, name: str, number: str | None, path: list[s
     space = world.store.get(f"/spaces/{name}")
     if space.get("deletedAt") or role(world, space) is None:
         raise MissingResource(f"/spaces/{name}")
-    answer: Json = {"space": present_space(world, space)}
+    response: Json = {"space": present_space(world, space)}
     at: SpaceRef | ChangeRequestRef = SpaceRef(space_id=name)
     if number is not None:
         is_number = number.isdecimal() and len(number) < 10
-        resources = world.store.find_by(f"/spaces/{name}/change-requests", "number", int(number)) if is_number else None
-        if resources is None:
-            raise MissingResource(f"/spaces/{name}/change-requests/{number}")
-        at = ChangeRequestRef(space_id=name, change_request_id=resources["id"])
-        answer["changeRequest"] = present_change_request(world, resources)
+        collection = f"/spaces/{name}/change-requests"
+        change_request = world.store.find_by(collection, "number", int(number)) if is_number else None
+        if change_request is None:
+            raise MissingResource(f"{collection}/{number}")
+        at = ChangeRequestRef(space_id=name, change_request_id=change_request["id"])
+        response["changeRequest"] = present_change_request(world, change_request)
     path = path[1:] if path[:1] == ["pages"] else path
     if path and path[0] != "~":
         pages = get_at(world, at)["pages"]
         page = page_trees.find_by_path(pages, "/".join(path)) or page_trees.find(pages, "/".join(path))
         if page is None:
             raise MissingResource(f"/spaces/{name}/pages/{'/'.join(path)}")
-        answer["page"] = present_page(page, app_url(world, at))
-    return answer
+        response["page"] = present_page(page, app_url(world, at))
+    return response

@@ -94,8 +94,7 @@ def _put(op: openapi.Put, world: World) -> BackgroundWork[SpecificationContent]:
 def _start_processing(
     op: openapi.Create | openapi.Put, world: World, path: str, slug: str
 ) -> BackgroundWork[SpecificationContent]:
-    """Save a specification with the state “being processed”, and return the work to do. Its last version stays
-    available."""
+    """Save a specification with the state `progress`, and return the work to do. Its last version stays available."""
     now = world.timestamp()
     identity = {"id": world.new_id(), "slug": slug, "organization": op.at.organization_id, "createdAt": now}
     document = {**identity, "visibility": "private", **(world.store.find(path) or {}), "updatedAt": now}
@@ -105,17 +104,17 @@ def _start_processing(
         document["sourceURL"] = op.source.url
     world.store.put(path, document)
     return BackgroundWork(
-        partial(_read_specification, op.source, is_private_allowed=world.allows_private_imports),
+        partial(_read_specification, op.source, allows_private=world.allows_private_imports),
         partial(_finish_processing, world, path, document["attempt"]),
         early_response=present_spec(world, {**document, "processingState": "pending"}),
     )
 
 
-def _read_specification(source: openapi.Source, *, is_private_allowed: bool) -> SpecificationContent:
+def _read_specification(source: openapi.Source, *, allows_private: bool) -> SpecificationContent:
     # lazy: the reader of specifications, which the demo does not need
     from octavo.documents.openapi import MAX_LENGTH, SpecificationError, read_specification
 
-    fetcher = Fetcher(private=is_private_allowed, size_limit=MAX_LENGTH)
+    fetcher = Fetcher(allows_private=allows_private, size_limit=MAX_LENGTH)
     try:
         text = fetcher.fetch(source.url).text if source.url is not None else source.text or ""
         return SpecificationContent(json.dumps(read_specification(text), separators=(",", ":")).encode("ascii"))
@@ -126,7 +125,7 @@ def _read_specification(source: openapi.Source, *, is_private_allowed: bool) -> 
 
 
 def _finish_processing(world: World, path: str, attempt: str, outcome: SpecificationContent) -> None:
-    """Save the result of processing, unless the specification was deleted or is being processed again."""
+    """Save the result of the processing, unless the specification was deleted or is processed again."""
     document = world.store.find(path)
     if document is None or document["attempt"] != attempt:
         return

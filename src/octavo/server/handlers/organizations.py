@@ -1,7 +1,7 @@
-"""Users, organizations, their members, teams, subdomains, SAML providers and translation settings, the rules for merging change requests, and the
-version of the API.
+"""Users and organizations, with their members, teams, merge rules, SAML providers and translation settings. Also the version
+of the API.
 
-Rules that need features the embedded platform lacks (agent reviews, expressions) count as met.
+Merge rules count as met if the embedded platform has no such feature: agent reviews and expressions.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _have_common_organization(world: World, user_id: str) -> bool:
 
 
 def present_member(world: World, organization: str, document: Json) -> Json:
-    """Return a member of an organization, with the number of spaces they can see and of teams they are in."""
+    """Return a member of an organization, with the numbers of their visible spaces and of their teams."""
     user = document["id"]
     spaces = (space for space in world.store.all("/spaces") if space["organization"] == organization)
     return {
@@ -88,9 +88,9 @@ def present_member(world: World, organization: str, document: Json) -> Json:
 
 
 def teams_of(world: World, organization: str, user: str) -> list[tuple[int, Json]]:
-    """Return the teams of a member with their positions."""
-    every = world.store.items(f"/orgs/{organization}/teams")
-    return [(place, team) for place, team in every if world.store.find(f"{team_path(team)}/members/{user}")]
+    """Return the teams of a member with their positions in the store."""
+    all_teams = world.store.items(f"/orgs/{organization}/teams")
+    return [(position, team) for position, team in all_teams if world.store.find(f"{team_path(team)}/members/{user}")]
 
 
 def team_path(team: Json) -> str:
@@ -101,8 +101,8 @@ def team_path(team: Json) -> str:
 def shareable_paths(world: World, organization: str) -> list[str]:
     """Return the paths of all spaces and collections of an organization, where roles can be granted."""
     kinds = ("/spaces", "/collections")
-    every = ((kind, each) for kind in kinds for each in world.store.all(kind))
-    return [f"{kind}/{each['id']}" for kind, each in every if each["organization"] == organization]
+    documents = ((kind, each) for kind in kinds for each in world.store.all(kind))
+    return [f"{kind}/{each['id']}" for kind, each in documents if each["organization"] == organization]
 
 
 def require_admin(world: World, organization: str) -> None:
@@ -119,8 +119,12 @@ def _list_members(op: organizations.ListMembers, world: World) -> Json:
         if _is_listed(op, member, world)
     )
     ordered = sorted(members, key=lambda pair: pair[0], reverse=op.order == "desc")
-    show = lambda member: present_member(world, op.at.organization_id, member)  # noqa: E731  # it is said once
-    return paginate(op, ordered, show, descending=op.order == "desc")
+    return paginate(
+        op,
+        ordered,
+        lambda member: present_member(world, op.at.organization_id, member),
+        descending=op.order == "desc",
+    )
 
 
 def _is_listed(op: organizations.ListMembers, member: Json, world: World) -> bool:
@@ -191,7 +195,7 @@ def _refuse_last_administrator(world: World, op: organizations.UpdateMember | or
 
 @presents(teams.Team)
 def present_team(world: World, document: Json) -> Json:
-    """Return a team with the number of its members and of spaces it has a role in."""
+    """Return a team with the numbers of its members and of the spaces in which it has a role."""
     facts = omit(document, "organization")
     members = world.store.count(f"{team_path(document)}/members")
     permissions = {"view": True, "admin": can_manage_team(world, document)}
@@ -224,7 +228,7 @@ def _present_team_member(world: World, document: Json) -> Json:
 
 
 def can_manage_team(world: World, team: Json, user: str | None = None) -> bool:
-    """Return whether `user`, by default the caller, may change a team. Only admins and owners of the team may."""
+    """Return whether `user`, by default the caller, may change a team: admins and owners of the team may."""
     if organization_role(world, team["organization"], user) == "admin":
         return True
     membership = world.store.find(f"{team_path(team)}/members/{user or world.caller}")
@@ -275,8 +279,8 @@ def _add_to_team(world: World, team: Json, user: str, role: str | None = None) -
 @handle.register
 def _list_teams(op: teams.List, world: World) -> Json:
     _require_team_access(op, world)
-    every = world.store.items(path_of(op))
-    with_title = ((place, team) for place, team in every if _has_title(team, op.title))
+    all_teams = world.store.items(path_of(op))
+    with_title = ((position, team) for position, team in all_teams if _has_title(team, op.title))
     matching = [pair for pair in with_title if op.owner is None or can_manage_team(world, pair[1], op.owner)]
     return paginate(op, matching, lambda team: present_team(world, team))
 
@@ -304,10 +308,10 @@ def _update_members(op: teams.UpdateMembers, world: World) -> None:
     _require_team_manager(op, world)
     team = world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
     people = user_ids_by_email(world)
-    for named in op.remove or ():
-        world.store.delete(f"{team_path(team)}/members/{people.get(fold(named), named)}")
-    for named in dict.fromkeys(op.add or ()):
-        _add_to_team(world, team, people.get(fold(named), named))
+    for id_or_email in op.remove or ():
+        world.store.delete(f"{team_path(team)}/members/{people.get(fold(id_or_email), id_or_email)}")
+    for id_or_email in dict.fromkeys(op.add or ()):
+        _add_to_team(world, team, people.get(fold(id_or_email), id_or_email))
     for user, member in (op.memberships or {}).items():
         _add_to_team(world, team, user, member.role)
 
@@ -327,8 +331,8 @@ def _present_membership(world: World, team: Json, user: str) -> Json:
     return {"team": present_team(world, team), "member": {"role": role}}
 
 
-def refuse_malformed(rules: Json, *, kinds: tuple[str, ...]) -> None:
-    """Raise Refusal if merge rules do not have the documented form. `kinds` are the allowed types."""
+def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None:
+    """Raise Refusal if merge rules are malformed. `kinds` are the allowed types."""
     kind = rules.get("type")
     if kind not in kinds:
         raise Refusal(400, f"mergeRules.type must be one of {', '.join(kinds)}.")
@@ -344,7 +348,7 @@ def refuse_malformed(rules: Json, *, kinds: tuple[str, ...]) -> None:
             raise Refusal(400, f"mergeRules.rules[{number}].users must be a list of user IDs.")
 
 
-def refuse_unless_met(world: World, space: Json, change_request: Json, *, outdated: bool) -> None:
+def refuse_unmet_merge_rules(world: World, space: Json, change_request: Json, *, outdated: bool) -> None:
     """Raise Refusal for the first merge rule that a change request does not meet."""
     rules = _rules(world, space)
     if any(rule.get("rule") == "allow_bypass" and world.caller in rule.get("users", ()) for rule in rules):
@@ -364,14 +368,14 @@ def _rules(world: World, space: Json) -> list[Json]:
 
 @dataclass(frozen=True)
 class _MergeAttempt:
-    """Change request to be merged by the caller."""
+    """A change request that the caller wants to merge."""
 
     world: World
     change_request: Json
     outdated: bool
 
     def missing(self, rule: Json) -> Iterator[str]:
-        """Yield the reasons why a rule is not met, with the next step. Yields nothing if the rule is met."""
+        """Yield the reasons why a rule is not met, each with the next step."""
         reviews, users = self._reviews(), rule.get("users", [])
         approving = [review["reviewer"] for review in reviews if review["status"] == "approved"]
         match rule.get("rule"):
@@ -442,7 +446,7 @@ def _update(op: organizations.Update, world: World) -> Json:
     require_in_organization(world, organization, "admin")
     fields = request_fields(op)
     if "mergeRules" in fields:
-        refuse_malformed(fields["mergeRules"], kinds=("none", "rules"))
+        refuse_malformed_merge_rules(fields["mergeRules"], kinds=("none", "rules"))
     if op.hostname is not None:
         _refuse_taken_hostname(world, organization, op.hostname)
     if op.default_content and not _has_site(world, organization, op.default_content.site):
@@ -500,7 +504,7 @@ def present_provider(world: World, document: Json) -> Json:
     return {
         "object": "saml-provider",
         **provider,
-        # The API requires a valid URL here. For a pending provider, it is a placeholder.
+        # The API requires a valid URL here. A pending provider may have none, so a placeholder is sent.
         "ssoURL": provider["ssoURL"] or NO_ADDRESS,
         **({"defaultTeam": PRESENTERS[Team](world, team)} if team else {}),
         "service": {"entityID": entity, "acsURL": f"{entity}/acs", "startURL": f"{entity}/start"},
@@ -510,8 +514,8 @@ def present_provider(world: World, document: Json) -> Json:
 
 @before_save(sso.SamlProvider)
 def _fill_in_provider(op: sso.CreateProvider | sso.UpdateProvider, world: World, document: Json) -> Json:
-    """Return a provider with its status: active once all required fields are set. Raises MissingResource if its default
-    team does not exist."""
+    """Return a provider with its status: active if all required fields are set, else pending. Raises MissingResource if
+    its default team does not exist."""
     organization = op.at.organization_id
     if op.default_team:
         world.store.get(f"/orgs/{organization}/teams/{op.default_team}")
@@ -568,7 +572,7 @@ def _refuse_hidden_space(op: translations.Create, world: World, space_id: str) -
 
 
 def _translation_title(world: World, document: Json) -> str:
-    """Return the default title of translation settings: the title of the space, if visible, and the language."""
+    """Return the default title of translation settings: the language, after the title of the space if it is visible."""
     space = world.store.find(f"/spaces/{document['source']['space']}")
     language: str = document["language"]
     return f"{space['title']} ({language})"[:_TRANSLATION_TITLE_LIMIT] if space and can_see(world, space) else language

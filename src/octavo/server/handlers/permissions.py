@@ -1,9 +1,9 @@
 """Roles, and the actions that each role allows.
 
-The role of a member in a space is the highest of two: the role in the organization, limited by the space's default
-level, and any role granted to the member or their teams on the space or a collection that contains it. The default
-level `inherit` means the level of the containing collection; at the root it allows every role. Admins always have full
-access. Guests only have granted roles. Non-members and disabled members have no role.
+A member's role in a space is the higher of two roles. One is the role in the organization, limited by the default level of
+the space. The other is the highest role that was granted to the member or their teams, on the space or on a collection that
+contains it. The default level `inherit` means the level of the containing collection, and at the root no limit. Admins
+always have full access. Guests only have granted roles. Non-members and disabled members have no role.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ def role(world: World, shared: Json, user: str | None = None) -> str | None:
         for path, _ in chain
         for current_role in _granted_roles(world, path, shared["organization"], member["id"])
     ]
-    if own := member["role"]:
+    if member_role := member["role"]:
         levels = (document.get("defaultLevel", "inherit") for _, document in chain)
         level = next((level for level in levels if level != "inherit"), "admin")
-        roles.append(own if own == "admin" else _lower_role(own, level))
+        roles.append(member_role if member_role == "admin" else _lower_role(member_role, level))
     return max(filter(None, roles), key=RANKS.index, default=None)
 
 
@@ -181,7 +181,7 @@ def containers(world: World, shared: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _granted_roles(world: World, path: str, organization: str, user: str) -> Iterator[str]:
-    """Yield the roles granted at a path to a member directly and through teams."""
+    """Yield the roles that a member has at a path, granted to the member or to a team of the member."""
     if grant := world.store.find(f"{path}/permissions/users/{user}"):
         yield grant["role"]
     for grant in world.store.all(f"{path}/permissions/teams"):

@@ -1,7 +1,7 @@
 """Full-text search in the main content of spaces and sites.
 
-Each section of a page is searched: the text before the first heading, together with the page title, and the text after
-each heading. A query is plain text, not a query language: all words must match, the last word as a prefix.
+The sections of a page are searched separately. The first section is the page title and the text before the first heading.
+A query is plain text, not a query language: all words must match, the last word as a prefix.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from octavo.server.rest import World, handle, paginate
 from octavo.server.store import Json, SearchHit
 
 SECTION_LIMIT = 1000
-"""Number of matching sections that are considered, best match first."""
+"""Maximum number of matching sections that are read, the best match first."""
 SECTIONS_OF_PAGE = 5
 PAGES_OF_SPACE = 20
 """Maximum number of sections of a page, and of pages of a space, in a result."""
@@ -55,8 +55,8 @@ def _in_organization(op: search.InOrganization, world: World) -> Json:
 def search_spaces(op: search.InOrganization | search.InSite, world: World, spaces: dict[str, Json]) -> Json:
     """Return the matching pages of several spaces, the space with the best match first."""
     by_space: dict[str, list[SearchHit]] = {}
-    for sections in _find_sections(world, list(spaces), op.query):
-        by_space.setdefault(sections.space, []).append(sections)
+    for section in _find_sections(world, list(spaces), op.query):
+        by_space.setdefault(section.space, []).append(section)
     return paginate(
         op, enumerate(by_space.items()), lambda pair: _present_space(world, spaces[pair[0]], pair[1], op.query)
     )
@@ -83,7 +83,7 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
     """Return the matching pages of a space, ordered by their best section."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {page["id"]: page for page in page_trees.walk(revision["pages"])}
-    places: links.SpaceIndex | None = None
+    link_targets: links.SpaceIndex | None = None
     app = world.url(f"/o/{space['organization']}/s/{space['id']}")
     hits: dict[str, Json] = {}
     for section in sections:
@@ -93,36 +93,36 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
         hit = hits.setdefault(section.page, {**start, "urls": {"app": url}})
         visible = {each["id"] for each in hit["sections"]}
         if len(visible) < SECTIONS_OF_PAGE and section.anchor not in visible:
-            at = f"#{section.anchor}" if section.anchor else ""
+            fragment = f"#{section.anchor}" if section.anchor else ""
             body = (
                 _partial_match_snippet(world, section, query_text)
                 if section.partial_match_section
                 else from_index_text(section.snippet)
             )
             if next(mentioned_urls(body), None):
-                places = places or page_trees.link_targets_of(revision)
-                body, _ = with_titles(body, partial(_linked_page_title, tree, places, document))
+                link_targets = link_targets or page_trees.link_targets_of(revision)
+                body, _ = with_titles(body, partial(_linked_page_title, tree, link_targets, document))
             words = {"title": from_index_text(section.title), "body": body}
-            path = document["path"] + at
+            path = document["path"] + fragment
             hit["sections"].append(
-                {"id": section.anchor, "path": path, **words, "urls": {"app": url + quote(at, safe="#")}}
+                {"id": section.anchor, "path": path, **words, "urls": {"app": url + quote(fragment, safe="#")}}
             )
     return list(hits.values())
 
 
 def _partial_match_snippet(world: World, section: SearchHit, query_text: str) -> str:
-    """Return the text around the first matching part of a word. Used for sections in which no whole word matches."""
+    """Return the text around the first match inside a word. Used for sections in which no whole word matches."""
     body, words = from_index_text(world.store.section_body(section.partial_match_section)), _query_words(query_text)
-    sections = (at for at in word_part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
-    start = max(0, next(sections, 0) - SNIPPET_LENGTH // 3)
+    starts = (at for at in word_part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
+    start = max(0, next(starts, 0) - SNIPPET_LENGTH // 3)
     start = body.find(" ", start) + 1 if start else 0
     end = end_after_mention(body, start + SNIPPET_LENGTH)
     return f"{'…' if start else ''}{body[start:end]}{'…' if end < len(body) else ''}"
 
 
-def _linked_page_title(tree: dict[str, Json], places: links.SpaceIndex, page: Json, address: str) -> str | None:
+def _linked_page_title(tree: dict[str, Json], link_targets: links.SpaceIndex, page: Json, address: str) -> str | None:
     """Return the title of the page that a mention refers to. None if it is not in this space."""
-    target = links.resolve(address, page_trees.link_base(page), places)
+    target = links.resolve(address, page_trees.link_base(page), link_targets)
     return str(tree[target.page]["title"]) if isinstance(target, links.PageLink) else None
 
 

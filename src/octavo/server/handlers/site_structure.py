@@ -1,5 +1,4 @@
-"""Structure of a site as the caller sees it, and its changes: adding, changing, removing and moving site spaces, sections and
-groups.
+"""The structure of a site as the caller sees it. Also adds, changes, moves and removes site spaces, sections and groups.
 
 Changes require the Creator role.
 """
@@ -38,8 +37,8 @@ from octavo.server.store import Json, MissingResource
 class SiteView:
     """Parts of a site that are visible to the caller.
 
-    Audiences of a published site see all its spaces, others only the spaces they have a role in. Empty sections and
-    groups are visible to people who may edit the site.
+    The audience of a published site sees all its spaces. Other users see only the spaces in which they have a role. Empty
+    sections and groups are visible to users who may edit the site.
     """
 
     world: World
@@ -58,7 +57,7 @@ class SiteView:
         return not self.as_visitor and allows(organization_role(self.world, self.tree.site["organization"]), "create")
 
     def sees(self, part: SitePart) -> bool:
-        """Return whether the caller may see `part`, a site space."""
+        """Return whether the caller may see a site space."""
         return self._is_public or role(self.world, self.tree.spaces[part.document["space"]]) is not None
 
     def site_spaces(self) -> SiteParts:
@@ -212,8 +211,7 @@ def require_addable_space(world: World, organization: str, space_id: str) -> Jso
 
 
 def new_site_space(world: World, tree: SiteTree, space: Json, section: str | None = None) -> Json:
-    """Add a space at the end of a section, or at the end of the site's root if `section` is None. Return the new site
-    space."""
+    """Add a space at the end of a section, or of the root of the site. Return the new site space."""
     document = _site_space(tree, world.new_id(), space, section)
     return world.store.put(_part_path(tree, document), document)
 
@@ -277,7 +275,7 @@ def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, worl
 def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteTree:
     """Move the site spaces at the root into a section, and return the updated site.
 
-    They move into a new section before `section`, or into `section` if none of them is visible.
+    They move into a new section before `section`. If none of them is visible, they move into `section`.
     """
     chosen = tree.default_space(None)
     if chosen:
@@ -419,7 +417,7 @@ def _refuse_cycle(world: World, tree: SiteTree, document: Json, parent: str | No
         group = world.store.get(f"{tree.path}/section-groups/{group}").get("sectionGroup")
 
 
-# Helpers
+# Parts
 
 
 def _load_tree(world: World, op: InSite) -> SiteTree:
@@ -460,6 +458,6 @@ def _free_path(tree: SiteTree, kind: str, parent: str | None, title: str) -> str
 
 def _refuse_taken_path(tree: SiteTree, document: Json, parent: str | None) -> None:
     refuse_invalid_step(document["path"], "path")
-    for rival in _parts_with_same_prefix(tree, document["object"], parent):
-        if rival["id"] != document["id"] and rival["path"] == document["path"]:
+    for other in _parts_with_same_prefix(tree, document["object"], parent):
+        if other["id"] != document["id"] and other["path"] == document["path"]:
             raise Refusal(409, f"The path “{document['path']}” is already taken there. Choose another path.")

@@ -1,13 +1,13 @@
-"""The tree of a site as it is stored, its audience, and the URLs where it is published.
+"""The stored tree of a site, its audience, and its URLs.
 
 Sections and groups are at the root or in a group. Site spaces are in a section, or at the root of a site without
-sections. A deleted space keeps its place while it can be restored, but is hidden. One of several siblings is their
+sections. A deleted space keeps its position while it can be restored, but is hidden. One of several siblings is their
 default: the chosen sibling if it is visible, else the first visible sibling.
 
 All members with a role can see every site of their organization. Guests can see a site if they have a role in one of
 its spaces. Published sites are also visible to their audience: everyone for public and unlisted sites, people with an
 active share link for sites shared by link. Sites with visitor authentication have no audience here, because their
-visitors sign in elsewhere and have no access token of this platform.
+visitors sign in elsewhere and have no API key of this platform.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SiteTree:
     """Spaces of the site that are not deleted, by ID."""
 
     def walk(self, group: str | None = None, above: tuple[int, ...] = ()) -> Iterator[SitePart]:
-        """Yield sections and groups in the order of the site, with their sort keys in the site."""
+        """Yield all sections and groups in the order of the site. Their sort keys are those of the whole site."""
         for part in self.parts.get(group, ()):
             key = above + part.key
             yield part._replace(key=key)
@@ -91,7 +91,7 @@ class SiteTree:
         return chosen if chosen in candidates else next(iter(candidates), None)
 
     def default_space(self, section: str | None) -> str | None:
-        """Return the ID of the site space where visitors start in a section, or at the root. None if it is empty."""
+        """Return the ID of the site space where visitors start in a section, or at the root. None if there is none."""
         parent = self.section(section) if section else self.site
         candidates = [part.document["id"] for part in self.existing_site_spaces_in(section)]
         chosen = parent.get("defaultSiteSpace")
@@ -113,8 +113,8 @@ def load_site(world: World, path: str) -> SiteTree:
     parts: dict[str | None, SiteParts] = defaultdict(list)
     for kind, folder in FOLDERS.items():
         rows = site_spaces if kind == "site-space" else parts
-        for place, document in world.store.items(f"{path}/{folder}"):
-            part = SitePart(order_key(place, document), f"{path}/{folder}/{document['id']}", document)
+        for position, document in world.store.items(f"{path}/{folder}"):
+            part = SitePart(order_key(position, document), f"{path}/{folder}/{document['id']}", document)
             rows[document.get(PARENT_FIELDS[kind])].append(part)
     for row in (*site_spaces.values(), *parts.values()):
         row.sort(key=lambda part: part.key)
@@ -131,7 +131,7 @@ def load_site_of(world: World, document: Json) -> SiteTree:
 
 
 def sites_with(world: World, space: Json) -> list[Json]:
-    """Return the sites that a space is on."""
+    """Return the sites that contain a space."""
     sites = f"/orgs/{space['organization']}/sites"
     return [site for site in world.store.all(sites) if _site_space_paths(world, f"{sites}/{site['id']}", space)]
 
@@ -186,7 +186,7 @@ def require_site_access(world: World, at: SiteRef, *, visits: bool, share_key: s
 
 
 def is_published_to(world: World, space: Json, share_key: str | None) -> bool:
-    """Return whether a space is on a published site with the caller in its audience."""
+    """Return whether a space is on a published site whose audience includes the caller."""
     if space.get("deletedAt"):
         return False
     paths = (f"/orgs/{site['organization']}/sites/{site['id']}" for site in sites_with(world, space))
@@ -214,7 +214,7 @@ def section_url(world: World, tree: SiteTree, section: Json, share_key: str | No
 
 
 def site_space_url(world: World, tree: SiteTree, site_space: Json, share_key: str | None = None) -> str:
-    """Return the URL where a site space is or would be published. The default one has the URL of its section or
+    """Return the URL where a site space is or would be published. The default site space has the URL of its section or
     site."""
     section = tree.section(site_space["section"]) if "section" in site_space else None
     if site_space["id"] == tree.default_space(site_space.get("section")):

@@ -62,23 +62,25 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
     visible = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
     organization = world.store.get(f"/orgs/{op.at.organization_id}")
     members = world.store.items(f"/orgs/{op.at.organization_id}/members")
-    permissions = [
-        (place, row) for place, member in members if (row := _highest_role(world, organization, member["id"], visible))
+    rows = [
+        (position, row)
+        for position, member in members
+        if (row := _highest_role(world, organization, member["id"], visible))
     ]
     return paginate(
         op,
-        permissions,
+        rows,
         lambda row: {"permission": row[0], "user": present_user(world, row[1]), "origin": _role_origin(row[2])},
     )
 
 
 def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, str, Json] | None:
-    """Return the highest role of a user in an organization and in `spaces`: the role, the user, and the organization or
-    space where the user has this role. None if the user has no role."""
+    """Return the highest role of a user in an organization and in `spaces`, the user, and the organization or space with
+    this role. None if the user has no role."""
     rows = [(organization_role(world, organization["id"], user), user, organization)]
     rows += [(role(world, space, user), user, space) for space in spaces]
-    current_role = [(name, user, origin) for name, user, origin in rows if name]
-    return max(current_role, key=lambda row: RANKS.index(row[0]), default=None)
+    with_role = [(name, user, origin) for name, user, origin in rows if name]
+    return max(with_role, key=lambda row: RANKS.index(row[0]), default=None)
 
 
 def _role_origin(document: Json) -> Json:
@@ -87,7 +89,7 @@ def _role_origin(document: Json) -> Json:
 
 
 SAMPLE = "Write here what your readers look for first, and add pages for the rest.\n"
-"""Text of the page in the sample space. A site can be created with a sample space."""
+"""Text of the page in the sample space with which a site can be created."""
 
 
 @presents(sites.Site)
@@ -111,7 +113,7 @@ def present_site(world: World, document: Json) -> Json:
 
 @handle.register
 def _list_sites(op: sites.List, world: World) -> Json:
-    matching = [(place, site) for place, site in world.store.items(path_of(op)) if _is_wanted(op, world, site)]
+    matching = [(position, site) for position, site in world.store.items(path_of(op)) if _is_wanted(op, world, site)]
     return paginate(op, matching, lambda site: present_site(world, site))
 
 
@@ -183,8 +185,8 @@ def _refuse_taken_basename(world: World, site: Json) -> None:
 
 
 def _set_default_site_space(world: World, tree: SiteTree, site_space: str) -> Json:
-    """Make a site space the default of the site, or of its default section. Return the site document to save. Raises
-    Refusal if the site space is not at the root or in the default section."""
+    """Make a site space the default of the default section, or of a site without sections. Return the site document to
+    save. Raises Refusal if the site space is elsewhere."""
     section = tree.default_section()
     if site_space not in {part.document["id"] for part in tree.existing_site_spaces_in(section)}:
         where = (
@@ -237,7 +239,7 @@ _CUSTOMIZATION_FIELDS = (
 
 
 def _default_customization() -> Json:
-    """Return the customization of a site whose look was not changed."""
+    """Return the customization of a site without own settings."""
     return {name: {} for name in _CUSTOMIZATION_FIELDS}
 
 
@@ -267,8 +269,8 @@ def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, world:
 
 
 def _conditions(expression: str, claim: Json) -> Iterator[Json]:
-    """Yield the template conditions for a visitor claim, each with its description. `expression` reads the value of the
-    claim, such as `visitor.claims.plan`."""
+    """Yield the template conditions for a visitor claim, each with its description. `expression` is the code that reads
+    the claim, such as `visitor.claims.plan`."""
     description = claim.get("description") or expression
     match claim["type"]:
         case "object":

@@ -13,7 +13,7 @@ from octavo.api import collections, spaces
 from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.documents import page_trees
 from octavo.server.handlers import site_tree
-from octavo.server.handlers.organizations import refuse_malformed
+from octavo.server.handlers.organizations import refuse_malformed_merge_rules
 from octavo.server.handlers.permissions import (
     can_see,
     can_see_collection,
@@ -45,14 +45,14 @@ UNTITLED = "Untitled page"
 """Title of pages without one."""
 
 
-def get(world: World, space_id: str, revision_id: str) -> Json:
+def get_revision(world: World, space_id: str, revision_id: str) -> Json:
     """Return a revision. Raises MissingResource."""
     return world.store.get(f"/spaces/{space_id}/revisions/{revision_id}")
 
 
 def get_current(world: World, space_id: str) -> Json:
     """Return the current revision of a space's main content."""
-    return get(world, space_id, world.store.get(f"/spaces/{space_id}")["revision"])
+    return get_revision(world, space_id, world.store.get(f"/spaces/{space_id}")["revision"])
 
 
 def page_of(revision: Json, page_id: str) -> Json:
@@ -71,31 +71,31 @@ def file_of(revision: Json, file_id: str) -> Json:
     return file
 
 
-def get_at(world: World, place: ContentRef) -> Json:
-    """Return the current revision of a space or change request, or the revision that `place` names."""
-    match place:
+def get_at(world: World, at: ContentRef) -> Json:
+    """Return the current revision of a space or change request, or the revision that `at` names."""
+    match at:
         case RevisionRef():
-            return get(world, place.space_id, place.revision_id)
+            return get_revision(world, at.space_id, at.revision_id)
         case ChangeRequestRef():
-            path = f"/spaces/{place.space_id}/change-requests/{place.change_request_id}"
-            return get(world, place.space_id, world.store.get(path)["revision"])
+            path = f"/spaces/{at.space_id}/change-requests/{at.change_request_id}"
+            return get_revision(world, at.space_id, world.store.get(path)["revision"])
         case _:
-            return get_current(world, place.space_id)
+            return get_current(world, at.space_id)
 
 
 def add_first_revision(world: World, space: Json, markdown: str = "") -> Json:
     """Create the first revision of a space, with one page that contains `markdown`."""
     page = new_page(world, page_trees.leading_heading(markdown) or UNTITLED, markdown)
-    return add(world, space["id"], {"pages": [page]}, type="edits", parents=[])
+    return add_revision(world, space["id"], {"pages": [page]}, type="edits", parents=[])
 
 
-def add(
+def add_revision(
     world: World, space_id: str, fields: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
 ) -> Json:
-    """Create a revision with the fields of `fields` that `CONTENT_FIELDS` names.
+    """Create a revision. Of `fields`, only the `CONTENT_FIELDS` are used.
 
     `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request. Slugs and paths of
-    pages are set here. Spaces and change requests do not refer to the revision yet.
+    pages are set here. The caller must make the space or change request refer to the revision.
     """
     revision: Json = {
         "id": world.new_id(),
@@ -113,8 +113,8 @@ def add(
 
 
 def add_next(world: World, revision: Json, **changes: object) -> Json:
-    """Create a revision of type edits that follows `revision`, with the fields in `changes` replaced."""
-    return add(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
+    """Create a revision of type edits that follows `revision`. It has the fields of `revision`, changed by `changes`."""
+    return add_revision(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
 
 
 CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableContents": list, "variables": dict}
@@ -124,7 +124,7 @@ CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableConten
 def set_current(world: World, space_id: str, revision: Json, *, index_later: bool = False) -> Json:
     """Set the revision of a space's main content, update the search index and return the space.
 
-    With `index_later`, the pages are only marked, and indexed by `page_texts.finish_reindexing`.
+    With `index_later`, the space is only marked, and `page_texts.finish_reindexing` indexes its pages later.
     """
     path = f"/spaces/{space_id}"
     space = world.store.get(path)
@@ -163,12 +163,14 @@ RETENTION = timedelta(days=7)
 def list_ordered(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
     """Return the spaces or collections of an organization in order, including deleted ones, with their sort keys."""
     documents = world.store.items(collection)
-    matching = [(order_key(place, each), each) for place, each in documents if each["organization"] == organization]
+    matching = [
+        (order_key(position, each), each) for position, each in documents if each["organization"] == organization
+    ]
     return sorted(matching, key=lambda pair: pair[0])
 
 
 def visible_spaces(world: World, organization: str) -> list[tuple[tuple[int, int], Json]]:
-    """Return the spaces of an organization that the caller has a role in, in order, with their sort keys."""
+    """Return the spaces of an organization in which the caller has a role, in order, with their sort keys."""
     spaces = list_ordered(world, "/spaces", organization)
     return [(key, space) for key, space in spaces if not space.get("deletedAt") and role(world, space)]
 
@@ -182,8 +184,8 @@ def is_expired(world: World, space: Json) -> bool:
 def list_contents(world: World, organization: str, parent: str | None) -> list[StoredDocument]:
     """Return the spaces and collections directly in a collection, or at the root, in order."""
     kinds = ("/collections", "/spaces")
-    places = [(key, kind, each) for kind in kinds for key, each in list_ordered(world, kind, organization)]
-    inside = sorted((item for item in places if item[2].get("parent") == parent), key=lambda item: item[0])
+    items = [(key, kind, each) for kind in kinds for key, each in list_ordered(world, kind, organization)]
+    inside = sorted((item for item in items if item[2].get("parent") == parent), key=lambda item: item[0])
     return [(f"{kind}/{each['id']}", each) for _, kind, each in inside]
 
 
@@ -195,7 +197,7 @@ def list_descendants(world: World, collection: Json) -> Iterator[StoredDocument]
             yield from list_descendants(world, each)
 
 
-def require_place_for_new(world: World, organization: str, parent: str | None) -> None:
+def require_can_add(world: World, organization: str, parent: str | None) -> None:
     """Raise Refusal or MissingResource unless the caller may add content to a collection or to the root."""
     if parent is None:
         require_in_organization(world, world.store.get(f"/orgs/{organization}"), "create")
@@ -214,7 +216,7 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
     require(world, document, "admin")
     if not request_fields(op):
         raise Refusal(400, "parent or position is required: say where to move this.")
-    next_to = _neighbour(op.position, world) if op.position else None
+    next_to = _neighbor(op.position, world) if op.position else None
     if next_to and (next_to[1]["organization"] != document["organization"] or next_to[0] == path):
         raise Refusal(400, "position must name another space or collection in this organization.")
     named = "parent" in op.model_fields_set or next_to is None
@@ -224,7 +226,7 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
             409, f"“{next_to[1]['title']}” is not at the new location. position must name an item at the new location."
         )
     if parent != document.get("parent"):
-        require_place_for_new(world, document["organization"], parent)
+        require_can_add(world, document["organization"], parent)
     _refuse_cycle(world, path, document, parent)
     set_parent(document, parent)
     siblings = [sibling for sibling in list_contents(world, document["organization"], parent) if sibling[0] != path]
@@ -253,7 +255,7 @@ def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
         raise MissingResource(f"/orgs/{op.organization}")
     if op.organization == transferred["organization"]:
         raise Refusal(409, f"“{transferred['title']}” is already in this organization.")
-    require_place_for_new(world, op.organization, None)
+    require_can_add(world, op.organization, None)
     moved = [(path, transferred), *(list_descendants(world, transferred) if path.startswith("/collections/") else ())]
     for each, document in moved:
         if each.startswith("/spaces/") and (on := site_tree.sites_with(world, document)):
@@ -272,7 +274,7 @@ def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
     return present(op, world, world.store.get(path))
 
 
-def _neighbour(position: spaces.Position, world: World) -> StoredDocument:
+def _neighbor(position: spaces.Position, world: World) -> StoredDocument:
     if (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")
     pointer: Any = position.before or position.after
@@ -342,7 +344,7 @@ def purge(world: World) -> None:
 
 
 def create_space(world: World, organization: str, **fields: Any) -> Json:
-    """Create a space without a revision. `revisions.set_current` sets its first revision."""
+    """Create a space without a revision. `set_current` sets its first revision."""
     now = world.timestamp()
     space: Json = {"id": world.new_id(), "title": "Untitled", "organization": organization, "createdAt": now}
     visibility = "in-collection" if fields.get("parent") else "private"
@@ -358,7 +360,7 @@ def _list_spaces(op: spaces.List, world: World) -> Json:
 
 @handle.register
 def _create(op: spaces.Create, world: World) -> Json:
-    require_place_for_new(world, op.at.organization_id, op.parent)
+    require_can_add(world, op.at.organization_id, op.parent)
     space = create_space(world, op.at.organization_id, **request_fields(op))
     return present_space(world, set_current(world, space["id"], add_first_revision(world, space)))
 
@@ -379,7 +381,7 @@ def _update_space(op: spaces.Update, world: World) -> Json:
     if fields.get("emoji") and fields.get("icon"):
         raise Refusal(400, "emoji and icon cannot both be set. Choose one.")
     if "mergeRules" in fields:
-        refuse_malformed(fields["mergeRules"], kinds=("inherit", "none", "rules"))
+        refuse_malformed_merge_rules(fields["mergeRules"], kinds=("inherit", "none", "rules"))
     for field, other_field in (("emoji", "icon"), ("icon", "emoji")):
         if fields.get(field):
             fields[other_field] = None
@@ -404,7 +406,7 @@ def _restore_space(op: spaces.Restore, world: World) -> Json:
 @handle.register
 def _duplicate_space(op: spaces.Duplicate, world: World) -> Json:
     original = world.store.get(path_of(op).removesuffix("/duplicate"))
-    require_place_for_new(world, original["organization"], original.get("parent"))
+    require_can_add(world, original["organization"], original.get("parent"))
     copied_fields = {name: original[name] for name in ("emoji", "icon", "parent", "defaultLevel") if name in original}
     space = create_space(
         world, original["organization"], **copied_fields, title=f"Copy of {original['title']}"[:TITLE_LIMIT]
@@ -414,7 +416,7 @@ def _duplicate_space(op: spaces.Duplicate, world: World) -> Json:
         grant = {"id": world.caller, "role": "admin"}
         world.store.put(f"/spaces/{space['id']}/permissions/users/{world.caller}", grant)
     content = get_current(world, original["id"])
-    revision = add(world, space["id"], content, type="edits", parents=[])
+    revision = add_revision(world, space["id"], content, type="edits", parents=[])
     return present_space(world, set_current(world, space["id"], revision))
 
 
@@ -442,7 +444,7 @@ def _list_collections(op: collections.List, world: World) -> Json:
 
 @handle.register
 def _create_collection(op: collections.Create, world: World) -> Json:
-    require_place_for_new(world, op.at.organization_id, op.parent)
+    require_can_add(world, op.at.organization_id, op.parent)
     identity = {"id": world.new_id(), "title": "Untitled", "organization": op.at.organization_id}
     collection = {**identity, "defaultLevel": "inherit", **request_fields(op)}
     return present_collection(world, world.store.put(f"/collections/{collection['id']}", collection))

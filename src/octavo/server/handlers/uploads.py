@@ -1,6 +1,6 @@
-"""Files at URLs that work once: uploads, custom fonts made from uploads, and PDF exports, made when they are downloaded.
+"""Uploads, and the custom fonts and imports that use them. Also PDF exports, which are made when they are downloaded.
 
-An upload URL contains a secret that replaces the access token. It works for 15 minutes. A storage key names the
+An upload URL contains a secret that replaces the API key. It works once and for 15 minutes. A storage key names the
 uploaded file.
 """
 
@@ -33,7 +33,7 @@ from octavo.lazy_import import lazy
 from octavo.server.fetcher import FetchedFile, Fetcher
 from octavo.server.handlers import change_requests
 from octavo.server.handlers.permissions import allows, organization_guard, organization_role, require
-from octavo.server.handlers.spaces import add_next, get, get_at, page_of, page_text, set_current, with_text
+from octavo.server.handlers.spaces import add_next, get_at, get_revision, page_of, page_text, set_current, with_text
 from octavo.server.page_texts import expand_includes
 from octavo.server.rest import BackgroundWork, Refusal, World, before_save, guards, handle, iso, omit, presents
 from octavo.server.store import Json, MissingResource
@@ -42,14 +42,14 @@ from octavo.settings.extras import has_extra, how_to_install
 if TYPE_CHECKING:
     from octavo.server.import_sources import ImportedFiles
 
-_load_content = lazy("octavo.server.loader:content")  # lazy: the reader of folders, which only imports need
+_read_content = lazy("octavo.server.loader:read_content")  # lazy: the reader of folders, which only imports need
 _pdf_book = lazy("octavo.server.pdf_document:PdfBook")  # lazy: reportlab, which is large
 
 
 UPLOAD_LIFETIME = timedelta(minutes=15)
 """Time for which an upload URL works, and for which an uploaded file can be used."""
 SIZE_LIMITS = {"customization_font": 5 << 20, "import_file": 32 << 20}
-"""Largest file of each kind, in bytes."""
+"""Maximum size of a file of each kind, in bytes."""
 FONT_TYPES = ("font/woff2", "font/woff", "application/font-woff2", "application/font-woff", "application/octet-stream")
 FONT_FORMATS = {b"wOF2": "woff2", b"wOFF": "woff"}
 """Font formats by the first bytes of the file."""
@@ -92,7 +92,8 @@ def find_pending(world: World, organization: str, key: str, secret: str) -> Json
 
 
 def receive_file(world: World, organization: str, key: str, secret: str, data: bytes) -> None:
-    """Save an uploaded file. Raises Refusal if the URL does not work or the file is not as announced."""
+    """Save an uploaded file. Raises Refusal if the URL does not work, or if the file has another size or kind than was
+    announced."""
     with world.store.transaction():
         document = find_pending(world, organization, key, secret)
         if len(data) != document["size"]:
@@ -159,11 +160,11 @@ def _present_source(world: World, source: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
-    """Return a font with the uploaded files for the given weights. Files of other weights stay."""
-    named: list[Json] = document.pop("fontFaces", [])
-    weights = {str(face["weight"]) for face in named}
+    """Return a font whose files are replaced for the weights of the request. Files of other weights stay."""
+    new_faces: list[Json] = document.pop("fontFaces", [])
+    weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in document.get("faces", {}).items() if weight not in weights}
-    for face in named:
+    for face in new_faces:
         if face["storageKey"] is not None:
             _add_source(
                 faces.setdefault(str(face["weight"]), []), _font_source(op, world, face["storageKey"]), face["weight"]
@@ -205,14 +206,14 @@ def _create(op: imports.Create, world: World) -> BackgroundWork[Any]:
 
 
 def _fetcher(op: imports.Create, world: World) -> Fetcher:
-    """Return the fetcher for an import. Uploaded files are read from the store, because their URL accepts no downloads."""
-    fetcher = Fetcher(private=world.allows_private_imports)
+    """Return the fetcher for an import. Uploaded files come from the store, because an upload URL cannot be downloaded."""
+    fetcher = Fetcher(allows_private=world.allows_private_imports)
     if (key := upload_key(world, op.url)) is None:
         return fetcher
     organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]
     upload = find_upload(world, organization, key, "import_file")
     return _UploadFetcher(
-        private=False, file=FetchedFile(upload["name"], upload["type"], None, world.store.blob(upload["blob"]))
+        allows_private=False, file=FetchedFile(upload["name"], upload["type"], None, world.store.blob(upload["blob"]))
     )
 
 
@@ -227,7 +228,7 @@ class _UploadFetcher(Fetcher):
 
 
 def _require_editable(op: imports.Create, world: World) -> None:
-    """Raise Refusal if the caller may not edit the content, or if the content is closed for edits."""
+    """Raise Refusal if the caller may not edit the content, or if it is locked, merged or archived."""
     space = world.store.get(f"/spaces/{op.at.space_id}")
     if isinstance(op.at, ChangeRequestRef):
         require(world, space, "edit")
@@ -263,17 +264,17 @@ def _add_imported(op: imports.Create, world: World, imported: ImportedFiles) -> 
         set_current(world, op.at.space_id, revision)
     return {
         "revision": revision["id"],
-        "importedResources": imported.pages,
-        "totalResources": max(imported.total, imported.pages),
+        "importedResources": imported.pages_read,
+        "totalResources": max(imported.pages_found, imported.pages_read),
     }
 
 
 def _load_files(world: World, imported: ImportedFiles) -> tuple[Pages, list[Json]]:
-    """Return the imported pages and files, with links by ID."""
-    with TemporaryDirectory(prefix="octavo-import-") as place:
+    """Return the imported pages and files. Links between them use IDs."""
+    with TemporaryDirectory(prefix="octavo-import-") as folder:
         for path, data in imported.files.items():
-            _write_file(Path(place, path), data)
-        loaded = _load_content(world, Path(place))
+            _write_file(Path(folder, path), data)
+        loaded = _read_content(world, Path(folder))
     keys = {fold(name): key for name, key in loaded["keys"].items()} | loaded["keys"]
     pages: Pages = [_detach_page(world, page, keys) for page in loaded["pages"]]
     return pages, [omit(file, "git") for file in loaded["files"]]
@@ -288,7 +289,7 @@ def _write_file(path: Path, data: bytes) -> None:
 
 
 def _detach_page(world: World, page: Json, keys: dict[str, str]) -> Json:
-    """Return an imported page with links by ID, and without the path of its file."""
+    """Return an imported page without the path of its file. Its links to other imported pages and files use IDs."""
     detached = omit(page, "git")
     if page.get("text"):
         start = page["git"]["path"]
@@ -299,7 +300,7 @@ def _detach_page(world: World, page: Json, keys: dict[str, str]) -> Json:
 
 
 def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
-    """Return the link by ID for the URL of an imported page or file. None for other URLs."""
+    """Return the link with an ID for the URL of an imported page or file. None for other URLs."""
     path, anchor = re.split("[?#]", address, maxsplit=1)[0], address.partition("#")[2]
     if not path or EXTERNAL_URL.match(path):
         return None
@@ -314,8 +315,8 @@ def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
     return f"/files/{file}" if file else None
 
 
-LINK_LIFETIME = timedelta(hours=1)
-"""Lifetime of a download URL."""
+PDF_LINK_LIFETIME = timedelta(hours=1)
+"""Time for which the link to a PDF works."""
 _SECRET_NAME = "pdf secret"
 
 
@@ -329,7 +330,7 @@ def _get(op: pdf.Get, world: World) -> Json:
     page = page_of(revision, op.page) if op.page else None
     space = world.store.get(f"/spaces/{op.at.space_id}")
     export = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
-    export["until"] = (world.now() + LINK_LIFETIME).timestamp()
+    export["until"] = (world.now() + PDF_LINK_LIFETIME).timestamp()
     payload = urlsafe_b64encode(json.dumps(export).encode()).decode().rstrip("=")
     name = page_trees.page_slug((page or space)["title"])
     return {"url": world.url(f"/~/pdf/{payload}/{_signature(world, payload)}/{name}.pdf")}
@@ -346,7 +347,7 @@ def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]
     space = world.store.get(f"/spaces/{export['space']}")
     if space.get("deletedAt"):
         raise MissingResource(f"/spaces/{space['id']}")
-    revision = get(world, space["id"], export["revision"])
+    revision = get_revision(world, space["id"], export["revision"])
     pages: Pages = revision["pages"]
     if export["page"] is not None:
         page = page_trees.find(pages, export["page"]) or {}
