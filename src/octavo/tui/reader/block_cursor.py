@@ -163,12 +163,10 @@ class BlockCursor(PanePart):
             return []
         out: list[BlockSpan] = []
         unit, start = viewport.top.unit_index, -viewport.top.line
-        sticky_rows = viewport.contents.sticky_rows(viewport.top)
-        while unit < len(virtual_lines) and start < viewport.rows:
+        rows, sticky_rows = viewport.rows, viewport.contents.sticky_rows(viewport.top)
+        while unit < len(virtual_lines) and start < rows:
             out += [
-                span
-                for span in self.spans_of(unit)
-                if start + span.last >= sticky_rows and start + span.first < viewport.rows
+                span for span in self.spans_of(unit) if start + span.last >= sticky_rows and start + span.first < rows
             ]
             start += len(virtual_lines.lines(unit))
             unit += 1

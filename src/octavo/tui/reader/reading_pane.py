@@ -223,11 +223,16 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         strips = self.selection.with_selection(
             self.painter.paint()[crop.y : crop.bottom], self.viewport.lines_above + crop.y
         )
+        background = self.background_colors[1]
         for line_filter in self.get_line_filters():
-            strips = [strip.apply_filter(line_filter, self.background_colors[1]) for strip in strips]
+            strips = [strip.apply_filter(line_filter, background) for strip in strips]
         strips = disable_caches(strips)
-        if crop.column_span != (0, self.viewport.pane_width):
-            strips = [strip.crop_extend(*crop.column_span, self.viewport.base_style) for strip in strips]
+        width = self.viewport.pane_width
+        # The scroll bar paints the cells at the right of the text.
+        right = min(crop.right, width) if self.show_vertical_scrollbar else crop.right
+        if (crop.x, right) != (0, width):
+            base_style = self.viewport.base_style
+            strips = [strip.crop_extend(crop.x, right, base_style) for strip in strips]
         return strips
 
     def render_line(self, y: int) -> Strip:
