@@ -306,7 +306,12 @@ class CheckedPage:
 
 def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
     """Read a page for the checks. `base` is the path that relative links start from, if it is not `path`."""
-    document = parse(text)
+    return check_document(path, text, parse(text), base)
+
+
+def check_document(path: str, text: str, document: Document, base: str | None = None) -> CheckedPage:
+    """Return a parsed page for the checks. `text` is its Markdown. `base` is the path that relative links start from, if it
+    is not `path`."""
     is_source = any(block.attrs.get("source") for block in document.walk())
     return CheckedPage(
         path,

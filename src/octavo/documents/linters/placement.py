@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Literal
 
 from octavo.documents import front_matter
@@ -208,13 +209,14 @@ def added_ranges(before: str, after: str) -> AddedRanges:
                     ranges.append((position, position + length))
                 position += length
             lines[change.new_number + 1] = tuple(ranges)
-    kept = _kept_ranges(before, after)
+    kept = _kept_ranges(before, after, lines.keys())
     added = {line: tuple(_without(ranges, kept.get(line, []))) for line, ranges in lines.items()}
     return AddedRanges({line: ranges for line, ranges in added.items() if ranges})
 
 
-def _kept_ranges(before: str, after: str) -> dict[int, list[tuple[int, int]]]:
-    """Return the column ranges of `after` that are also in `before`, by line number.
+def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
+    """Return the column ranges of `after` that are also in `before`, by line number, for the lines with the given
+    numbers.
 
     A range is a whole line, or `_RUN` words in a row. It counts only if `after` does not have the same words more
     often than `before`. A range that includes the line break before it starts at column -1. A range that includes the
@@ -222,24 +224,28 @@ def _kept_ranges(before: str, after: str) -> dict[int, list[tuple[int, int]]]:
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
     kept: dict[int, list[tuple[int, int]]] = {
-        number: [(-1, len(line) + 1)]
-        for number, line in enumerate(new_lines, 1)
-        if line.strip() and new_counts[line.strip()] <= old_counts[line.strip()]
+        number: [(-1, len(new_lines[number - 1]) + 1)]
+        for number in numbers
+        if (line := new_lines[number - 1].strip()) and new_counts[line] <= old_counts[line]
     }
-    words = [(number, found) for number, line in enumerate(new_lines, 1) for found in _RUN_WORD.finditer(line)]
-    runs = [tuple(found[0] for _, found in words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)]
-    old_words = before.split()
-    old_runs = Counter(tuple(old_words[at : at + _RUN]) for at in range(len(old_words) - _RUN + 1))
+    runs, old_runs = _runs(after.split()), Counter(_runs(before.split()))
     new_runs = Counter(runs)
-    for at, run in enumerate(runs):
-        if new_runs[run] > old_runs[run]:
-            continue
-        first, last = words[at][0], words[at + _RUN - 1][0]
-        for line in range(first, last + 1):
-            start = words[at][1].start() if line == first else -1
-            end = words[at + _RUN - 1][1].end() if line == last else len(new_lines[line - 1]) + 1
-            kept.setdefault(line, []).append((start, end))
+    words_above = [0, *accumulate(len(line.split()) for line in new_lines)]
+    for number in numbers:
+        line, first = new_lines[number - 1], words_above[number - 1]
+        words = list(_RUN_WORD.finditer(line))
+        for at in range(max(0, first - _RUN + 1), min(first + len(words), len(runs))):
+            if new_runs[runs[at]] <= old_runs[runs[at]]:
+                last = at + _RUN - 1 - first
+                start = words[at - first].start() if at >= first else -1
+                end = words[last].end() if last < len(words) else len(line) + 1
+                kept.setdefault(number, []).append((start, end))
     return kept
+
+
+def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return each `_RUN` words in a row."""
+    return list(zip(*(words[at:] for at in range(_RUN)), strict=False))
 
 
 def _without(ranges: Iterable[tuple[int, int]], kept: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

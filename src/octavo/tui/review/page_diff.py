@@ -198,6 +198,10 @@ class PageDiff:
         """True if the diff of the entry that commands act on is still loading."""
         return self._documents is None and not self._layout.is_described(self._pages.key)
 
+    def shows(self, page_key: str) -> bool:
+        """Return whether the diff of a page is shown, or may be one of the shown diffs."""
+        return self.scroll.is_on or page_key == self._pages.key
+
     def show(self) -> None:
         """Show the diff of the selected entry, unless it is already shown."""
         earlier_key = self._layout.shown_key

@@ -21,11 +21,12 @@ from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.sync_queue import Rank
 from octavo.documents.blocks import Document
-from octavo.documents.checks.findings import CheckedPage, Finding, read_page
+from octavo.documents.checks.findings import CheckedPage, Finding, check_document, read_page
 from octavo.documents.checks.references import AddedFinding, ReferenceCheck, added_findings, added_links, with_keys
 from octavo.documents.folders.folder import why_unsafe
 from octavo.documents.folders.layout import link_base, page_path
 from octavo.documents.linters.placement import (
+    AddedRanges,
     LintedPage,
     Mask,
     PageFindings,
@@ -76,8 +77,8 @@ class _Job:
 class RequestFindings:
     """Findings on the changed pages of a change request, checked one page at a time in a background thread."""
 
-    def __init__(self, view: View, change_request_id: str, space: SpaceRef, on_change: Callable[[], None]) -> None:
-        """`on_change` is called when the findings of a page have changed."""
+    def __init__(self, view: View, change_request_id: str, space: SpaceRef, on_change: Callable[[str], None]) -> None:
+        """`on_change` is called with the key of a page when the findings on the page have changed."""
         self._view, self._space, self._on_change = view, space, on_change
         self._fact_key = f"dismissed findings {change_request_id}"
         self._findings: dict[str, tuple[AddedFinding, ...]] = {}
@@ -92,8 +93,8 @@ class RequestFindings:
         self._is_checking = False
         self._compared_sides: ComparedSides | None = None
         """Compared revisions of the pages that are passed to `check`."""
-        self._compared: tuple[ComparedSides, PageTree] | None = None
-        """Compared revisions and the page tree. None while either is unknown."""
+        self._compared: tuple[ComparedSides, LinkContext] | None = None
+        """Compared revisions, and the page tree in which links are resolved. None while either is unknown."""
 
     @cached_property
     def _dismissed(self) -> list[str]:
@@ -105,7 +106,8 @@ class RequestFindings:
         """Set the compared revisions and the page tree. Drop the findings if the revisions have changed, and the loaded
         pages if either has changed."""
         self._compared_sides = sides
-        compared = (sides, tree) if sides is not None and tree is not None else None
+        context = _link_context(tree, sides.new) if sides is not None and tree is not None else None
+        compared = (sides, context) if sides is not None and context is not None else None
         if compared != self._compared:
             if self._compared is None or compared is None or compared[0] != self._compared[0]:
                 self._findings.clear()
@@ -130,16 +132,16 @@ class RequestFindings:
 
     def dismiss(self, page_key: str, finding_key: str) -> None:
         """Hide a finding until its words change."""
-        self._save([*self._dismissed, f"{page_key} {finding_key}"])
+        self._save(page_key, [*self._dismissed, f"{page_key} {finding_key}"])
 
     def restore(self, page_key: str, finding_key: str) -> None:
         """Show a dismissed finding again."""
-        self._save([each for each in self._dismissed if each != f"{page_key} {finding_key}"])
+        self._save(page_key, [each for each in self._dismissed if each != f"{page_key} {finding_key}"])
 
-    def _save(self, dismissed: list[str]) -> None:
+    def _save(self, page_key: str, dismissed: list[str]) -> None:
         self._dismissed = dismissed[-MAX_DISMISSED:]
         self._view.shell.session.state.set_fact(self._fact_key, self._dismissed)
-        self._on_change()
+        self._on_change(page_key)
 
     @cached_property
     def _linters(self) -> LinterRuns | None:
@@ -167,16 +169,14 @@ class RequestFindings:
             while (waiting := self._waiting or self._to_lint) and (compared := self._compared) is not None:
                 is_linting = not self._waiting
                 job = waiting.pop(next(iter(waiting)))
-                sides, tree = compared
-                page = next((each for each in tree.walk() if each.id == job.page.key), None)
+                sides, context = compared
+                page = context.pages.get(job.page.key)
                 if page is None or job.sides != sides:
                     continue
                 if is_linting and (linters := self._linters) is not None:
                     findings = (*job.by_rules, *await self._lint(linters, job, page))
                 else:
-                    findings = await _find(
-                        self._view.live, page, job.before, job.new, sides.new, tree, self._loaded_pages
-                    )
+                    findings = await _find(self._view.live, page, job.before, job.new, context, self._loaded_pages)
                     texts, linted = self._linted.get(job.page.key, (("", ""), ()))
                     if texts == (job.before, job.new.source):
                         findings = (*findings, *linted)
@@ -184,7 +184,7 @@ class RequestFindings:
                         self._to_lint[job.page.key] = replace(job, by_rules=findings)
                 if self._sides == sides and self._findings.get(job.page.key) != findings:
                     self._findings[job.page.key] = findings
-                    self._on_change()
+                    self._on_change(job.page.key)
         finally:
             self._is_checking = False
 
@@ -201,38 +201,40 @@ class RequestFindings:
         return found
 
 
+def _link_context(tree: PageTree, at: ContentRef) -> LinkContext:
+    """Return the page tree of a revision, in which links are resolved."""
+    return LinkContext(tree, at, app_origins(next(tree.walk(), None)))
+
+
 async def _find(
-    live: Live,
-    page: Page,
-    before: str,
-    new: Document,
-    at: ContentRef,
-    tree: PageTree,
-    loaded_pages: dict[str, CheckedPage],
+    live: Live, page: Page, before: str, new: Document, context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> tuple[AddedFinding, ...]:
     """Return the findings on the words that `new` has in addition to `before`. Adds the loaded pages to
     `loaded_pages`."""
-    checked = await asyncio.to_thread(read_page, page_path(page), new.source, link_base(page))
-    added = await asyncio.to_thread(added_ranges, before, new.source)
-    loaded_pages[page.id] = checked
-    context = LinkContext(tree, at, app_origins(next(tree.walk(), None)))
     check = ReferenceCheck(context.known_places, loaded_pages)
-    wanted = await asyncio.to_thread(added_links, checked, check, added)
-    await _load_headings(live, wanted - loaded_pages.keys(), at, context.pages, loaded_pages)
+
+    def read() -> tuple[CheckedPage, AddedRanges, frozenset[str]]:
+        checked = check_document(page_path(page), new.source, new, link_base(page))
+        added = added_ranges(before, new.source)
+        return checked, added, added_links(checked, check, added)
+
+    checked, added, wanted = await asyncio.to_thread(read)
+    loaded_pages[page.id] = checked
+    await _load_headings(live, wanted - loaded_pages.keys(), context, loaded_pages)
     return await asyncio.to_thread(added_findings, checked, check, added, new)
 
 
 async def _load_headings(
-    live: Live, ids: Collection[str], at: ContentRef, pages: Mapping[str, Page], loaded_pages: dict[str, CheckedPage]
+    live: Live, ids: Collection[str], context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> None:
     """Load at most `MAX_LINKED` pages for their headings. Stop at the first page that cannot be loaded. Links to
     headings of pages that are not loaded are not checked."""
     for page_id in islice(sorted(ids), MAX_LINKED):
         try:
-            loaded = await find_page(live, get_page_source(at, page_id), rank=Rank.AWAITED)
+            loaded = await find_page(live, get_page_source(context.page_ref, page_id), rank=Rank.AWAITED)
         except ApiError:
             return
-        text, page = page_markdown(loaded), pages.get(page_id)
+        text, page = page_markdown(loaded), context.pages.get(page_id)
         if page is not None and len(text) <= MAX_TEXT:
             loaded_pages[page_id] = await asyncio.to_thread(read_page, page_path(page), text, link_base(page))
 
@@ -240,6 +242,7 @@ async def _load_headings(
 async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
     """Return the row of the findings on added words, which never blocks a merge. Empty if all pages were checked and
     have no findings. `changed` has the IDs of the changed pages. Raises ApiError."""
+    context = _link_context(trees.new_tree, trees.after)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []
     total = 0
@@ -252,7 +255,7 @@ async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) 
         if len(after) > MAX_TEXT:
             continue
         document = await asyncio.to_thread(parse, after)
-        if found := await _find(live, page, before, document, trees.after, trees.new_tree, loaded_pages):
+        if found := await _find(live, page, before, document, context, loaded_pages):
             titles.append(page.title or "Untitled")
             total += len(found)
     rest = len(existing) - MAX_CHECKED_PAGES

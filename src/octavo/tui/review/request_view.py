@@ -461,7 +461,7 @@ class ChangeRequestScreen(View):
             self.page_diff.scroll.drop_others()
 
     def on_screen_resume(self) -> None:
-        self._show_findings()
+        self._show_findings(self.changed_tree.key)
         if self.diff_threads.unsent_by_page():
             self.page_diff.draw_threads()  # The unsent drafts may have changed in another view.
 
@@ -493,11 +493,12 @@ class ChangeRequestScreen(View):
     def _set_finding_revisions(self) -> None:
         self.findings.set_revisions(self.comparison.sides, self.comparison.tree.value)
 
-    def _show_findings(self) -> None:
+    def _show_findings(self, page_key: str) -> None:
         if is_whole(self) and current_view(self.shell) is self:
-            self.page_diff.draw_threads()
+            if self.page_diff.shows(page_key):
+                self.page_diff.draw_threads()
+                self.refresh_bindings()
             self.show_sizes()
-            self.refresh_bindings()
 
     def show_sizes(self) -> None:
         if self._draw_timer is None:
