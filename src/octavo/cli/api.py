@@ -82,7 +82,7 @@ class Files:
 
 @dataclass
 class Values:
-    """The values on the command line."""
+    """The fields and query parameters on the command line."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     query: list[tuple[str, str]] = field(default_factory=list)

@@ -174,8 +174,8 @@ class _FolderReader:
         return found
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether a page that is not in the summary should be there. Not files about the repository, such as its
-        license. Not pages of a folder that has its own summary or configuration."""
+        """Return whether a page that is missing in the summary belongs there. Files about the repository, such as its
+        license, do not. Pages of a folder with its own summary or configuration do not."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
@@ -204,7 +204,7 @@ class _FolderReader:
 
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
-    """Yield two files for each pair of sibling pages with the same path in the space: the later, then the earlier."""
+    """Yield pairs of files whose pages are siblings with the same path in the space: the later file, then the earlier."""
     listed = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
     for siblings in [listed, *(entry.children for entry in walk_entries(listed))]:
         seen: dict[str, Entry] = {}

@@ -52,7 +52,7 @@ class PageTexts:
     before: str = ""
     after: str = ""
     old_path: str = ""
-    """The path of a page in the old version, if it was moved or renamed. Empty for other pages, or if it is unknown."""
+    """Path of a moved or renamed page in the old version. Empty for other pages, and if the path is unknown."""
 
     @property
     def path(self) -> str:

@@ -55,7 +55,7 @@ _FIXES = {
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check."""
+    """Result of a check: what was found, and what the user can do."""
 
     name: str
     """What was checked, in one or two words."""

@@ -59,7 +59,7 @@ class Field:
     type: str
     """The type of its values: string, integer, boolean, time or object. `?` means that it may be null, `[]` a list."""
     is_extra: bool = False
-    """True for a field that is printed only if its name is requested. Most of them cost a request for each row."""
+    """True for a field that is printed only if its name is requested. Most extra fields cost a request for each row."""
 
 
 @dataclass(frozen=True)
@@ -205,8 +205,7 @@ class Output:
 
 
 def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row, text: Callable[[], str]) -> None:
-    """Print one thing: its requested fields as JSON, or without such an option the result of `text` in a pager. Raises
-    Failure."""
+    """Print one thing: as JSON if an option requests that, else the result of `text` in a pager. Raises Failure."""
     mode = _mode_of(options)
     if mode == "table":
         print_text(options, text())

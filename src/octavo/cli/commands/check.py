@@ -302,7 +302,7 @@ def _target_label(target: str) -> str:
 
 
 def print_findings(findings: Sequence[Finding], format_name: str, texts: Mapping[str, str], files: int) -> None:
-    """Print the findings, and as text also their numbers. `texts` has the texts of the files by path."""
+    """Print the findings. The format `text` also prints their numbers. `texts` has the texts of the files by path."""
     if format_name in FORMATS:
         write_out(FORMATS[format_name](findings, texts))
         return

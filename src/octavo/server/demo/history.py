@@ -329,7 +329,7 @@ def _parse_age(text: str) -> timedelta:
 ORGANIZATION = "saltmarsh"
 MEMBERS = 300
 NEVER_DISABLED = 21
-"""The first members, of this number, are never disabled."""
+"""Number of members at the start of `members()` who are never disabled."""
 
 
 @dataclass(frozen=True)

@@ -50,11 +50,11 @@ LEAST_SPACES, OPEN_THREADS, CHANGE_REQUESTS = 200, 5000, 600
 PAGES_OF_BOOK = 51
 _MONTHS_OF_BOOK = 46
 _DISCUSSED_MONTHS = 8
-"""Number of months in a book that have threads: the last months."""
+"""Only the pages of the last months of a book have threads. This is the number of these months."""
 _FIRST_YEAR = 2023
 _BOOKS_AGE = timedelta(days=110)
 _ACTIVITY_DAYS = timedelta(days=90)
-"""All threads and change requests of the large demo are younger."""
+"""Maximum age of the threads and change requests of the large demo."""
 _COLLECTION = "harbours"
 
 Action = Callable[[], None]

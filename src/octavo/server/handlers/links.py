@@ -382,7 +382,7 @@ class LinkPresenter:
         self._spaces: dict[str, Json] = {}
 
     def link(self, resource: LinkedResource) -> Json:
-        """Return a link target with the locations of its links."""
+        """Return the resource for a link target, with the locations of its links."""
         return {
             "status": resource.target.status,
             "relation": resource.relation,
@@ -391,7 +391,7 @@ class LinkPresenter:
         }
 
     def location(self, location: LinkLocation) -> Json:
-        """Return the location of a link."""
+        """Return the resource for the location of a link."""
         inside: Json = {"internalLocation": {"type": "node", "node": location.block}} if location.block else {}
         return {
             "kind": "page",
@@ -402,7 +402,7 @@ class LinkPresenter:
         }
 
     def target(self, target: LinkTarget) -> Json:
-        """Return the target of a link."""
+        """Return the resource for the target of a link."""
         kind, name, world = target.kind, target.name, self._world
         match kind:
             case "page":

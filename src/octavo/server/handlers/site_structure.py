@@ -71,7 +71,7 @@ class SiteView:
         ]
 
     def structure(self) -> Json:
-        """Return the structure of the site."""
+        """Return the API resource of the structure that the caller sees."""
         root = self.tree.existing_site_spaces_in(None)
         if self.tree.parts and not root:
             return {"type": "sections", "structure": self._children(None)}

@@ -42,7 +42,7 @@ from octavo.server.rest import (
 from octavo.server.store import Json, MissingResource
 
 UNTITLED = "Untitled page"
-"""Title of pages without one."""
+"""Title of pages without a title."""
 
 
 def get_revision(world: World, space_id: str, revision_id: str) -> Json:
@@ -300,7 +300,7 @@ def _index(siblings: list[StoredDocument], next_to: StoredDocument | None, *, be
 
 
 EMOJI = "📘"
-"""Emoji of spaces without one."""
+"""Emoji of spaces without an emoji."""
 TITLE_LIMIT = 50
 
 
