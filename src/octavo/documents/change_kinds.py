@@ -228,7 +228,7 @@ class ChangeKinds:
         self._entries = entries  # Keeps the entries alive, because `_by_entry` uses their `id()` as keys.
         self._by_entry: dict[int, frozenset[ChangeKind]] = {}
         self._counts: Counter[ChangeKind] = Counter()
-        self._add(entries, in_warning=False, are_steps=False)
+        self._add(entries, is_in_warning=False, are_steps=False)
 
     def of(self, entry: Entry) -> frozenset[ChangeKind]:
         """Return the kinds of a change of the diff. For a changed container, the changes of its blocks do not count.
@@ -240,11 +240,11 @@ class ChangeKinds:
         """Number of changes by their most important kind, the most important kinds first."""
         return {kind: self._counts[kind] for kind in KINDS if self._counts[kind]}
 
-    def _add(self, entries: Sequence[Entry], *, in_warning: bool, are_steps: bool) -> None:
+    def _add(self, entries: Sequence[Entry], *, is_in_warning: bool, are_steps: bool) -> None:
         reflowed = _reflowed_changes(entries)
         for entry in entries:
             kinds = _REFLOW if id(entry) in reflowed else frozenset(_kinds(entry))
-            if in_warning and may_affect_meaning(kinds):
+            if is_in_warning and may_affect_meaning(kinds):
                 kinds |= _IN_WARNING
             if are_steps and isinstance(entry, MovedBlock):
                 kinds |= _STEP_NUMBER
@@ -255,7 +255,7 @@ class ChangeKinds:
             if inside:
                 self._add(
                     inside,
-                    in_warning=in_warning or any(map(_is_warning, container)),
+                    is_in_warning=is_in_warning or any(map(_is_warning, container)),
                     are_steps=any(map(_has_steps, container)),
                 )
 

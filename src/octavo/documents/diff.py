@@ -73,20 +73,20 @@ def diff(old: Document, new: Document) -> Diff:
 def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DiffStep]:
     steps = []
     moved = moved_sections(old, new)
-    departed = {id(ours): theirs for ours, theirs in moved if ours is not None}
-    arrived = {id(theirs): ours for ours, theirs in moved if theirs is not None}
-    for ours, theirs in align_without(old, new, departed.keys() | arrived.keys()):
-        if ours is None:
-            assert theirs is not None, "a pair must have at least one side"
-            source = arrived.get(id(theirs))
-            steps.append(_step_at_new_place(source, theirs) if source else DiffStep("added", new=theirs))
-        elif theirs is None:
-            target = departed.get(id(ours))
-            steps.append(DiffStep("left", ours, target) if target else DiffStep("removed", old=ours))
-        elif ours.number == theirs.number:
-            steps.append(DiffStep("same", ours, theirs))
+    departed = {id(old_node): new_node for old_node, new_node in moved if old_node is not None}
+    arrived = {id(new_node): old_node for old_node, new_node in moved if new_node is not None}
+    for old_node, new_node in align_without(old, new, departed.keys() | arrived.keys()):
+        if old_node is None:
+            assert new_node is not None, "a pair must have at least one side"
+            source = arrived.get(id(new_node))
+            steps.append(_step_at_new_place(source, new_node) if source else DiffStep("added", new=new_node))
+        elif new_node is None:
+            target = departed.get(id(old_node))
+            steps.append(DiffStep("left", old_node, target) if target else DiffStep("removed", old=old_node))
+        elif old_node.number == new_node.number:
+            steps.append(DiffStep("same", old_node, new_node))
         else:
-            steps.append(compare_nodes(ours, theirs))
+            steps.append(compare_nodes(old_node, new_node))
     return join_restructured(steps, compare_nodes)
 
 
@@ -151,8 +151,8 @@ def _attribute_changes_without_text(old: Block, new: Block) -> Iterator[Attribut
     if old_side != new_side:
         yield AttributeChange("fallback", old_side, new_side)
     else:
-        for ours, theirs in zip(old.runs, new.runs, strict=True):
-            yield from changed_values(ours.attrs, theirs.attrs)
+        for old_run, new_run in zip(old.runs, new.runs, strict=True):
+            yield from changed_values(old_run.attrs, new_run.attrs)
 
 
 def _is_unchanged(step: DiffStep) -> bool:
@@ -176,26 +176,28 @@ def _is_unchanged(step: DiffStep) -> bool:
     assert step.old is not None
     assert step.new is not None
     # Only these kinds have all their text in `runs` and `text`. Others may differ in parts that are not compared here.
-    ours, theirs = step.old.block, step.new.block
-    is_worded = ours.kind in _TEXT_KINDS and ours.kind == theirs.kind
-    return is_worded and runs_key(ours.runs) == runs_key(theirs.runs) and ours.text == theirs.text
+    old, new = step.old.block, step.new.block
+    is_worded = old.kind in _TEXT_KINDS and old.kind == new.kind
+    return is_worded and runs_key(old.runs) == runs_key(new.runs) and old.text == new.text
 
 
 def _compare_rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[DiffStep]:
     pairs, moved = row_pairs(old.children, new.children, columns)
     steps = []
-    for ours, theirs in pairs:
-        if ours is None:
-            assert theirs is not None
-            source = moved.get(id(theirs))
-            steps.append(_compare_row("arrived", source, theirs, columns) if source else DiffStep("added", new=theirs))
-        elif theirs is None:
-            target = moved.get(id(ours))
-            steps.append(DiffStep("left", ours, target) if target else DiffStep("removed", old=ours))
-        elif ours.number == theirs.number:
-            steps.append(DiffStep("same", ours, theirs))
+    for old_row, new_row in pairs:
+        if old_row is None:
+            assert new_row is not None
+            source = moved.get(id(new_row))
+            steps.append(
+                _compare_row("arrived", source, new_row, columns) if source else DiffStep("added", new=new_row)
+            )
+        elif new_row is None:
+            target = moved.get(id(old_row))
+            steps.append(DiffStep("left", old_row, target) if target else DiffStep("removed", old=old_row))
+        elif old_row.number == new_row.number:
+            steps.append(DiffStep("same", old_row, new_row))
         else:
-            steps.append(_compare_row("changed", ours, theirs, columns))
+            steps.append(_compare_row("changed", old_row, new_row, columns))
     return join_rows(steps, columns)
 
 
@@ -210,16 +212,16 @@ def _compare_row(status: Status, old: Node, new: Node, columns: tuple[ColumnPair
 
 
 def _compare_cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
-    ours, theirs = cell_at(old, pair.old_index), cell_at(new, pair.new_index)
-    old_side, new_side = ours.block if ours else None, theirs.block if theirs else None
-    if (ours is None and theirs is None) or (ours and theirs and ours.number == theirs.number):
-        return CellChange(old_side, new_side)
-    others = changed_attributes(old_side or _EMPTY_CELL, new_side or _EMPTY_CELL)
+    old_node, new_node = cell_at(old, pair.old_index), cell_at(new, pair.new_index)
+    old_cell, new_cell = old_node.block if old_node else None, new_node.block if new_node else None
+    if (old_node is None and new_node is None) or (old_node and new_node and old_node.number == new_node.number):
+        return CellChange(old_cell, new_cell)
+    others = changed_attributes(old_cell or _EMPTY_CELL, new_cell or _EMPTY_CELL)
     if pair.old and pair.new and pair.old.type != pair.new.type:
         # The value differs only because the type of the column changed.
         others = tuple(other for other in others if other.name != "value")
-    found = diff_runs(old_side.runs if old_side else (), new_side.runs if new_side else ())
-    return CellChange(old_side, new_side, found if found.kinds else None, others)
+    found = diff_runs(old_cell.runs if old_cell else (), new_cell.runs if new_cell else ())
+    return CellChange(old_cell, new_cell, found if found.kinds else None, others)
 
 
 def _count_differing_lines(old: str, new: str) -> int:

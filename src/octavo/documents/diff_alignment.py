@@ -73,26 +73,31 @@ def _alignment_keys(nodes: Sequence[Node]) -> list[Hashable]:
     return [node.text if node.block.kind == "heading" else node.number for node in nodes]
 
 
-def _join_across_islands(found: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]) -> Sequence[DiffRange]:
+def _join_across_islands(ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]) -> Sequence[DiffRange]:
     """Join differing ranges that are separated only by short repeated blocks. For example, “Returns:” in one section
     does not correspond to “Returns:” in another section."""
     short = [
-        at
-        for at, each in enumerate(found)
-        if each.equal and 0 < at < len(found) - 1 and _is_short(old[each.i1 : each.i2])
+        index
+        for index, each in enumerate(ranges)
+        if each.equal and 0 < index < len(ranges) - 1 and _is_short(old[each.i1 : each.i2])
     ]
     if not short:
-        return found
-    counts, others = Counter(node.number for node in old), Counter(node.number for node in new)
+        return ranges
+    old_counts, new_counts = Counter(node.number for node in old), Counter(node.number for node in new)
     isolated_ranges = {
-        at
-        for at in short
-        if all(counts[each.number] > 1 and others[each.number] > 1 for each in old[found[at].i1 : found[at].i2])
+        index
+        for index in short
+        if all(
+            old_counts[each.number] > 1 and new_counts[each.number] > 1
+            for each in old[ranges[index].i1 : ranges[index].i2]
+        )
     }
-    isolated_ranges |= _renumbered_headings([at for at in short if at not in isolated_ranges], found, old, new)
+    isolated_ranges |= _renumbered_headings(
+        [index for index in short if index not in isolated_ranges], ranges, old, new
+    )
     joined: list[DiffRange] = []
-    for at, diff_range in enumerate(found):
-        if at in isolated_ranges:
+    for index, diff_range in enumerate(ranges):
+        if index in isolated_ranges:
             diff_range = diff_range._replace(equal=False)
         if joined and not joined[-1].equal and not diff_range.equal:
             last = joined.pop()
@@ -102,23 +107,36 @@ def _join_across_islands(found: Sequence[DiffRange], old: Sequence[Node], new: S
 
 
 def _renumbered_headings(
-    short: Sequence[int], found: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
+    short: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the indexes in `found` of headings such as “Step 4” that are equal only because the steps were renumbered.
+    """Return the indexes in `ranges` of headings such as “Step 4” that are equal only because the steps were renumbered.
     Then a long equal block is before the heading on one side, and after it on the other side."""
     series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
-        at
-        for at in short
-        if all(min(forms[_number_pattern(node)] for forms in series) > 1 for node in old[found[at].i1 : found[at].i2])
+        index
+        for index in short
+        if all(
+            min(forms[_number_pattern(node)] for forms in series) > 1
+            for node in old[ranges[index].i1 : ranges[index].i2]
+        )
     ]
     if not numbered:
         return set()
-    gaps = [each for each in found if not each.equal]
-    before = {old[at].number: at for gap in gaps for at in range(gap.i1, gap.i2) if old[at].size >= MIN_MOVED_LENGTH}
-    after = {new[at].number: at for gap in gaps for at in range(gap.j1, gap.j2) if new[at].size >= MIN_MOVED_LENGTH}
+    gaps = [each for each in ranges if not each.equal]
+    before = {
+        old[index].number: index
+        for gap in gaps
+        for index in range(gap.i1, gap.i2)
+        if old[index].size >= MIN_MOVED_LENGTH
+    }
+    after = {
+        new[index].number: index
+        for gap in gaps
+        for index in range(gap.j1, gap.j2)
+        if new[index].size >= MIN_MOVED_LENGTH
+    }
     crossed = [(before[number], after[number]) for number in before.keys() & after.keys()]
-    return {at for at in numbered if any((i < found[at].i1) != (j < found[at].j1) for i, j in crossed)}
+    return {index for index in numbered if any((i < ranges[index].i1) != (j < ranges[index].j1) for i, j in crossed)}
 
 
 def _number_pattern(node: Node) -> str:
@@ -154,12 +172,12 @@ def align_without(old: Sequence[Node], new: Sequence[Node], moved: Collection[in
         return align(old, new)
     pairs: list[Pair] = []
     before, after = iter(old), iter(new)
-    for ours, theirs in align(
+    for old_node, new_node in align(
         [node for node in old if id(node) not in moved], [node for node in new if id(node) not in moved]
     ):
-        pairs += [(node, None) for node in _take_until(before, ours)]
-        pairs += [(None, node) for node in _take_until(after, theirs)]
-        pairs.append((ours, theirs))
+        pairs += [(node, None) for node in _take_until(before, old_node)]
+        pairs += [(None, node) for node in _take_until(after, new_node)]
+        pairs.append((old_node, new_node))
     return [*pairs, *((node, None) for node in before), *((None, node) for node in after)]
 
 
@@ -178,36 +196,36 @@ def title_of(node: Node) -> str:
 
 def similarity(old: Node, new: Node) -> float:
     """Return the similarity of two blocks, from 0 to 1."""
-    kind, other, ours, theirs = old.block.kind, new.block.kind, old.text, new.text
+    old_kind, new_kind, old_text, new_text = old.block.kind, new.block.kind, old.text, new.text
     penalty = 0.0
-    if kind != other:
-        if frozenset((kind, other)) not in _COMPATIBLE:
+    if old_kind != new_kind:
+        if frozenset((old_kind, new_kind)) not in _COMPATIBLE:
             return 0.0
         penalty = 0.15
-    if kind in _OPERATION_KINDS and other in _OPERATION_KINDS and _is_same_operation(old.block, new.block):
-        return 0.85 + 0.15 * text_similarity(ours, theirs) - penalty
-    if kind in _IMAGE_KINDS and other in _IMAGE_KINDS:
+    if old_kind in _OPERATION_KINDS and new_kind in _OPERATION_KINDS and _is_same_operation(old.block, new.block):
+        return 0.85 + 0.15 * text_similarity(old_text, new_text) - penalty
+    if old_kind in _IMAGE_KINDS and new_kind in _IMAGE_KINDS:
         # At least 0.5: an image with another name replaces the old image, so the two are paired.
-        return 0.5 + 0.5 * text_similarity(ours, theirs)
-    if not ours and not theirs:
+        return 0.5 + 0.5 * text_similarity(old_text, new_text)
+    if not old_text and not new_text:
         return 0.7 - penalty
-    is_same_container = kind == other and kind in _CONTAINER_KINDS and _is_same_container(old, new)
+    is_same_container = old_kind == new_kind and old_kind in _CONTAINER_KINDS and _is_same_container(old, new)
     if (
         not is_same_container
-        and kind not in _KINDS_OF_ANY_LENGTH
-        and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs)
+        and old_kind not in _KINDS_OF_ANY_LENGTH
+        and not 0.2 * len(new_text) <= len(old_text) <= 5 * len(new_text)
     ):
         return 0.0
-    found = text_similarity(ours, theirs)
-    if kind == "heading" and found < MIN_SIMILARITY:  # ignore case, for changes such as “Api” to “API”
-        found = max(found, text_similarity(fold(ours), fold(theirs), at_least=0.8))
+    score = text_similarity(old_text, new_text)
+    if old_kind == "heading" and score < MIN_SIMILARITY:  # ignore case, for changes such as “Api” to “API”
+        score = max(score, text_similarity(fold(old_text), fold(new_text), at_least=0.8))
     if old.children and new.children:
         before, after = ({child.number for child in node.children} for node in (old, new))
         if shared := len(before & after):
-            found = max(found, 0.35 + 0.6 * shared / min(len(before), len(after)))
-        if kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
-            found = max(found, min(1.0, found + 0.4))
-    return max(found, _CONTAINER_SIMILARITY) if is_same_container else found - penalty
+            score = max(score, 0.35 + 0.6 * shared / min(len(before), len(after)))
+        if old_kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
+            score = max(score, min(1.0, score + 0.4))
+    return max(score, _CONTAINER_SIMILARITY) if is_same_container else score - penalty
 
 
 def _is_same_container(old: Node, new: Node) -> bool:
@@ -271,36 +289,36 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
     reach = len(new)
     if len(old) * len(new) > _MAX_COMPARED:
         reach = max(4, _MAX_COMPARED // (2 * len(old)))
-    found: list[dict[int, float]] = []
-    for i, ours in enumerate(old):
+    values: list[dict[int, float]] = []
+    for i, old_node in enumerate(old):
         middle = i * len(new) // len(old)
         row: dict[int, float] = {}
         for j in range(max(0, middle - reach), min(len(new), middle + reach + 1)):
-            if ours.number == new[j].number:
+            if old_node.number == new[j].number:
                 value = 1.0
-            elif ours.number in moved or new[j].number in moved:
+            elif old_node.number in moved or new[j].number in moved:
                 continue
             else:
-                value = similarity(ours, new[j])
+                value = similarity(old_node, new[j])
             if value >= MIN_SIMILARITY:
-                row[j] = value**2 * (1 + min(ours.size, 200) / 400)
-        found.append(row)
-    return found
+                row[j] = value**2 * (1 + min(old_node.size, 200) / 400)
+        values.append(row)
+    return values
 
 
 def _best_totals(worth: Sequence[dict[int, float]], width: int) -> list[list[float]]:
     """Return a table whose cell [i][j] is the highest total value of pairs from index `i` and `j` to the ends."""
     best = [[0.0] * (width + 1)]
-    for here in reversed(worth):
+    for row_values in reversed(worth):
         below = best[-1]
-        if not here:
+        if not row_values:
             best.append(below)
             continue
         row = below.copy()
-        for j in range(max(here), -1, -1):
+        for j in range(max(row_values), -1, -1):
             total = max(row[j], row[j + 1])
-            if j in here:
-                total = max(total, below[j + 1] + here[j])
+            if j in row_values:
+                total = max(total, below[j + 1] + row_values[j])
             row[j] = total
         best.append(row)
     best.reverse()
@@ -368,11 +386,11 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
         if kinds.isdisjoint(sections):
             continue
         paired = {id(node) for pair in found for node in pair}
-        ours, theirs = (
+        old_sections, new_sections = (
             [section for section in sections_of(nodes) if id(section.nodes[0]) not in paired] for nodes in (old, new)
         )
-        if _may_differ_in_order(ours, theirs):
-            found += _moved_pairs(ours, theirs)
+        if _may_differ_in_order(old_sections, new_sections):
+            found += _moved_pairs(old_sections, new_sections)
     return found
 
 
@@ -391,9 +409,9 @@ def _titled_containers(nodes: Sequence[Node]) -> Iterator[_Section]:
 def _may_differ_in_order(old: Sequence[_Section], new: Sequence[_Section]) -> bool:
     if min(len(old), len(new)) < 2 or len(old) * len(new) > _MAX_SECTION_PAIRS:
         return False
-    before, after = [each.name for each in old], [each.name for each in new]
-    ours, theirs = set(before), set(after)
-    return [name for name in before if name in theirs] != [name for name in after if name in ours]
+    old_names, new_names = [each.name for each in old], [each.name for each in new]
+    old_set, new_set = set(old_names), set(new_names)
+    return [name for name in old_names if name in new_set] != [name for name in new_names if name in old_set]
 
 
 def _moved_pairs(old: Sequence[_Section], new: Sequence[_Section]) -> list[Pair]:
@@ -423,10 +441,10 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
         return False
 
     for names in (_exact_section_names, _section_names):
-        ours, theirs = names(old), names(new)
-        counts, others = Counter(ours), Counter(theirs)
-        new_indexes = {name: j for j, name in enumerate(theirs) if others[name] == counts[name] == 1}
-        for i, name in enumerate(ours):
+        old_names, new_names = names(old), names(new)
+        old_counts, new_counts = Counter(old_names), Counter(new_names)
+        new_indexes = {name: j for j, name in enumerate(new_names) if new_counts[name] == old_counts[name] == 1}
+        for i, name in enumerate(old_names):
             if name in new_indexes:
                 pair(i, new_indexes[name])
     for step in (1, -1):

@@ -493,6 +493,6 @@ def _pair_in_order(run: list[DiffStep]) -> list[DiffStep]:
     if kinds != [node.kind for node in new] or not _TEXT_KINDS.issuperset(kinds):
         return run
     return [
-        DiffStep("changed", ours, theirs, settings=changed_attributes(ours.block, theirs.block))
-        for ours, theirs in zip(old, new, strict=True)
+        DiffStep("changed", old_node, new_node, settings=changed_attributes(old_node.block, new_node.block))
+        for old_node, new_node in zip(old, new, strict=True)
     ]

@@ -283,12 +283,12 @@ def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
     """Return the run of each word. Each remaining word of a link gets the complete new text of the link, so that a
     change of the link can name it."""
     runs = [word.run for word in words]
-    kept = [at for at, word in enumerate(words) if word.op != "delete"]
-    for link, group in groupby(kept, lambda at: runs[at].link):
-        places = list(group) if link else []
-        text = "".join(runs[at].text for at in places)
-        for at in places:
-            runs[at] = runs[at]._replace(text=text)
+    kept = [index for index, word in enumerate(words) if word.op != "delete"]
+    for link, group in groupby(kept, lambda index: runs[index].link):
+        indexes = list(group) if link else []
+        text = "".join(runs[index].text for index in indexes)
+        for index in indexes:
+            runs[index] = runs[index]._replace(text=text)
     return runs
 
 
@@ -323,8 +323,11 @@ def _attribute_change(name: str, old: str | None, new: str | None) -> AttributeC
     before, after = (str(side).partition("?") for side in (old, new))
     if old is None or new is None or not (before[1] and after[1]) or before[0] != after[0]:
         return AttributeChange(name, old, new)
-    ours, theirs = before[2].split("&"), after[2].split("&")
-    old_only, new_only = [part for part in ours if part not in theirs], [part for part in theirs if part not in ours]
+    old_parts, new_parts = before[2].split("&"), after[2].split("&")
+    old_only, new_only = (
+        [part for part in old_parts if part not in new_parts],
+        [part for part in new_parts if part not in old_parts],
+    )
     names = [each.partition("=")[0] for each in (*old_only, *new_only)]
     if not (old_only and new_only) or not all(map(_SIGNATURE.fullmatch, names)) or "#" in f"{old}{new}":
         return AttributeChange(name, old, new)

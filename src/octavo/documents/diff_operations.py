@@ -135,13 +135,13 @@ def _rewrite_step(
     return DiffStep("restructured", old_nodes=old, new_nodes=new, note=note, inside=inside)
 
 
-def _insert_in_order(run: Sequence[DiffStep], found: Sequence[DiffStep]) -> list[DiffStep]:
-    """Replace the steps of a run whose blocks are in a step of `found` by that step. The other steps keep their order
+def _insert_in_order(run: Sequence[DiffStep], replacements: Sequence[DiffStep]) -> list[DiffStep]:
+    """Replace the steps of a run whose blocks are in a step of `replacements` by that step. The other steps keep their order
     on each side."""
     removed = [step for step in run if step.old is not None]
     added = [step for step in run if step.old is None]
     ordered: list[DiffStep] = []
-    for step in found:
+    for step in replacements:
         for side, nodes in ((removed, step.old_nodes), (added, step.new_nodes)):
             names = set(map(id, nodes))
             while side and id(side[0].old or side[0].new) not in names:

@@ -58,25 +58,31 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
         return None
     sides = _texts(run)
     before, after = Counter[str](), Counter[str]()
-    for ours, theirs in sides:
-        before.update(ours)
-        after.update(theirs)
+    for old_texts, new_texts in sides:
+        before.update(old_texts)
+        after.update(new_texts)
     crossing: Counter[str] = Counter()
-    for step, (ours, theirs) in zip(run, sides, strict=True):
+    for step, (old_texts, new_texts) in zip(run, sides, strict=True):
         if any(node is not None and node.kind in CONTAINERS for node in (step.old, step.new)):
-            crossing |= ((ours - theirs) & (after - theirs)) | ((theirs - ours) & (before - ours))
+            crossing |= ((old_texts - new_texts) & (after - new_texts)) | (
+                (new_texts - old_texts) & (before - old_texts)
+            )
     if sum(map(len, crossing.elements())) < _MIN_LENGTH:
         return None
-    positions = [at for at, (ours, theirs) in enumerate(sides) if ((ours - theirs) | (theirs - ours)) & crossing]
+    positions = [
+        index
+        for index, (old_texts, new_texts) in enumerate(sides)
+        if ((old_texts - new_texts) | (new_texts - old_texts)) & crossing
+    ]
     first, last = positions[0], positions[-1] + 1
     old = [step.old for step in run[first:last] if step.old]
     new = [step.new for step in run[first:last] if step.new]
     old_ids, new_ids = ({each.number for node in nodes for each in node.walk()} for nodes in (old, new))
-    parts = list(_flatten_containers(old, lambda node: node.number in new_ids))
-    others = list(_flatten_containers(new, lambda node: node.number in old_ids))
-    if len(parts) * len(others) > _MAX_PAIRS:
+    old_parts = list(_flatten_containers(old, lambda node: node.number in new_ids))
+    new_parts = list(_flatten_containers(new, lambda node: node.number in old_ids))
+    if len(old_parts) * len(new_parts) > _MAX_PAIRS:
         return None
-    pairs = [part for pair in _pair_parts(parts, others) for part in _split_container_pair(pair)]
+    pairs = [part for pair in _pair_parts(old_parts, new_parts) for part in _split_container_pair(pair)]
     paired_nodes = [one.node for one, other in pairs if one is not None and other is not None]
     if sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
         return None  # The pairs contain almost none of the text that moved into or out of a container.
@@ -130,19 +136,19 @@ def _join_between_edits(run: Sequence[DiffStep], compare: CompareNodes) -> list[
 
 def _join_rearranged(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
     run = join_converted_tables(join_rewritten_operations(run, compare), compare)
-    at = next((at for at, step in enumerate(run) if step.status == "restructured"), None)
-    if at is not None:
-        return [*_join_rearranged(run[:at], compare), run[at], *_join_rearranged(run[at + 1 :], compare)]
+    index = next((index for index, step in enumerate(run) if step.status == "restructured"), None)
+    if index is not None:
+        return [*_join_rearranged(run[:index], compare), run[index], *_join_rearranged(run[index + 1 :], compare)]
     old = [step.old for step in run if step.old]
     new = [step.new for step in run if step.new]
     if not old or not new or len(old) * len(new) > _MAX_PAIRS:
         return run
     old_ids, new_ids = _containers(old), _containers(new)
-    ours = list(_flatten_containers(old, lambda node: _has_counterpart(node, new_ids.get(node.kind, []))))
-    theirs = list(_flatten_containers(new, lambda node: _has_counterpart(node, old_ids.get(node.kind, []))))
-    if len(ours) * len(theirs) > _MAX_PAIRS or not any(part.path for part in (*ours, *theirs)):
+    old_parts = list(_flatten_containers(old, lambda node: _has_counterpart(node, new_ids.get(node.kind, []))))
+    new_parts = list(_flatten_containers(new, lambda node: _has_counterpart(node, old_ids.get(node.kind, []))))
+    if len(old_parts) * len(new_parts) > _MAX_PAIRS or not any(part.path for part in (*old_parts, *new_parts)):
         return run
-    pairs = _pair_parts(ours, theirs)
+    pairs = _pair_parts(old_parts, new_parts)
     length = sum(_kept_length(*pair) for pair in pairs)
     whole = min(sum(node.size for node in side) for side in (old, new))
     if length < max(_MIN_LENGTH, _MIN_SHARE_KEPT * whole):
@@ -190,9 +196,9 @@ def _title(block: Block) -> tuple[Run, ...]:
     return (Run(title),) if title else ()
 
 
-def _pair_parts(ours: Sequence[_NodeInContainers], theirs: Sequence[_NodeInContainers]) -> list[_Pair]:
-    by_node = {id(part.node): part for part in (*ours, *theirs)}
-    pairs = align([part.node for part in ours], [part.node for part in theirs])
+def _pair_parts(old_parts: Sequence[_NodeInContainers], new_parts: Sequence[_NodeInContainers]) -> list[_Pair]:
+    by_node = {id(part.node): part for part in (*old_parts, *new_parts)}
+    pairs = align([part.node for part in old_parts], [part.node for part in new_parts])
     return [(by_node[id(one)] if one else None, by_node[id(other)] if other else None) for one, other in pairs]
 
 
@@ -200,8 +206,8 @@ def _kept_length(old: _NodeInContainers | None, new: _NodeInContainers | None) -
     """Estimate how many characters of a pair are equal."""
     if old is None or new is None:
         return 0.0
-    ours, theirs = old.node, new.node
-    return min(ours.size, theirs.size) * text_similarity(ours.text, theirs.text)
+    old_node, new_node = old.node, new.node
+    return min(old_node.size, new_node.size) * text_similarity(old_node.text, new_node.text)
 
 
 def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
@@ -220,17 +226,17 @@ def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pa
 
 
 def _steps_of(pairs: Sequence[_Pair], compare: CompareNodes) -> list[DiffStep]:
-    return [_step(one, other, compare) for one, other in pairs]
+    return [_step(old, new, compare) for old, new in pairs]
 
 
-def _step(one: _NodeInContainers | None, other: _NodeInContainers | None, compare: CompareNodes) -> DiffStep:
-    if other is None:
-        assert one is not None, "a pair must have at least one side"
-        return DiffStep("removed", old=one.node)
-    if one is None:
-        return DiffStep("added", new=other.node)
-    same = one.node.number == other.node.number
-    return DiffStep("same", one.node, other.node) if same else compare(one.node, other.node)
+def _step(old: _NodeInContainers | None, new: _NodeInContainers | None, compare: CompareNodes) -> DiffStep:
+    if new is None:
+        assert old is not None, "a pair must have at least one side"
+        return DiffStep("removed", old=old.node)
+    if old is None:
+        return DiffStep("added", new=new.node)
+    same = old.node.number == new.node.number
+    return DiffStep("same", old.node, new.node) if same else compare(old.node, new.node)
 
 
 def _restructured_step(
@@ -261,15 +267,17 @@ def _restructured_step(
             open_containers.append((node, container))
         return _steps_inside(open_containers, step)
 
-    for at, (one, other) in enumerate(pairs):
+    for index, (one, other) in enumerate(pairs):
         if other is None and one is not None and one.is_title:
             continue  # the note already mentions the removed container
         if other is None:
             # A heading starts a new topic. So do not show it in the containers of the blocks above it.
-            following = next((each.path for _, each in pairs[at:] if each is not None), ())
+            following = next((each.path for _, each in pairs[index:] if each is not None), ())
             path = tuple(node for node, _ in open_containers)
             if one is not None and one.node.kind == "heading":
-                path = tuple(ours for ours, theirs in zip(path, following, strict=False) if ours is theirs)
+                path = tuple(
+                    node for node, following_node in zip(path, following, strict=False) if node is following_node
+                )
             enter(path).append(_step(one, None, compare))
         elif other.is_title:
             enter(other.path)
@@ -300,18 +308,20 @@ def _restructured_step(
 
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
     """Return the old version of each container that exists on both sides, by `id()` of the new version."""
-    found: dict[int, Node] = {}
+    old_versions: dict[int, Node] = {}
     taken: set[int] = set()
     for one, other in pairs:
-        for ours, theirs in zip(one.path, other.path, strict=False) if one is not None and other is not None else ():
-            if ours.kind != theirs.kind:
+        for old_container, new_container in (
+            zip(one.path, other.path, strict=False) if one is not None and other is not None else ()
+        ):
+            if old_container.kind != new_container.kind:
                 break
-            if id(theirs) not in found and id(ours) not in taken:
-                found[id(theirs)] = ours
-                taken.add(id(ours))
-            elif found.get(id(theirs)) is not ours and ours.kind not in _SERIES:
+            if id(new_container) not in old_versions and id(old_container) not in taken:
+                old_versions[id(new_container)] = old_container
+                taken.add(id(old_container))
+            elif old_versions.get(id(new_container)) is not old_container and old_container.kind not in _SERIES:
                 break
-    return found
+    return old_versions
 
 
 def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_containers: Mapping[int, Node]) -> str:

@@ -46,25 +46,37 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 
 
 def _pair_by_cells(
-    old: Block, new: Block, ours: range, theirs: range, *, untitled: bool = False
+    old: Block, new: Block, old_indexes: range, new_indexes: range, *, untitled: bool = False
 ) -> Iterator[ColumnPair]:
     """Pair columns by their common cells, because their titles are not unique. With `untitled`, pair the columns
     between these pairs by position."""
-    before, after = ([_column_texts(table, at) for at in indices] for table, indices in ((old, ours), (new, theirs)))
+    before, after = (
+        [_column_texts(table, index) for index in indices]
+        for table, indices in ((old, old_indexes), (new, new_indexes))
+    )
     worth = [
         {j: share for j, other in enumerate(after) if (share := _shared_share(one, other)) >= _MIN_CELLS_IN_COMMON}
         for one in before
     ]
     i = j = 0
-    columns, others = (table.attrs.get("columns", ()) for table in (old, new))
-    for next_i, next_j in [*best_pairs(worth, len(after)), (len(ours), len(theirs))]:
+    old_columns, new_columns = (table.attrs.get("columns", ()) for table in (old, new))
+    for next_i, next_j in [*best_pairs(worth, len(after)), (len(old_indexes), len(new_indexes))]:
         while untitled and i < next_i and j < next_j:
-            yield ColumnPair(columns[i], others[j], i, j)
+            yield ColumnPair(old_columns[i], new_columns[j], i, j)
             i, j = i + 1, j + 1
-        yield from (ColumnPair(columns[ours[at]], None, ours[at], None) for at in range(i, next_i))
-        yield from (ColumnPair(None, others[theirs[at]], None, theirs[at]) for at in range(j, next_j))
-        if next_i < len(ours):
-            yield ColumnPair(columns[ours[next_i]], others[theirs[next_j]], ours[next_i], theirs[next_j])
+        yield from (
+            ColumnPair(old_columns[old_indexes[index]], None, old_indexes[index], None) for index in range(i, next_i)
+        )
+        yield from (
+            ColumnPair(None, new_columns[new_indexes[index]], None, new_indexes[index]) for index in range(j, next_j)
+        )
+        if next_i < len(old_indexes):
+            yield ColumnPair(
+                old_columns[old_indexes[next_i]],
+                new_columns[new_indexes[next_j]],
+                old_indexes[next_i],
+                new_indexes[next_j],
+            )
         i, j = next_i + 1, next_j + 1
 
 
@@ -117,9 +129,9 @@ def row_pairs(
     A moved row is in two pairs, once for each side. The second value maps the `id()` of a moved row to its row on the
     other side. Rows are matched by a cell whose text is unique in its column, or else by similarity.
     """
-    ours, theirs = _identified_rows(old, new, columns)
-    before = [ours.get(id(row), row.number) for row in old]
-    after = [theirs.get(id(row), row.number) for row in new]
+    old_names, new_names = _identified_rows(old, new, columns)
+    before = [old_names.get(id(row), row.number) for row in old]
+    after = [new_names.get(id(row), row.number) for row in new]
     found = diff_ranges(before, after)
     left = {
         name: row
@@ -152,10 +164,10 @@ def _identified_rows(
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue
-        ours, theirs = _rows_by_unique_text(old, pair.old_index), _rows_by_unique_text(new, pair.new_index)
-        if 2 * len(ours) >= len(old) and 2 * len(theirs) >= len(new):
-            both = ours.keys() & theirs.keys()
-            return {id(ours[name]): name for name in both}, {id(theirs[name]): name for name in both}
+        old_rows, new_rows = _rows_by_unique_text(old, pair.old_index), _rows_by_unique_text(new, pair.new_index)
+        if 2 * len(old_rows) >= len(old) and 2 * len(new_rows) >= len(new):
+            both = old_rows.keys() & new_rows.keys()
+            return {id(old_rows[name]): name for name in both}, {id(new_rows[name]): name for name in both}
     return {}, {}
 
 
@@ -183,20 +195,20 @@ _MIN_CELL_SIMILARITY = 0.7
 
 def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[DiffStep]:
     """Join a changed row with the adjacent rows that were merged into it or split from it."""
-    found: list[DiffStep] = []
-    at = 0
-    while at < len(steps):
-        step, at = steps[at], at + 1
+    joined: list[DiffStep] = []
+    index = 0
+    while index < len(steps):
+        step, index = steps[index], index + 1
         if step.status == "changed":
             for status in ("removed", "added"):
-                end = at
+                end = index
                 while end < len(steps) and steps[end].status == status and _is_part_of_row(steps[end], step, status):
                     end += 1
-                if end > at:
-                    step, at = _join_step(step, steps[at:end], columns), end
+                if end > index:
+                    step, index = _join_step(step, steps[index:end], columns), end
                     break
-        found.append(step)
-    return found
+        joined.append(step)
+    return joined
 
 
 def _is_part_of_row(step: DiffStep, row: DiffStep, status: str) -> bool:

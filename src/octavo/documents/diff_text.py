@@ -92,11 +92,11 @@ def slices(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _join_islands(found: Sequence[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
+def _join_islands(ranges: Sequence[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
     """Join changes that are separated by very short unchanged text, so that they read as one change."""
     joined: list[DiffRange] = []
-    for index, diff_range in enumerate(found):
-        inner = 0 < index < len(found) - 1
+    for index, diff_range in enumerate(ranges):
+        inner = 0 < index < len(ranges) - 1
         if diff_range.equal and inner and _is_island(before[diff_range.i1 : diff_range.i2]):
             diff_range = diff_range._replace(equal=False)
         if joined and not joined[-1].equal and not diff_range.equal:
@@ -114,12 +114,12 @@ def _is_island(tokens: Sequence[_Token]) -> bool:
     return len(text) <= _SMALL_ISLAND
 
 
-def _join_in_clauses(found: Sequence[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
+def _join_in_clauses(ranges: Sequence[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
     """Join the changes in a clause if less than half of the clause remains. This is for scripts without spaces, in
     which single characters match by chance."""
     joined: list[DiffRange] = []
     clause: list[DiffRange] = []
-    for diff_range in found:
+    for diff_range in ranges:
         if not diff_range.equal:
             clause.append(diff_range)
             continue

@@ -148,10 +148,10 @@ def _scalar(value: str, depth: int) -> Any:
 def _unquote_double(inner: str) -> str:
     """Return the text of a string in double quotes, without the quotes. Unknown escapes stay as they are."""
 
-    def replace(found: re.Match[str]) -> str:
-        if digits := found[1] or found[2] or found[3]:
+    def replace(match: re.Match[str]) -> str:
+        if digits := match[1] or match[2] or match[3]:
             code = int(digits, 16)
-            return chr(code) if code <= 0x10FFFF else found[0]
-        return _UNESCAPES.get(found[4], found[0])
+            return chr(code) if code <= 0x10FFFF else match[0]
+        return _UNESCAPES.get(match[4], match[0])
 
     return _ESCAPE.sub(replace, inner)

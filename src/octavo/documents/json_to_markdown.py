@@ -116,8 +116,8 @@ def _text_block(block: Block) -> str:
     return _escape_line_starts(_inline(block.runs))
 
 
-def _escape_closing_marks(found: re.Match[str]) -> str:
-    return f"\\{found[0]}"
+def _escape_closing_marks(match: re.Match[str]) -> str:
+    return f"\\{match[0]}"
 
 
 def _escape_line_starts(text: str) -> str:

@@ -207,8 +207,8 @@ def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str
 
 
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
-    """Return the target of `href` on the page at `page_path`. `page_path` is either the path in the page tree, with a
-    slash at the end if the page has subpages, or the path of the page's file."""
+    """Return the target of `href` on the page at `page_path`. This is the path of the page's file, or its path in the
+    page tree, with a slash at the end if the page has subpages."""
     href = _normalize(href)
     if not href:
         return BrokenLink(href, "The link has no destination.")

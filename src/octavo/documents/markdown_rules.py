@@ -543,12 +543,12 @@ def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
     """Group the delimiters of each mark: two delimiters for each `**`, and one for each `~~`."""
     found: list[list[Delimiter]] = []
     last = -_DOUBLE
-    for at, each in enumerate(delimiters):
+    for index, each in enumerate(delimiters):
         if each.marker == _TILDE:
             found.append([each])
-        elif each.marker == _STAR and each.length == _DOUBLE and at >= last + _DOUBLE:
-            found.append(delimiters[at : at + _DOUBLE])
-            last = at
+        elif each.marker == _STAR and each.length == _DOUBLE and index >= last + _DOUBLE:
+            found.append(delimiters[index : index + _DOUBLE])
+            last = index
     return found
 
 

@@ -382,13 +382,13 @@ def _alignment(attrs: Mapping[str, Any]) -> Json:
 
 def _json_attrs(attrs: Mapping[str, Any], *excluded: str) -> Json:
     """Return the attributes of a block with their JSON names, except those in `excluded`."""
-    named = (
+    items = (
         (name, list(value) if isinstance(value, tuple) else value)
         for name, value in attrs.items()
         if name not in excluded
     )
     return {
-        _ATTRIBUTE_NAMES.get(name, name): dict(value) if isinstance(value, Mapping) else value for name, value in named
+        _ATTRIBUTE_NAMES.get(name, name): dict(value) if isinstance(value, Mapping) else value for name, value in items
     }
 
 

@@ -532,8 +532,8 @@ _NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search 
 
 @dataclass(frozen=True)
 class ChangedPage:
-    """Changes to a page, a file, reusable content or variables. `changes` is empty for an unchanged page and for the
-    entry with the key WHOLE, which has the comments on the change request as a whole."""
+    """Changes to a page, a file, reusable content or variables. The entry with the key WHOLE has the comments on the
+    change request as a whole. `changes` is empty for that entry and for an unchanged page."""
 
     key: str
     title: str

@@ -56,9 +56,9 @@ class SourceBlock:
     Two block objects are never equal. Compare their `key` to compare their texts."""
 
     kind: str
-    """`page`, `container` (tags with blocks between them, such as a hint), `list`, `item`, `table`, `row`, `code`,
-    `front` (front matter), `field` (of front matter), `line` (of code or of a field), `heading`, `paragraph`, `quote`,
-    `tag` (a tag without content) or `literal` (anything else: HTML, formulas, rules)."""
+    """One of `page`, `container` (tags with blocks between them, such as a hint), `list`, `item`, `table`, `row`,
+    `code`, `front` (front matter), `field` (of front matter), `line` (of code or of a field), `heading`, `paragraph`,
+    `quote`, `tag` (a tag without content) or `literal` (anything else: HTML, formulas, rules)."""
     head: str
     children: tuple[SourceBlock, ...] | None = None
     """The child blocks. None if the kind of block has no children."""
@@ -503,17 +503,17 @@ def _fences(lines: list[str]) -> dict[int, int]:
         if (stripped := line.strip()) and stripped[0] in closers and stripped == stripped[0] * len(stripped):
             closers[stripped[0]].append((number, len(stripped)))
     found: dict[int, int] = {}
-    at = 0
-    while at < len(lines):
-        marker = MARKER.match(lines[at])
-        if fence := _fence(lines[at][marker.end() :] if marker else lines[at]):
+    number = 0
+    while number < len(lines):
+        marker = MARKER.match(lines[number])
+        if fence := _fence(lines[number][marker.end() :] if marker else lines[number]):
             fence_closers = closers[fence[1][0]]
             after = (
-                fence_closers[index] for index in range(bisect_left(fence_closers, (at + 1, 0)), len(fence_closers))
+                fence_closers[index] for index in range(bisect_left(fence_closers, (number + 1, 0)), len(fence_closers))
             )
             if (last := next((number for number, length in after if length >= len(fence[1])), None)) is not None:
-                found[at] = at = last
-        at += 1
+                found[number] = number = last
+        number += 1
     return found
 
 
@@ -521,26 +521,26 @@ def _closings(lines: list[str], fences: dict[int, int]) -> dict[int, int]:
     """Return the closing line of each platform tag or HTML element by its opening line."""
     found: dict[int, int] = {}
     open_lines: dict[str, list[int]] = {}
-    at = 0
-    while at < len(lines):
-        if at in fences:
-            at = fences[at] + 1
+    number = 0
+    while number < len(lines):
+        if number in fences:
+            number = fences[number] + 1
             continue
-        line = lines[at]
+        line = lines[number]
         if tag := _TAG.match(line):
             name = tag[1]
             if not name.startswith("end"):
-                open_lines.setdefault("%" + name, []).append(at)
+                open_lines.setdefault("%" + name, []).append(number)
             elif open_lines.get("%" + name[3:]):
-                found[open_lines["%" + name[3:]].pop()] = at
+                found[open_lines["%" + name[3:]].pop()] = number
         elif "<" in line:
             for found_tag in _HTML_TAG.finditer(line):
                 name = found_tag[2].lower()
                 if not found_tag[1]:
-                    open_lines.setdefault(name, []).append(at)
+                    open_lines.setdefault(name, []).append(number)
                 elif open_lines.get(name):
-                    found[open_lines[name].pop()] = at
-        at += 1
+                    found[open_lines[name].pop()] = number
+        number += 1
     return found
 
 

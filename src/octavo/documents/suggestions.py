@@ -335,8 +335,8 @@ class TwoVersionAnchors:
     def threads(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
         """Return the threads by the key of their block. Threads without a block have the key "".
 
-        A block is searched by its key in the new, then the old version, then by its text in both, and last by
-        similarity in the new version.
+        A block is searched by its key, first in the new version, then in the old one. Next, it is searched by its text
+        in both. At last, it is searched by similarity in the new version.
         """
         found: dict[str, list[Comment]] = {}
         rest = list(threads)
@@ -376,9 +376,9 @@ class TwoVersionAnchors:
     def is_outdated(self, thread: Comment) -> bool:
         """Return whether a thread is outdated.
 
-        A thread is not outdated if the new version has its block. Otherwise it is outdated if the server says so, or
-        if neither version has the block or its text. The server does not know pending comments: as they were
-        written on the new version, they are outdated if they quote a block that this version does not have.
+        A thread is not outdated if the new version has its block. Otherwise it is outdated if the server says so, or if
+        neither version has the block or its text. The server does not know pending comments. They were written on the
+        new version, so they are outdated if it does not have the block that they quote.
         """
         if thread.target.node is None or self._new.has_block_of(thread):
             return False

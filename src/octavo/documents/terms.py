@@ -1,6 +1,5 @@
-"""Finds the terms that a change replaces, such as words or a number with its unit, and the places where a page still has the
-old term, in its text as readers see it. Pure.
-"""
+"""Finds the terms that a change replaces, such as words or a number with its unit. Also finds the places where the
+visible text of a page still has the old term. Pure."""
 
 from __future__ import annotations
 
@@ -326,8 +325,8 @@ class VisibleText(NamedTuple):
 
 
 def visible_text(source: str) -> VisibleText:
-    """Return the visible text of the Markdown of a page: without link targets and formatting marks, and with
-    `BARRIER` in place of code, front matter, URLs and tags. A line break inside a paragraph becomes a space."""
+    """Return the visible text of the Markdown of a page, without link targets and formatting marks. `BARRIER` stands
+    for code, front matter, URLs and tags. A line break inside a paragraph becomes a space."""
     masked = _without_comments(mask(source, ("code", "front-matter")))
     text: list[str] = []
     starts: list[int] = []
@@ -542,17 +541,17 @@ def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
     return following is not None and short_unit(following[1], after_number=True) is not None
 
 
-def _has_accepted_case(change: TermChange, found: str) -> bool:
-    """Return whether `found` is an accepted spelling of the old term: the same letters in the same case, all letters in
-    upper case, or with capitals at the start of words if the old term has no capitals."""
-    letters, old = "".join(filter(str.isalpha, found)), "".join(filter(str.isalpha, change.old))
+def _has_accepted_case(change: TermChange, spelling: str) -> bool:
+    """Return whether `spelling` is an accepted spelling of the old term: the same letters in the same case or in upper
+    case. If the old term has no capitals, its words may also begin with capitals."""
+    letters, old = "".join(filter(str.isalpha, spelling)), "".join(filter(str.isalpha, change.old))
     if change.is_number or letters == old:
         return not change.is_number or letters == old
     if letters.isupper() and len(letters) > 1 and not old.isupper():
         return True
     if not old.islower() and not (change.is_at_start and _lower_start(change.old).islower()):
         return False
-    return all(word[:1] + word[1:].lower() == word for word in found.split())
+    return all(word[:1] + word[1:].lower() == word for word in spelling.split())
 
 
 def _lower_start(term: str) -> str:
@@ -581,21 +580,21 @@ def _match(
     )
 
 
-def _new_words(change: TermChange, found: str) -> str:
-    """Return the new term with the same capitals as `found`, the text on the page."""
+def _new_words(change: TermChange, matched_text: str) -> str:
+    """Return the new term with the same capitals as `matched_text`."""
     if change.is_code or change.is_number:
         return change.new
-    letters, old = "".join(filter(str.isalpha, found)), "".join(filter(str.isalpha, change.old))
+    letters, old = "".join(filter(str.isalpha, matched_text)), "".join(filter(str.isalpha, change.old))
     if letters == old:
         return change.new
     if letters.isupper() and len(letters) > 1:
         return change.new.upper()
     is_lowered = change.is_at_start and not change.old.islower() and _lower_start(change.new).islower()
     new = _lower_start(change.new) if is_lowered else change.new
-    found_words = found.split()
-    if all(word[:1].isupper() for word in found_words) and len(found_words) > 1:
+    matched_words = matched_text.split()
+    if all(word[:1].isupper() for word in matched_words) and len(matched_words) > 1:
         return " ".join(word[:1].upper() + word[1:] for word in new.split())
-    return new[:1].upper() + new[1:] if found[:1].isupper() else new
+    return new[:1].upper() + new[1:] if matched_text[:1].isupper() else new
 
 
 def _replacement(change: TermChange, source: str, visible: VisibleText, span: tuple[int, int], new: str) -> str | None:

@@ -1,6 +1,5 @@
-"""Findings, the rules of the checks, and what the checks read in a page: its references, anchors, and the findings that need
-no other page.
-"""
+"""Findings, and the rules of the checks. Also what the checks read in a page: its references, its anchors, and the
+findings that need no other page."""
 
 from __future__ import annotations
 
@@ -126,13 +125,13 @@ class RuleChoice:
     ignored_in: tuple[tuple[str, frozenset[str]], ...] = ()
     """Patterns of paths, each with the rules that are ignored in matching files."""
 
-    def applies(self, found: Finding) -> bool:
+    def applies(self, finding: Finding) -> bool:
         """Return whether a finding is reported. Findings of linters always are, because their rules are chosen in the
         settings of the linter."""
-        if found.source != OWN_SOURCE:
+        if finding.source != OWN_SOURCE:
             return True
-        return found.rule in self.rules and not any(
-            found.rule in rules and matches_path(found.path, pattern) for pattern, rules in self.ignored_in
+        return finding.rule in self.rules and not any(
+            finding.rule in rules and matches_path(finding.path, pattern) for pattern, rules in self.ignored_in
         )
 
 
@@ -144,16 +143,16 @@ def matches_path(path: str, pattern: str) -> bool:
     return fnmatchcase(path, pattern.removeprefix("/")) or fnmatchcase(f"/{path}", pattern)
 
 
-def sorted_findings(found: Collection[Finding]) -> list[Finding]:
+def sorted_findings(findings: Collection[Finding]) -> list[Finding]:
     """Return findings by path and place, without repeats."""
-    unique = dict.fromkeys(found)
+    unique = dict.fromkeys(findings)
     return sorted(unique, key=lambda each: (each.path, each.place, each.source, each.rule, each.message))
 
 
-def has_at_least(found: Collection[Finding], severity: Severity) -> bool:
+def has_at_least(findings: Collection[Finding], severity: Severity) -> bool:
     """Return whether any finding has at least `severity`."""
     relevant = SEVERITIES[: SEVERITIES.index(severity) + 1]
-    return any(each.severity in relevant for each in found)
+    return any(each.severity in relevant for each in findings)
 
 
 _MAX_TARGET = 2_000
@@ -207,13 +206,13 @@ class SourcePlaces:
         """Return the range of a tag that begins as `tag`, such as `{% hint`. For an opening tag, it is the first such
         tag on the line or after it. For a closing tag, it is the last such tag before the end of the line, or else the
         first after it. If there is no such tag, return the whole line."""
-        at = self._start_of(line)
+        start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):
-            before = list(pattern.finditer(self._source, max(0, at - _MAX_TARGET), self._start_of(line + 1)))
+            before = list(pattern.finditer(self._source, max(0, start - _MAX_TARGET), self._start_of(line + 1)))
             if before:
                 return before[-1].span()
-        match = pattern.search(self._source, at)
+        match = pattern.search(self._source, start)
         return match.span() if match else self.line_range(line)
 
     def line_range(self, line: int) -> tuple[int, int]:
@@ -362,8 +361,8 @@ class _PageCheck:
                 yield self._unknown_block(block)
             yield from self._images(block)
 
-    def _finding(self, rule: str, message: str, found: tuple[int, int], block: str = "", words: str = "") -> Finding:
-        return finding(rule, message, self._path, self._places.place(*found), block=block, words=words)
+    def _finding(self, rule: str, message: str, span: tuple[int, int], block: str = "", words: str = "") -> Finding:
+        return finding(rule, message, self._path, self._places.place(*span), block=block, words=words)
 
     def _tags(self) -> Iterator[Finding]:
         for diagnostic in self._document.diagnostics:

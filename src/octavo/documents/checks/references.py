@@ -1,6 +1,5 @@
-"""Checks the links, anchors, files, images and includes of pages against the other pages and files, and a folder of pages with
-its table of contents and redirects. Also the findings on the words that a change request added.
-"""
+"""Checks the links, anchors, files, images and includes of pages against the other pages and files. Also checks the
+table of contents and the redirects of a folder, and lists the findings on the words that a change request added."""
 
 from __future__ import annotations
 
@@ -214,8 +213,9 @@ def _most_similar(name: str, names: Iterable[str]) -> str | None:
 
 
 def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:
-    """Return the path that `path` probably means, or None. Preferred is the same file name in the folder of the page at
-    `start`, then the only path with the same file name, then the path with the most similar letters."""
+    """Return the path that `path` probably means, or None. The first choice is the same file name in the folder of the
+    page at `start`. The second is the only path with the same file name. The last is the path with the most similar
+    letters."""
     candidates = list(paths)
     name = posixpath.basename(path).lower()
     same_name = [each for each in candidates if posixpath.basename(each).lower() == name]
@@ -261,20 +261,20 @@ def added_findings(
     return with_keys(sorted_findings(own), document, page.text)
 
 
-def with_keys(found: Iterable[Finding], document: Document, text: str) -> tuple[AddedFinding, ...]:
+def with_keys(findings: Iterable[Finding], document: Document, text: str) -> tuple[AddedFinding, ...]:
     """Return findings on a page with their keys and fixes. `text` is the Markdown of the page."""
     blocks = {block.key: block for block in document.walk()}
-    named: list[AddedFinding] = []
+    added: list[AddedFinding] = []
     repeats = Counter[str]()
-    for each in found:
+    for each in findings:
         block = blocks.get(each.block)
         words = block.plain() if block is not None else ""
         identity = "\0".join((each.source, each.rule, each.message, each.words, words))
         repeats[identity] += 1
         identity += f"\0{repeats[identity]}" * (repeats[identity] > 1)
         key = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:20]
-        named.append(AddedFinding(key, each, suggested_block(each, document, text)))
-    return tuple(named)
+        added.append(AddedFinding(key, each, suggested_block(each, document, text)))
+    return tuple(added)
 
 
 def added_links(page: CheckedPage, check: ReferenceCheck, added: AddedRanges) -> frozenset[str]:
@@ -358,8 +358,8 @@ class CheckedFolder:
             yield finding("duplicate-path", message, self.summary.path if self.summary else path, place)
 
     def _listed_pages(self, index: SpaceIndex) -> Iterator[tuple[str, Place]]:
-        """Yield the path and the place of each entry of the table of contents that links to a page, not to a heading
-        on a page."""
+        """Yield the path and the place of each entry of the table of contents that links to a page. Links to headings
+        are left out."""
         if self.summary is None:
             return
         places = self.summary.places()

@@ -1,8 +1,7 @@
-"""The files of a space: their paths in the layout of GitBook's Git Sync, and the file of a page with front matter and
-Markdown.
+"""The files of a space: their paths in the layout of GitBook's Git Sync, and the content of a page's file.
 
-An existing file is changed as little as possible. Lines of front matter with the same meaning stay unchanged. Keys
-that the API does not return, such as `tags`, stay too.
+An existing file is changed as little as possible. Lines of front matter with the same meaning stay unchanged. Keys that
+the API does not return, such as `tags`, stay too.
 """
 
 from __future__ import annotations
@@ -131,19 +130,19 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
     return whole if whole.endswith("\n") or not whole else f"{whole}\n"
 
 
-def merge_front_matter(base: str, mine: str, main: str, names: tuple[str, str]) -> list[str]:
+def merge_front_matter(base: str, own: str, main: str, names: tuple[str, str]) -> list[str]:
     """Return the lines of front matter of three files, merged by key. Conflict markers with the `names` of both sides
     surround a key that they changed in different ways."""
-    versions = [dict(_entries(PageFile(each).front_matter_lines)) for each in (base, mine, main)]
+    versions = [dict(_entries(PageFile(each).front_matter_lines)) for each in (base, own, main)]
     merged: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
-        before, here, there = (each.get(key, []) for each in versions)
-        if here in (before, there):
-            merged += there
-        elif there == before:
-            merged += here
+        base_lines, own_lines, main_lines = (each.get(key, []) for each in versions)
+        if own_lines in (base_lines, main_lines):
+            merged += main_lines
+        elif main_lines == base_lines:
+            merged += own_lines
         else:
-            merged += [f"<<<<<<< {names[0]}", *here, "=======", *there, f">>>>>>> {names[1]}"]
+            merged += [f"<<<<<<< {names[0]}", *own_lines, "=======", *main_lines, f">>>>>>> {names[1]}"]
     return merged
 
 
@@ -213,7 +212,7 @@ def _with_values(existing: str, values: Mapping[str, Any]) -> list[str]:
     for key, lines in entries:
         value = values.get(key)
         old = front_matter.parse("\n".join(lines)).get(key)
-        if key not in API_KEYS or _means(key, old, value):
+        if key not in API_KEYS or _has_same_meaning(key, old, value):
             result.append((key, lines))
         elif value is not None:
             result.append((key, list(write_entry(key, _with_unknown_parts(value, old)))))
@@ -242,7 +241,7 @@ def _entries(existing: str) -> Iterator[tuple[str, list[str]]]:
         yield key, lines
 
 
-def _means(key: str, old: Any, value: Any) -> bool:
+def _has_same_meaning(key: str, old: Any, value: Any) -> bool:
     """Return whether a value in a file means the same as the value of the API. None stands for a missing value."""
     if key == "layout":
         return bool(
@@ -382,16 +381,16 @@ class FolderLayout:
 
     def url_in_folder(self, url: str, page: Page) -> str | None:
         """Return the URL in the folder for `url`, a link on a page. None if the link does not change."""
-        here = self.paths[page.id]
+        page_path = self.paths[page.id]
         is_relative = not _ALWAYS_REWRITTEN.match(url)
-        if is_relative and page.git is not None and page.git.path == here:
+        if is_relative and page.git is not None and page.git.path == page_path:
             return None
         target, anchor = _target_id(links.resolve(url, link_base(page), self._server_links))
         if target not in self.paths:
             return None
-        if is_relative and _target_id(links.resolve(url, here, self._folder_links)) == (target, anchor):
+        if is_relative and _target_id(links.resolve(url, page_path, self._folder_links)) == (target, anchor):
             return None
-        return self._relative_url(target, here, anchor)
+        return self._relative_url(target, page_path, anchor)
 
     def _relative_url(self, target: str, start: str, anchor: str = "") -> str:
         path = posixpath.relpath(self.paths[target], posixpath.dirname(start) or ".")

@@ -96,10 +96,10 @@ def place_reports(
         yield replace(found, suggestion=_replacement(report, lines, found))
 
 
-def by_block(found: Iterable[Finding]) -> dict[str, tuple[Finding, ...]]:
+def by_block(findings: Iterable[Finding]) -> dict[str, tuple[Finding, ...]]:
     """Return findings by the key of their block, in the order of their places."""
     grouped: dict[str, list[Finding]] = {}
-    for finding in sorted_findings(list(found)):
+    for finding in sorted_findings(list(findings)):
         grouped.setdefault(finding.block, []).append(finding)
     return {block: tuple(group) for block, group in grouped.items()}
 
@@ -113,16 +113,18 @@ def innermost_block(document: Document, line: int) -> Block | None:
     return found
 
 
-def suggested_block(found: Finding, document: Document, text: str) -> str | None:
+def suggested_block(finding: Finding, document: Document, text: str) -> str | None:
     """Return the Markdown of the block of a finding with the suggestion applied. None if there is no suggestion."""
-    block = document.find(found.block) if found.block and found.suggestion is not None else None
-    if block is None or found.place.end_line > block.lines[1]:
+    block = document.find(finding.block) if finding.block and finding.suggestion is not None else None
+    if block is None or finding.place.end_line > block.lines[1]:
         return None
     first, last = block.lines
     lines = text.split("\n")[first:last]
-    start, end = found.place.line - 1 - first, found.place.end_line - 1 - first
+    start, end = finding.place.line - 1 - first, finding.place.end_line - 1 - first
     changed = (
-        lines[start][: found.place.column - 1] + (found.suggestion or "") + lines[end][found.place.end_column - 1 :]
+        lines[start][: finding.place.column - 1]
+        + (finding.suggestion or "")
+        + lines[end][finding.place.end_column - 1 :]
     )
     return "\n".join([*lines[:start], changed, *lines[end + 1 :]]).rstrip("\n")
 
@@ -179,12 +181,12 @@ def _text_in(lines: Sequence[str], place: Place) -> str:
     return "\n".join([first[place.column - 1 :], *inner, lines[place.end_line - 1][: place.end_column - 1]])
 
 
-def _replacement(report: Report, lines: Sequence[str], found: Finding) -> str | None:
+def _replacement(report: Report, lines: Sequence[str], finding: Finding) -> str | None:
     """Return the replacement of a report. None if its range may be wrong: the range splits a word, or has other words
     than the linter names. A wrong range would damage the text."""
-    if report.replacement is None or not found.words or (report.words and report.words != found.words):
+    if report.replacement is None or not finding.words or (report.words and report.words != finding.words):
         return None
-    first, last, place = lines[found.place.line - 1], lines[found.place.end_line - 1], found.place
+    first, last, place = lines[finding.place.line - 1], lines[finding.place.end_line - 1], finding.place
     if _splits_word(first, place.column - 1) or _splits_word(last, place.end_column - 1):
         return None
     return report.replacement
@@ -234,10 +236,10 @@ def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int,
     for number in numbers:
         line, first = new_lines[number - 1], words_above[number - 1]
         words = list(_RUN_WORD.finditer(line))
-        for at in range(max(0, first - _RUN + 1), min(first + len(words), len(runs))):
-            if new_runs[runs[at]] <= old_runs[runs[at]]:
-                last = at + _RUN - 1 - first
-                start = words[at - first].start() if at >= first else -1
+        for index in range(max(0, first - _RUN + 1), min(first + len(words), len(runs))):
+            if new_runs[runs[index]] <= old_runs[runs[index]]:
+                last = index + _RUN - 1 - first
+                start = words[index - first].start() if index >= first else -1
                 end = words[last].end() if last < len(words) else len(line) + 1
                 kept.setdefault(number, []).append((start, end))
     return kept

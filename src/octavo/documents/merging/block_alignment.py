@@ -201,8 +201,8 @@ def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
 def _are_one_region(
     first: list[_Change], second: list[_Change], siblings: Versions[Blocks], moved: MovedBlocks
 ) -> bool:
-    """Return whether two regions must be one region: they overlap, or an addition of one side belongs to an adjacent
-    change of the other side."""
+    """Return whether two regions must be one region. They must if they overlap, or if an addition of one side belongs
+    to an adjacent change of the other side."""
     start, stop = min(each.hunk.i1 for each in second), max(each.hunk.i2 for each in first)
     if start != stop:
         return start < stop

@@ -1,5 +1,5 @@
-"""Merges content without child blocks, such as a text, a row or the columns of a table, and checks that a merge loses and
-repeats no text."""
+"""Merges content without child blocks, such as a text, a row or the columns of a table. Also checks that a merge loses
+and repeats no text."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ def merge_table_head(heads: Versions[str]) -> str | Conflict:
 
 
 def merge_words(base: str, main: str, request: str) -> str | None:
-    """Return the text with the changes of both sides. None if both sides changed the same or adjacent words, if both
-    added the same words in different places, or if a side rewrote most of the text."""
+    """Return the text with the changes of both sides. Return None if both sides changed the same or adjacent words, or
+    added the same words in different places. Also return None if a side rewrote most of the text."""
     old, sides = _TOKEN.findall(base), [_TOKEN.findall(text) for text in (main, request)]
     edits: dict[tuple[int, int, str], set[int]] = {}
     for side, new in enumerate(sides):
@@ -247,8 +247,8 @@ def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | Non
 
 
 def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:
-    """Return whether a column was replaced and not only renamed: its name differs, and it has no cell text in common
-    with the base column."""
+    """Return whether a column was replaced, not only renamed. Then it has another name, and no cell text in common with
+    the base column."""
     if _names(base)[old] == _names(table)[new] or _has_uneven_rows(base) or _has_uneven_rows(table):
         return False
     before, values_after = _values(base, old), _values(table, new)

@@ -264,13 +264,15 @@ class _Assembler:
 def _renumber(items: list[list[Fragment]]) -> None:
     first: int | None = None
     for count, fragments in enumerate(items):
-        at = next((n for n, each in enumerate(fragments) if each.text), None)
-        found = re.match(r"\s*(\d{1,9})[.)]", fragments[at].text) if at is not None else None
-        if at is None or found is None:
+        index = next((n for n, each in enumerate(fragments) if each.text), None)
+        found = re.match(r"\s*(\d{1,9})[.)]", fragments[index].text) if index is not None else None
+        if index is None or found is None:
             return
         first = int(found[1]) if first is None else first
-        text = fragments[at].text
-        fragments[at] = fragments[at]._replace(text=text[: found.start(1)] + str(first + count) + text[found.end(1) :])
+        text = fragments[index].text
+        fragments[index] = fragments[index]._replace(
+            text=text[: found.start(1)] + str(first + count) + text[found.end(1) :]
+        )
 
 
 def text_of(content: str | Conflict | MergedBlock, choice: _Choose, side: ChoiceKind) -> str | None:

@@ -70,8 +70,10 @@ def merge_page_order(
     for page, parent in parents.items():
         members[parent].add(page)
     for parent, pages in members.items():
-        before, ours, theirs = ([each for each in order[parent] if each in pages] for order in orders)
-        result_order.children[parent] = _merge_order(before, ours, theirs, result_order)
+        base_children, main_children, proposed_children = (
+            [each for each in order[parent] if each in pages] for order in orders
+        )
+        result_order.children[parent] = _merge_order(base_children, main_children, proposed_children, result_order)
     return result_order
 
 
@@ -150,23 +152,27 @@ def _break_cycles(
         acyclic.update(path)
 
 
-def _merge_order(before: list[str], ours: list[str], theirs: list[str], result_order: PageOrder) -> list[str]:
-    """Return `ours` with the additions and moves of `theirs` since `before`."""
-    if ours == theirs or not theirs:
-        return ours
-    everywhere = set(before) & set(ours) & set(theirs)
-    old, main_order, proposed_order = ([page for page in each if page in everywhere] for each in (before, ours, theirs))
+def _merge_order(base: list[str], main: list[str], proposed: list[str], result_order: PageOrder) -> list[str]:
+    """Return `main` with the additions and moves of `proposed` since `base`."""
+    if main == proposed or not proposed:
+        return main
+    common = set(base) & set(main) & set(proposed)
+    base_order, main_order, proposed_order = (
+        [page for page in each if page in common] for each in (base, main, proposed)
+    )
     moved: set[str] = set()
     if main_order != proposed_order:
-        moved_there = everywhere - unmoved_items(old, proposed_order)
-        moved_here = everywhere - unmoved_items(old, main_order)
-        moved = moved_there - moved_here
-        result_order.conflicts += [("order", page) for page in proposed_order if page in moved_there & moved_here]
-    added = set(ours) - set(before) - set(theirs)
-    result = [page for page in ours if page not in moved]
-    placed = set(ours) - moved
+        moved_in_request = common - unmoved_items(base_order, proposed_order)
+        moved_on_main = common - unmoved_items(base_order, main_order)
+        moved = moved_in_request - moved_on_main
+        result_order.conflicts += [
+            ("order", page) for page in proposed_order if page in moved_in_request & moved_on_main
+        ]
+    added = set(main) - set(base) - set(proposed)
+    result = [page for page in main if page not in moved]
+    placed = set(main) - moved
     last: str | None = None
-    for page in theirs:
+    for page in proposed:
         if page not in placed:
             index = result.index(last) + 1 if last is not None else 0
             while index < len(result) and result[index] in added:
@@ -295,20 +301,22 @@ class _RevisionMerger:
 
     def _text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting: Json) -> str | None:
         """Return the name of the merged text. Fields in conflict are added to the text between conflict markers."""
-        before, ours, theirs = (each.get("text") for each in (base, main, proposed))
+        base_name, main_name, proposed_name = (each.get("text") for each in (base, main, proposed))
         if not conflicting or main.get("type") != "document":
             conflicting = {}
-            if ours == theirs or theirs == before:
-                return ours
-            if ours == before:
-                return theirs
-        old, here, in_proposed = (self._read_text(each) if each else "" for each in (before, ours, theirs))
-        merged = page_merge.merge(old, here, in_proposed)
+            if main_name == proposed_name or proposed_name == base_name:
+                return main_name
+            if main_name == base_name:
+                return proposed_name
+        base_text, main_text, proposed_text = (
+            self._read_text(each) if each else "" for each in (base_name, main_name, proposed_name)
+        )
+        merged = page_merge.merge(base_text, main_text, proposed_text)
         if merged.conflicts:
             self.conflicts.append(RevisionConflict("text", node_id))
         by_words = (each for _, each in merged.named_conflicts if each.is_suggested)
         self.suggestions += [SuggestedParagraph(node_id, each.merged_text or "") for each in by_words]
-        if _has_title_heading(main, here) and _has_title_heading(proposed, in_proposed):
+        if _has_title_heading(main, main_text) and _has_title_heading(proposed, proposed_text):
             conflicting.pop("title", None)  # the headings in the text already show both titles
         merged_text = self._with_fields(merged.text(request=self._name), conflicting)
         return self._store_text(merged_text) if merged_text else None
@@ -316,21 +324,21 @@ class _RevisionMerger:
     def _with_fields(self, markdown: str, conflicting: Json) -> str:
         if not conflicting:
             return markdown
-        ours, theirs = (
+        main_fields, proposed_fields = (
             "\n\n".join(f"{name}: {_value_text(both[side])}" for name, both in conflicting.items()) for side in (0, 1)
         )
-        block = with_markers(ours, theirs, MAIN_LABEL, self._name) + "\n"
+        block = with_markers(main_fields, proposed_fields, MAIN_LABEL, self._name) + "\n"
         return f"{block}\n{markdown}" if markdown else block
 
     def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
         """Return the merged fields of three objects, and for fields in conflict the values of both sides."""
         merged, conflicting = {}, {}
         for name in [*main, *(each for each in proposed if each not in main)]:
-            before, ours, theirs = (each.get(name, _ABSENT) for each in (base, main, proposed))
-            value = theirs if ours == before else ours
-            if ours not in (theirs, before) and theirs != before:
+            base_value, main_value, proposed_value = (each.get(name, _ABSENT) for each in (base, main, proposed))
+            value = proposed_value if main_value == base_value else main_value
+            if main_value not in (proposed_value, base_value) and proposed_value != base_value:
                 self.conflicts.append(RevisionConflict(kind, owner or name))
-                conflicting[name] = (ours, theirs)
+                conflicting[name] = (main_value, proposed_value)
             if value is not _ABSENT:
                 merged[name] = value
         return merged, conflicting
@@ -338,15 +346,17 @@ class _RevisionMerger:
     def items(self, base: list[Json], main: list[Json], proposed: list[Json]) -> list[Json]:
         """Merge files or reusable content. The result has main's order, with the new items of the change request at the
         end."""
-        old, ours, theirs = ({item["id"]: item for item in items} for items in (base, main, proposed))
+        base_items, main_items, proposed_items = (
+            {item["id"]: item for item in items} for items in (base, main, proposed)
+        )
         result = []
-        for item_id in [*ours, *(item_id for item_id in theirs if item_id not in ours)]:
-            before, here, in_proposed = (each.get(item_id) for each in (old, ours, theirs))
-            if before is not None and (here is None or in_proposed is None):
-                if (here or in_proposed) == before:
+        for item_id in [*main_items, *(item_id for item_id in proposed_items if item_id not in main_items)]:
+            in_base, in_main, in_proposed = (each.get(item_id) for each in (base_items, main_items, proposed_items))
+            if in_base is not None and (in_main is None or in_proposed is None):
+                if (in_main or in_proposed) == in_base:
                     continue
                 self.conflicts.append(RevisionConflict("deleted", item_id))
-            result.append(self._node(item_id, before, here, in_proposed))
+            result.append(self._node(item_id, in_base, in_main, in_proposed))
         return result
 
 
@@ -439,7 +449,7 @@ def shows_all_changes(
 ) -> bool:
     """Return whether every change that the server lists for the change request is visible in the three revisions.
 
-    Some changes are not, such as a file replaced at the same URL, reusable content without a document id, or a field
+    Some changes are not visible: a file replaced at the same URL, reusable content without a document id, or a field
     that Octavo does not know. Main then seems to have them already. `texts` are the texts given to `predict_merge`.
     """
     base, _, request = revisions

@@ -1,5 +1,5 @@
-"""Work in the pauses of the user: the modules of other views are imported, and the memory of removed screens and
-widgets is freed after their workers and subscriptions have ended.
+"""Work in the pauses of the user. The modules of other views are imported. Removed screens and widgets are freed after
+their workers and subscriptions have ended.
 
 Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second,
 and Python would start one in the middle of a key press. Memory is returned to the system by the allocator of glibc.

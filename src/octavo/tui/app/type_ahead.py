@@ -95,8 +95,8 @@ class TypeAhead:
     """A queue for input that arrives before its screen is ready. Input keeps its order.
 
     Keys wait for the next screen. A click is for the screen that was visible: if another screen is visible by then, the
-    click is dropped. Textual would send input to the old screen, or to a screen without widgets or focus: letters would be
-    lost or run commands, and clicks would hit screens that the user has not seen.
+    click is dropped. Textual would send input to the old screen, or to a screen without widgets or focus. Then letters
+    would be lost or run commands, and clicks would hit screens that the user has not seen.
     """
 
     def __init__(self, app: App[Any], dispatch: Callable[[Event], Awaitable[None]]) -> None:

@@ -1,5 +1,5 @@
-"""Programs of the settings: commands, which run on the item under the cursor or on one that contains it, and hooks,
-which run when something new is in the inbox. Start at `add_custom_commands`, `find_targets` and `EventHooks`.
+"""Programs of the settings: commands and hooks. A command runs on the item under the cursor, or on one that contains
+it. A hook runs when something new is in the inbox. Start at `add_custom_commands`, `find_targets` and `EventHooks`.
 
 Octavo never runs a shell. A program gets the item as JSON on standard input, in environment variables, and in the
 placeholders of its arguments.
@@ -285,10 +285,11 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
 def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the keys that each custom command can use, by its name, and a sentence for each key that it cannot use. A
-    key cannot be used if it belongs to a command of the app class `app`, to a command of a view in which the custom
-    command works, or to an earlier custom command. `keys_of_user` contains the keys that the user has set, by command
-    id."""
+    """Return the keys that each custom command can use, by its name, and a sentence for each key that it cannot use.
+
+    A key cannot be used if it belongs to a command of the app class `app`, of a view in which the custom command works,
+    or to an earlier custom command. `keys_of_user` has the keys that the user has set, by command id.
+    """
     accepted: dict[str, str] = {}
     problems: list[str] = []
     custom_keys: dict[str, str] = {}

@@ -1,6 +1,5 @@
-"""Base class of views with a list and a preview of the selected row, and the commands that copy the title or link of the selected
-item, or open it in the browser.
-"""
+"""Base class of views with a list and a preview of the selected row. Also the commands that open the selected item in
+the browser, or copy its title or link."""
 
 from __future__ import annotations
 

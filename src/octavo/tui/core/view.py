@@ -1,6 +1,5 @@
-"""Base class of all views, and the frame around them: the top bar with the tabs of the views, the next step of the tour, and
-the status bar. Start at `View`.
-"""
+"""Base class of all views, and the frame around them: the top bar with the tabs of the views, the next step of the
+tour, and the status bar. Start at `View`."""
 
 from __future__ import annotations
 
@@ -55,8 +54,8 @@ _LAYOUTS = (
     (False, True, 8),
     (False, True, 0),
 )
-"""Layouts of the top bar, widest first. The first value is True if all tabs have names, the second is True if there are no
-gaps between tabs, and the third is the number of letters in the title of the organization."""
+"""Layouts of the top bar, widest first. Each has three values: whether all tabs have names, whether there are no gaps
+between tabs, and the maximum number of letters of the organization's title."""
 
 _ACCOUNT_LAYOUTS = ((True, False, 24), (True, False, 14), (True, False, 8))
 """Layouts of the top bar that include the account, in the format of `_LAYOUTS`. They are tried first."""

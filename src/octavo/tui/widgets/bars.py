@@ -1,6 +1,5 @@
-"""Bars of one line: the tabs of a list with counts, of which one is active, such as `▌Open 6▐  Drafts 3   Merged`, and the key
-bar with the most important keys of the focused widget and its view.
-"""
+"""Bars of one line. One has the tabs of a list with counts, such as `▌Open 6▐  Drafts 3   Merged`, of which one is
+active. The key bar has the most important keys of the focused widget and its view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dialogs with an input line and a filtered list below it, and pickers of an item such as a person, a space or a
+"""Dialogs with an input line and a filtered list below it. Also pickers of an item such as a person, a space or a
 theme."""
 
 from __future__ import annotations

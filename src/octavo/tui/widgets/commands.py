@@ -341,8 +341,8 @@ class ActiveCommand:
 
 
 def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return the commands that the user can run on `screen`: those of the focused widget first, then those of its
-    parents, each in the order of the bindings."""
+    """Return the commands that the user can run on `screen`. Those of the focused widget come first, then those of its
+    parents. Those of one widget are in the order of its bindings."""
     return [_active_command(screen.app, active, keys) for active, keys in _active_bindings(screen)]
 
 

@@ -1,6 +1,5 @@
-"""Widgets that do less than those of Textual: texts that request a layout only if the size of their content changes, and
-scrolling that does not keep the strips of old frames. Also the messages that a list shows instead of items or below them.
-"""
+"""Widgets that do less than those of Textual: texts that request a layout only if their size changes, and scrolling
+that does not keep the strips of old frames. Also messages that a list shows below its items or instead of them."""
 
 from __future__ import annotations
 
