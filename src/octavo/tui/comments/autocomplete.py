@@ -77,7 +77,7 @@ def ends_in_code(text_before: str) -> bool:
 
 
 class Suggestions(ABC, Generic[T]):
-    """Suggestions for the typed text."""
+    """A source of suggestions for an `Autocomplete` list."""
 
     title: str
     typed_prefix = ""
@@ -87,7 +87,7 @@ class Suggestions(ABC, Generic[T]):
 
     @abstractmethod
     async def load(self) -> None:
-        """Load the suggestions."""
+        """Load the suggestions. If this fails, `empty` says why."""
 
     @abstractmethod
     def choices(self, query: str) -> list[tuple[Choice[T], FuzzyMatch | None]]:
@@ -370,7 +370,7 @@ def choose_emoji(
     then the `existing` reactions. If the user chooses a reaction in `own_reactions`, the caller removes it."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
     server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own_reactions)}
-    """Codes in the spelling of the server, which is needed to remove a reaction."""
+    """Codes as the server spells them, by API code. A reaction is removed with this spelling."""
     codes = dict.fromkeys((*recent_emoji(state), *common, *server_codes))
     choices = [
         Choice(

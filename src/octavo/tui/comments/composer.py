@@ -192,7 +192,7 @@ class Composer(Dialog[str | None]):
             self._save_in_background(text)
 
     def save_now(self) -> None:
-        """Save the text as a draft before returning: the app may end or be suspended next."""
+        """Save the text as a draft before returning, because the app may end or be suspended next."""
         self._stop_timer()
         if not self._is_closed and self._current_text != self._saved_text:
             try:
@@ -227,7 +227,7 @@ class Composer(Dialog[str | None]):
         return error is None
 
     def _retry_saving(self) -> None:
-        """Save again after a failure: only a new attempt shows whether saving works again."""
+        """Save again after a failure, because only a new attempt shows whether saving works again."""
         if self._is_sending or self._is_closed or self._timer is not None:
             return
         save_error = self._save_error()

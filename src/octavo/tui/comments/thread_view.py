@@ -111,7 +111,7 @@ MESSAGES: Commands[ThreadView] = Commands(
 
 
 class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
-    """A pane with one thread. The cursor moves by message; the keys act on the thread or the selected message."""
+    """A pane with one thread. The cursor moves by message. The keys act on the thread or the selected message."""
 
     CONTEXT: ClassVar[str] = "threads"
     HELP: ClassVar[str] = (
@@ -177,7 +177,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def message(self) -> Comment | Reply | None:
-        """The selected message."""
+        """The selected message. None if no thread is shown."""
         return self._messages[self._cursor].message if self._cursor < len(self._messages) else self.comment
 
     def show(

@@ -62,7 +62,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
 
 
 def remove(app: Shell, space_id: str) -> None:
-    """Delete the offline copy of a space."""
+    """Delete the offline copy of a space, and say how much disk space this freed."""
     offline = app.session.offline
     if (copy := offline.get(space_id)) is not None:
         offline.remove(space_id)

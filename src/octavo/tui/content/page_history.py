@@ -481,7 +481,7 @@ class PageHistoryScreen(View):
         return None
 
     def load_older(self) -> None:
-        """Load older revisions."""
+        """Load older revisions, unless revisions are already loading."""
         if self._finder is not None and not self._is_loading:
             self.run_worker(self._load_batch(self._finder), exclusive=True, group="walk")
 

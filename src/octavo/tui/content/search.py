@@ -191,7 +191,7 @@ class SearchScreen(Dialog[None]):
 
     @property
     def search_text(self) -> str:
-        """The typed search."""
+        """The typed text without surrounding spaces, at most `MAX_QUERY` characters."""
         return self.query_one("#query", LineInput).value.strip()[:MAX_QUERY]
 
     def on_mount(self) -> None:

@@ -50,7 +50,7 @@ class SearchResult:
 
     @property
     def key(self) -> str:
-        """Key of the row."""
+        """Unique key of the row. A page or a thread can have several rows."""
         part = (
             f"{self.indexed.place} {self.indexed.snippet}" if self.indexed is not None and self.kind == "thread" else ""
         )

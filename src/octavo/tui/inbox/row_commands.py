@@ -176,7 +176,7 @@ def snooze_end_label(until: datetime | None, now: datetime) -> str:
 
 
 def mark_unread(app: Shell, selected: SelectedRows) -> None:
-    """Mark the rows as unread."""
+    """Mark the rows as unread. Shows a notification if this fails."""
 
     async def save() -> None:
         try:

@@ -212,7 +212,6 @@ class FormDialog(Dialog[None]):
 
     @on(DescendantFocus)
     def _show_hint(self) -> None:
-        """Show the hint of the selected field."""
         if not self.query(".form--about"):
             return
         row = self._focused_row

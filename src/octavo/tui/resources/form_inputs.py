@@ -157,7 +157,7 @@ class FieldRow(Vertical):
 
     @property
     def _input_text(self) -> str:
-        """The text in the input."""
+        """The text in the input. Empty if the value is chosen from a list."""
         if isinstance(self.input, TextArea):
             return self.input.text
         return self.input.value if isinstance(self.input, Input) else ""
@@ -169,7 +169,7 @@ class FieldRow(Vertical):
         return (self._original_text or "") if self._input_text == self._initial_input_text else self._input_text
 
     def set_text(self, text: str | None) -> None:
-        """Replace the text of the field."""
+        """Replace the text of the field and of its input."""
         text = text or ""
         if text == self.text:
             return

@@ -295,7 +295,6 @@ class FormState:
 
     @property
     def _is_creation(self) -> bool:
-        """True if the form creates an item."""
         spec = SPECS.get(self.form.operation)
         return self.form.item is None and (spec is None or not spec.changes)
 
@@ -310,7 +309,7 @@ class FormState:
         )
 
     def set_text(self, name: str, text: str | None) -> None:
-        """Set the text of a field."""
+        """Set the text of a field, and drop the server’s error about the field."""
         if self.texts[name] != text:
             self.texts[name] = text
             self.server_errors.pop(name, None)

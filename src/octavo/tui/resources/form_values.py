@@ -1,8 +1,8 @@
 """Converts the text of a form to an operation or to errors. Also converts it to YAML for an editor and back.
 
-Every field is filled in with text. Empty text is not sent, None is null, a list has one item per line, a boolean is
-`yes` or `no`, and an object is YAML. In the YAML of a form, a field with a value is a line, and an empty field is a
-comment that the user can uncomment. If the user deletes a line, its field gets its original text.
+Every field is filled in with text. Empty text is not sent. None is null, a list has one item per line, a boolean is
+`yes` or `no`, and an object is YAML. In the YAML of a form, a field with a value is a line. An empty field is a comment
+that the user can uncomment. If the user deletes a line, its field gets its original text.
 """
 
 from __future__ import annotations
@@ -402,7 +402,7 @@ _YAML_WIDTH = 96
 
 
 def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, texts: FieldTexts) -> str:
-    """Return a form as YAML."""
+    """Return a form as YAML, with a comment for each empty field."""
     has_values = any((each or "").strip() for each in initial.values())
     lines = [
         f"# {title}",

@@ -41,12 +41,12 @@ class SiteSnapshot:
 
     @property
     def spaces(self) -> list[SiteSpace]:
-        """The spaces on the site."""
+        """The spaces on the site, in all sections."""
         return [each for each, _ in site_tree.walk_parts(self.structure) if isinstance(each, SiteSpace)]
 
     @property
     def sections(self) -> list[SiteSection]:
-        """The sections of the site."""
+        """The sections of the site, in all groups."""
         return [each for each, _ in site_tree.walk_parts(self.structure) if isinstance(each, SiteSection)]
 
 

@@ -1,5 +1,5 @@
-"""Declarations of the tables: the API operations of each kind of item, the columns that show its items, and the lists to choose
-from in forms. The field name determines the list in most cases.
+"""Declarations of the tables: the API operations of each kind of item, and the columns that show its items. Also the lists to
+choose from in forms, which the field name determines in most cases.
 
     REDIRECTS = Resource(
         "redirect", "redirects", redirects.List,
@@ -187,7 +187,7 @@ class RequiredPermissions:
     """True if editing and deleting need permissions on the item itself, not on what contains it."""
     place_fields: Mapping[str, str] = field(default_factory=dict)
     """Permission needed for each field in which the user chooses a space or collection. The permission is checked on
-    the chosen space or collection, not on the place whose items are listed."""
+    the chosen space or collection, not on the parent of the items."""
     allows_leaving: bool = False
     """True if users may remove themselves without the permission, for example from a team."""
 

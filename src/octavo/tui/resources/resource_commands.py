@@ -357,7 +357,7 @@ def _delete_label(selection: Selection) -> str:
 # Columns, order and export
 
 
-def choose_sort_column(app: Shell, table: TableState, changed: Callable[[], None]) -> None:
+def choose_sort_column(app: Shell, table: TableState, on_change: Callable[[], None]) -> None:
     """Ask for the column to sort by."""
 
     default_order = "Default order"
@@ -371,7 +371,7 @@ def choose_sort_column(app: Shell, table: TableState, changed: Callable[[], None
     def on_chosen(column: ResourceColumn[Any] | str | None) -> None:
         if column is not None:
             table.sort_by(None if isinstance(column, str) else column)
-            changed()
+            on_change()
 
     app.push_screen(
         Picker(f"Sort {table.resource.plural}", choices, initial=table.sort_column or default_order), on_chosen
@@ -383,7 +383,7 @@ def _column_label(column: ResourceColumn[Any]) -> str:
 
 
 def choose_columns(
-    app: Shell, table: TableState, changed: Callable[[], None], selected: ResourceColumn[Any] | None = None
+    app: Shell, table: TableState, on_change: Callable[[], None], selected: ResourceColumn[Any] | None = None
 ) -> None:
     """Ask for columns to show or hide, until the user closes the list."""
 
@@ -393,8 +393,8 @@ def choose_columns(
     def on_chosen(column: ResourceColumn[Any] | None) -> None:
         if column is not None:
             table.toggle_column(column)
-            changed()
-            choose_columns(app, table, changed, column)
+            on_change()
+            choose_columns(app, table, on_change, column)
 
     app.push_screen(Picker(f"Choose columns for {table.resource.plural}", choices, initial=selected), on_chosen)
 

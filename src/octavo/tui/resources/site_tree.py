@@ -42,7 +42,6 @@ class PartRow(Model):
 
     @property
     def id(self) -> str:
-        """The ID of the part."""
         return self.part.id
 
 

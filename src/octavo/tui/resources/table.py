@@ -77,7 +77,7 @@ class TableState:
         ]
 
     def render_row(self, item: Any, name_of: NameOf) -> Row:
-        """Return the row for an item."""
+        """Return the row for an item, with the visible columns."""
         cells = [column.cell(item, name_of) for column in self.columns]
         first = Content(cells[0]) if cells and isinstance(cells[0], str) else cells[0] if cells else ""
         return Row(cells=(first, *cells[1:]))
@@ -145,7 +145,7 @@ def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of
 
 
 def as_markdown(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
-    """Return a Markdown table."""
+    """Return a Markdown table with a header and one row for each item."""
     rows = [[column.title.capitalize() for column in columns], ["---" for _ in columns]]
     rows += [[_escape_cell(_plain_text(column, item, name_of)) for column in columns] for item in items]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)

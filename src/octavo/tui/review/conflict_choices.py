@@ -409,7 +409,7 @@ class MergedPreviewScreen(DiffPreviewScreen):
         return self._why_not_send()
 
     def send(self) -> None:
-        """Save the page."""
+        """Close the preview and save the page."""
         self.app.pop_screen()
         self._send()
 

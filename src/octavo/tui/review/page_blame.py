@@ -257,7 +257,9 @@ class BlameScreen(ListView[BlamedBlock]):
             lines += [_title("MOVED HERE FROM"), Content(title), Content("")]
         lines += [*_text_lines(item.block), Content("")]
         place = (
-            " goes back to the change request" if self._is_this(request) else " opens the change request at this block"
+            " goes back to the change request"
+            if self._is_opened_from(request)
+            else " opens the change request at this block"
         )
         return [*lines, Content.assemble(("enter", "$primary"), (place, "$octavo-muted"))]
 
@@ -308,7 +310,7 @@ class BlameScreen(ListView[BlamedBlock]):
 
     # Opening
 
-    def _is_this(self, request: ChangeRequest) -> bool:
+    def _is_opened_from(self, request: ChangeRequest) -> bool:
         """Return True if the blame was opened in this change request."""
         return request.ref(self._space) == self.target.at
 
@@ -319,7 +321,7 @@ class BlameScreen(ListView[BlamedBlock]):
             return
         if item.origin is None or (request := item.change_request) is None:
             self.shell.say(self._why_no_request(item), tone="care")
-        elif self._is_this(request):
+        elif self._is_opened_from(request):
             self.shell.history.close_screen()
         else:
             block = (item.origin.page, item.origin.block)

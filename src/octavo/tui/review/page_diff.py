@@ -52,7 +52,8 @@ _UNKNOWN = "Words changed or are gone since this comment."
 
 
 class WordChanges:
-    """Says whether the words of a thread have changed since it was written. Pending comments move with their words."""
+    """Says whether the words of a thread have changed since it was written. These are the words of the page that the
+    thread is about. Pending comments move with their words."""
 
     def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._threads, self._pages = view, threads, pages

@@ -116,7 +116,7 @@ class RequestFindings:
             self._start()
 
     def check(self, page: ChangedPage, compared: PageComparison) -> None:
-        """Check a page in the background."""
+        """Check a page in the background, unless it is deleted or longer than `MAX_TEXT`."""
         if page.is_document and page.exists_after and len(compared.new.source) <= MAX_TEXT:
             self._waiting[page.key] = _Job(page, compared.old.source, compared.new, self._compared_sides)
             self._start()

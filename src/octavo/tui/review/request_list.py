@@ -82,8 +82,7 @@ def undecided_requests(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if one of the `undecided` change requests may still match: not all facts that the filters need have
-    failed to load."""
+    """Return True if a fact that the filters need can still be loaded for one of the `undecided` change requests."""
     return any(each.needs not in status(change_request).load_errors for change_request in undecided for each in filters)
 
 

@@ -320,11 +320,11 @@ class _LoadedFacts:
 
 
 class StatusLoader:
-    """Loads and caches the status of change requests. Calls `changed` with the ID of a change request after each
+    """Loads and caches the status of change requests. Calls `on_change` with the ID of a change request after each
     change."""
 
-    def __init__(self, view: View, changed: Callable[[str], None]) -> None:
-        self._view, self._changed = view, changed
+    def __init__(self, view: View, on_change: Callable[[str], None]) -> None:
+        self._view, self._on_change = view, on_change
         self._facts: dict[str, _LoadedFacts] = {}
         self._followed: OrderedDict[str, ChangeRequest] = OrderedDict()
         self._prediction_lock = asyncio.Lock()
@@ -430,19 +430,19 @@ class StatusLoader:
         facts.reviews = self._items(facts, "reviews", snapshot, facts.reviews)
         if request_id in self._followed:
             self._follow_threads(request_id)
-        self._changed(request_id)
+        self._on_change(request_id)
 
     def _show_requested(self, request_id: str, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
         facts = self._facts.setdefault(request_id, _LoadedFacts())
         facts.requested = self._items(facts, "requested", snapshot, facts.requested)
-        self._changed(request_id)
+        self._on_change(request_id)
 
     def _show_threads(self, request_id: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None and request_id in self._followed:
             self._view.shell.workspace.record_open_comments(
                 request_id, snapshot.value, self._followed[request_id].comments
             )
-            self._changed(request_id)
+            self._on_change(request_id)
 
     def _items(
         self, facts: _LoadedFacts, fact: StatusFact, snapshot: Snapshot[ListPage[Any]], previous: tuple[Any, ...] | None
@@ -488,7 +488,7 @@ class StatusLoader:
                 predicted = None
                 facts.load_errors["conflicts"] = str(error)
             facts.predicted, facts.predicted_for = predicted, sides
-        self._changed(change_request.id)
+        self._on_change(change_request.id)
 
     # Loading for the whole list
 
@@ -519,7 +519,7 @@ class StatusLoader:
                 facts.reviews = items
             else:
                 facts.requested = items
-        self._changed(change_request.id)
+        self._on_change(change_request.id)
 
 
 def _ref_of(change_request: ChangeRequest) -> ChangeRequestRef:

@@ -84,7 +84,7 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
     deleted = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.subpage_ids))
     moves: list[ContentEdit] = []
-    # Begin with the last conflict: of the pages that are moved to the same position, the page moved last comes first.
+    # Begin with the last conflict, because the page that is moved last to a position comes first there.
     for each in reversed(conflicts):
         deleted_ancestors = [page for page in deleted if each.id in page.subpage_ids]
         if each.kind == "deleted" and each not in deleted and deleted_ancestors:
@@ -100,7 +100,8 @@ def find_tree_conflicts(triple: RevisionTriple, current: PageTree) -> tuple[list
     """Return the page tree conflicts between main and a change request whose tree is `current`. Also return the values
     of the fields that both sides changed, by page ID."""
     page_ids = pages_to_read(triple, None)
-    # No texts, because only conflicts in the page tree are wanted. Text conflicts are found by their conflict markers.
+    # Texts are left empty, because only conflicts in the page tree are wanted. Conflict markers show the text
+    # conflicts.
     predicted = predict_merge(triple, dict.fromkeys(page_ids, ("", "", ""))).conflicts
     deletions = {each.id for each in predicted if each.kind == "deleted"}
     fields: dict[str, Fields] = {}
