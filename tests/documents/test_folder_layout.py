@@ -169,7 +169,7 @@ def test_summary_has_groups_links_and_short_titles(tmp_path: Path) -> None:
     entries = [
         Entry("document", "Home", Path("README.md")),
         Entry("group", "Get started", slug="start", children=[Entry("document", "A [b]", Path("a b/README.md"))]),
-        Entry("group", "Help", slug="help", children=[Entry("link", "Status", address="https://status.example.com")]),
+        Entry("group", "Help", slug="help", children=[Entry("link", "Status", target="https://status.example.com")]),
     ]
     entries[1].children[0].children.append(Entry("document", "Long", Path("long.md"), link_title='Say "no"'))
     text = write_summary(entries)

@@ -217,7 +217,7 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _slug(entry: Entry) -> str:
-    name = slug_source(entry.path) if entry.path is not None else entry.title or title_from_name(entry.address)
+    name = slug_source(entry.path) if entry.path is not None else entry.title or title_from_name(entry.target)
     return page_trees.page_slug(readable_name(name))
 
 

@@ -52,7 +52,7 @@ def identify(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry]) -
             entry.id = ids.get(path) or (f"{NEW_PAGE}{path}" if path else f"text:{number}:{entry.title}")
         else:
             entry.id = ""
-    for same in (_title_and_address, lambda entry: entry.title, lambda entry: entry.address):
+    for same in (_title_and_target, lambda entry: entry.title, lambda entry: entry.target):
         for entry in every:
             if entry.kind in others and not entry.id:
                 _take(entry, others[entry.kind], same)
@@ -65,8 +65,8 @@ def identify(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry]) -
         entry.id = entry.id or f"{entry.kind}:{number}:{entry.title}"
 
 
-def _title_and_address(entry: Entry) -> object:
-    return entry.title, entry.address
+def _title_and_target(entry: Entry) -> object:
+    return entry.title, entry.target
 
 
 def _take(entry: Entry, others: list[Entry], same: Callable[[Entry], object]) -> None:
@@ -81,8 +81,8 @@ def flatten(entries: Iterable[Entry], depth: int = 0) -> Iterator[tuple[Any, ...
     are equal if their tuples are equal."""
     for entry in entries:
         slug = entry.slug if entry.slug != page_trees.page_slug(entry.title) else ""
-        address = unquote(entry.address).strip("<>")
-        yield depth, entry.kind, entry.id, entry.title, entry.path, address, entry.link_title, slug
+        target = unquote(entry.target).strip("<>")
+        yield depth, entry.kind, entry.id, entry.title, entry.path, target, entry.link_title, slug
         yield from flatten(entry.children, depth + 1)
 
 
@@ -90,8 +90,8 @@ def structure(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
     """Return the depth, kind, ID and URL of each entry, and the titles of groups. Titles of pages are left out, because
     the files of the pages contain them too."""
     return [
-        (depth, kind, name, title if kind == "group" else "", address)
-        for depth, kind, name, title, _, address, *_ in flatten(entries)
+        (depth, kind, name, title if kind == "group" else "", target)
+        for depth, kind, name, title, _, target, *_ in flatten(entries)
     ]
 
 
@@ -154,7 +154,7 @@ def _merge_entry(base: Entry | None, local: Entry | None, server: Entry | None) 
         assert found is not None, "a merged entry is in one of the versions"
         return found
     changed: Json = {}
-    for name in ("title", "address", "link_title", "slug"):
+    for name in ("title", "target", "link_title", "slug"):
         before = getattr(base, name) if base is not None else getattr(local, name)
         if getattr(local, name) == before:
             changed[name] = getattr(server, name)

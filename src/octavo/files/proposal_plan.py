@@ -334,7 +334,7 @@ def _without_ids(order: PageOrder, names: set[str]) -> PageOrder:
 
 
 def _differs(before: Entry, after: Entry) -> bool:
-    return (before.title, before.address, before.slug) != (after.title, after.address, after.slug)
+    return (before.title, before.target, before.slug) != (after.title, after.target, after.slug)
 
 
 def _path_of(entry: Entry) -> str:

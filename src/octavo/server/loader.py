@@ -288,7 +288,7 @@ class _FolderReader:
         """Return the key of an entry: `page:PATH`, or its kind and title. A repeated key gets a number."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
-        key = f"{entry.kind}:{entry.address or entry.title}"
+        key = f"{entry.kind}:{entry.target or entry.title}"
         self._key_counts[key] += 1
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
@@ -330,12 +330,12 @@ class _FolderReader:
         """Return the fields of a page, without those that depend on its position in the page tree."""
         if entry.kind == "link":
             return {
-                "title": entry.title or title_from_name(Path(entry.address).stem),
-                "target": self._reference(entry.address, Path()),
+                "title": entry.title or title_from_name(Path(entry.target).stem),
+                "target": self._reference(entry.target, Path()),
             }
         if entry.kind == "group" or entry.path is None:
-            title = entry.title or title_from_name(Path(entry.address).name)
-            return {"title": title, "slug": entry.slug or page_trees.page_slug(Path(entry.address).name or title)}
+            title = entry.title or title_from_name(Path(entry.target).name)
+            return {"title": title, "slug": entry.slug or page_trees.page_slug(Path(entry.target).name or title)}
         if (page := self._unreadable_pages.get(entry.path)) is not None:
             return {name: value for name, value in page.items() if name not in _PLACE_FIELDS}
         matter, body = self._bodies[entry.path]
@@ -385,7 +385,7 @@ class _FolderReader:
                     self._add_file(file_paths, address, path)
         for entry, _ in self._entries:
             if entry.kind == "link":
-                self._add_file(file_paths, entry.address, Path())
+                self._add_file(file_paths, entry.target, Path())
         old = {file["id"]: file for file in self.before["files"]}
         files = []
         for path in file_paths:

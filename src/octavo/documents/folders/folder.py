@@ -66,8 +66,9 @@ class Entry:
     """Title in the table of contents. Empty if only the file has a title."""
     path: Path | None = None
     """File of a document, relative to the root of the pages."""
-    address: str = ""
-    """Target of a link: a URL, or a path from the root of the pages with an anchor."""
+    target: str = ""
+    """Target of a link: a URL, or a path from the root of the pages with an anchor. For other entries without a file:
+    their folder, or their link or text in the table of contents."""
     children: list[Entry] = field(default_factory=list)
     slug: str = ""
     """Slug of a group. Empty if the slug follows from the title."""

@@ -425,9 +425,9 @@ class FolderLayout:
             elif page.type == "group":
                 yield Entry("group", title, children=children, slug=page.slug or "", id=page.id)
             elif page.type == "link":
-                address = self.url_of(page.target) if isinstance(page.target, dict) else ""
-                path_or_url = link_path(*address.split("#", 1)) if ":" not in address else address
-                yield Entry("link", title, address=path_or_url or page.href or "", link_title=short, id=page.id)
+                target_url = self.url_of(page.target) if isinstance(page.target, dict) else ""
+                path_or_url = link_path(*target_url.split("#", 1)) if ":" not in target_url else target_url
+                yield Entry("link", title, target=path_or_url or page.href or "", link_title=short, id=page.id)
             else:
                 yield from children
 

@@ -176,7 +176,7 @@ def _directory_entry(folder: Folder, path: Path) -> Entry | None:
     if not children:
         return None
     kind = "group" if len(path.parts) == 1 else "document"
-    return Entry(kind, title_from_name(path.name), address=str(path), children=children)
+    return Entry(kind, title_from_name(path.name), target=str(path), children=children)
 
 
 def _is_readable(folder: Folder, directory_entry: os.DirEntry[str], path: Path) -> bool:
@@ -281,31 +281,31 @@ class _SummaryReader:
         linked = [run for run in runs if run.link]
         if not linked:
             title = _plain_text(runs)
-            return Entry("document", title, address=title) if title else None
-        address = linked[0].link or ""
-        title = _plain_text(run for run in runs if run.link == address) or _plain_text(runs)
-        if EXTERNAL_URL.match(address):
-            return Entry("link", title or address, address=address)
-        path = self._folder.resolve(address, self._summary)
+            return Entry("document", title, target=title) if title else None
+        url = linked[0].link or ""
+        title = _plain_text(run for run in runs if run.link == url) or _plain_text(runs)
+        if EXTERNAL_URL.match(url):
+            return Entry("link", title or url, target=url)
+        path = self._folder.resolve(url, self._summary)
         if path is None:
-            self._folder.report(unquote(address), "points outside the folder, so its page is empty.")
-            return Entry("document", title, address=title)
+            self._folder.report(unquote(url), "points outside the folder, so its page is empty.")
+            return Entry("document", title, target=title)
         if path.suffix.lower() not in _PAGE_OR_NO_SUFFIX:
-            return Entry("link", title, address=address)
+            return Entry("link", title, target=url)
         if not self._folder.has_file(path):
             tries = (path / "README.md", path / "index.md", path.with_name(f"{path.name}.md"))
             path = next((each for each in map(self._folder.actual_path, tries) if self._folder.has_file(each)), path)
-        anchor = address.partition("#")[2]
-        short = self._link_titles.get(address, "")
-        return Entry("document", title, path=path, address=f"#{anchor}" if anchor else "", link_title=short)
+        anchor = url.partition("#")[2]
+        short = self._link_titles.get(url, "")
+        return Entry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=short)
 
     def link_repeated_files(self, root: list[Entry]) -> None:
         """Keep one document entry per file, and turn further entries into links to that page or its heading."""
         all_entries = list(walk_entries(root))
         owners: dict[Path, Entry] = {}
         for entry in [
-            *(each for each in all_entries if not each.address),
-            *(each for each in all_entries if each.address),
+            *(each for each in all_entries if not each.target),
+            *(each for each in all_entries if each.target),
         ]:
             if entry.kind == "document" and entry.path is not None:
                 owners.setdefault(entry.path, entry)
@@ -317,12 +317,12 @@ def _replace_repeated(entries: list[Entry], owners: dict[Path, Entry]) -> None:
         _replace_repeated(entry.children, owners)
         if entry.kind == "document" and entry.path is not None:
             if owners[entry.path] is entry:
-                entry.address = ""
+                entry.target = ""
                 continue
             index = entries.index(entry) + 1
             entries[index:index] = entry.children
             entry.kind, entry.children = "link", []
-            entry.address = f"/{entry.path}{entry.address}"
+            entry.target = f"/{entry.path}{entry.target}"
 
 
 def _inline(text: str) -> tuple[Run, ...]:
@@ -359,7 +359,7 @@ def _group_heading(entry: Entry) -> str:
 
 def _items(entries: Iterable[Entry], depth: int) -> Iterator[str]:
     for entry in entries:
-        target = link_path(entry.path.as_posix()) if entry.path is not None else entry.address
+        target = link_path(entry.path.as_posix()) if entry.path is not None else entry.target
         if not target:
             yield from _items(entry.children, depth)
             continue
