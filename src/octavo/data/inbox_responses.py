@@ -7,28 +7,18 @@ building them from thousands of threads takes seconds.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import fields
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeAlias
 
+from pydantic import TypeAdapter
+
 from octavo.api.comments import Comment, List, ListReplies
-from octavo.api.operation import ChangeRequestRef, Discussion, Operation, SpaceRef
+from octavo.api.operation import Operation
 from octavo.concurrency import Tasks
-from octavo.data.inbox import (
-    REASONS,
-    DraftRef,
-    Inbox,
-    InboxRow,
-    ReasonCache,
-    RowTarget,
-    ThreadRef,
-    WriteRef,
-    message_facts,
-)
+from octavo.data.inbox import Inbox, InboxRow, ReasonCache, message_facts
 from octavo.data.queries import PAGE_LIMIT
-from octavo.untrusted_input import parse_json
 
 MOST_SHARED = 10_000
 """Number of shared authors, pages and permissions above which the shared objects are released."""
@@ -118,17 +108,6 @@ class InboxResponses:
 
 MAX_STORED_ROWS = 1000
 """Maximum number of rows that are stored."""
-_STORED_NAMES = {
-    "key": "key",
-    "reason": "reason",
-    "other_reasons": "also",
-    "reason_text": "words",
-    "title": "title",
-    "context": "context",
-    "space_id": "space_id",
-    "stamp": "stamp",
-}
-"""The stored name of each field of InboxRow that is stored unchanged."""
 
 
 class InboxBuilder:
@@ -202,66 +181,19 @@ class InboxBuilder:
             self._on_built()
 
 
+@cache
+def _row_codec() -> TypeAdapter[tuple[InboxRow, ...]]:
+    return TypeAdapter(tuple[InboxRow, ...])
+
+
 def pack_rows(rows: tuple[InboxRow, ...]) -> bytes:
-    """Return rows as JSON bytes, to be stored."""
-    return json.dumps([_pack_row(row) for row in rows[:MAX_STORED_ROWS]], ensure_ascii=False).encode(
-        "utf-8", "surrogatepass"
-    )
+    """Return the first rows as JSON bytes, to be stored."""
+    return _row_codec().dump_json(rows[:MAX_STORED_ROWS])
 
 
 def unpack_rows(stored: bytes) -> tuple[InboxRow, ...]:
     """Return stored rows. Empty if they cannot be read, because another version of Octavo wrote them."""
     try:
-        return tuple(_unpacked(each) for each in parse_json(stored.decode("utf-8", "surrogatepass")))
-    except (ValueError, TypeError, KeyError, IndexError):
+        return _row_codec().validate_json(stored)
+    except ValueError:
         return ()
-
-
-def _pack_row(row: InboxRow) -> dict[str, Any]:
-    target = row.target
-    match target:
-        case ThreadRef(at=at, comment_id=comment):
-            packed_target = ["thread", comment, *_stored_discussion(at)]
-        case DraftRef(draft_key=place):
-            packed_target = ["draft", place]
-        case WriteRef(entry_id=entry):
-            packed_target = ["write", entry]
-        case _:
-            packed_target = ["request", *_stored_discussion(target)]
-    moment = row.moment.isoformat() if row.moment is not None else None
-    return {
-        **{stored: getattr(row, name) for name, stored in _STORED_NAMES.items()},
-        "moment": moment,
-        "about": packed_target,
-    }
-
-
-def _unpacked(stored: dict[str, Any]) -> InboxRow:
-    kind, *rest = stored["about"]
-    values = {name: stored[key] for name, key in _STORED_NAMES.items()}
-    values["other_reasons"] = tuple(values["other_reasons"])
-    if not {values["reason"], *values["other_reasons"]} <= set(REASONS):
-        raise ValueError("a reason from another version of Octavo")
-    moment = datetime.fromisoformat(stored["moment"]) if stored["moment"] is not None else None
-    return InboxRow(**values, moment=moment, target=_TARGET_DECODERS[kind](*rest))
-
-
-def _stored_discussion(at: Discussion) -> list[str]:
-    return [at.space_id, at.change_request_id] if isinstance(at, ChangeRequestRef) else [at.space_id]
-
-
-def _discussion(space: str, change_request: str = "") -> Discussion:
-    if change_request:
-        return ChangeRequestRef(space_id=space, change_request_id=change_request)
-    return SpaceRef(space_id=space)
-
-
-_TARGET_DECODERS: dict[str, Callable[..., RowTarget]] = {
-    "thread": lambda comment, *place: ThreadRef(_discussion(*place), comment),
-    "draft": DraftRef,
-    "write": WriteRef,
-    "request": lambda space, request: ChangeRequestRef(space_id=space, change_request_id=request),
-}
-assert {*_STORED_NAMES, "moment", "target"} == {field.name for field in fields(InboxRow)}, (
-    "each field of a row is stored"
-)
