@@ -28,7 +28,7 @@ from octavo.api.operation import ChangeRequestRef, Discussion, Listing, ListPage
 from octavo.api.organizations import Organization
 from octavo.concurrency import Tasks
 from octavo.data.drafts import Draft, Drafts
-from octavo.data.inbox import Inbox, InboxFacts, InboxRow, ReasonCache, RowTarget, ThreadRef, UnknownCounts, inbox_of
+from octavo.data.inbox import Inbox, InboxFacts, InboxRow, RowTarget, ThreadRef, UnknownCounts, inbox_of
 from octavo.data.inbox_plan import MAX_ITEMS, OWNER, FinishedWrite, InboxPlanner, Lists, discussion_of, url_of
 from octavo.data.inbox_responses import InboxBuilder, InboxResponses, pack_rows, unpack_rows
 from octavo.data.live import Live
@@ -359,7 +359,7 @@ class InboxLoader:
         if owner == OWNER:
             self._builder.schedule(self._pause, is_stale=False)
 
-    async def _build(self, cache: ReasonCache, is_stale: bool) -> Inbox | None:
+    async def _build(self, is_stale: bool) -> Inbox | None:
         """Build the inbox from everything that is loaded. Return None if nothing has changed since the last build."""
         new = self._responses.take_new_responses()
         is_stale = self._plan.drop_finished() or is_stale
@@ -369,7 +369,7 @@ class InboxLoader:
             is_stale = True
         if not (is_stale and self._builder.can_build):
             return None
-        return await asyncio.to_thread(inbox_of, self._facts(), cache)
+        return await asyncio.to_thread(inbox_of, self._facts())
 
     def _publish(self) -> None:
         snapshot, rows = self.snapshot(), self._builder.inbox.rows

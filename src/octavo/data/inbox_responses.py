@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from octavo.api.comments import Comment, List, ListReplies
 from octavo.api.operation import Operation
 from octavo.concurrency import Tasks
-from octavo.data.inbox import Inbox, InboxRow, ReasonCache, message_facts
+from octavo.data.inbox import Inbox, InboxRow, message_facts
 from octavo.data.queries import PAGE_LIMIT
 
 MOST_SHARED = 10_000
@@ -114,16 +114,13 @@ class InboxBuilder:
     """The rows of the inbox, and the task that builds them. Responses that arrive at nearly the same time cause one
     build."""
 
-    def __init__(
-        self, build: Callable[[ReasonCache, bool], Awaitable[Inbox | None]], on_built: Callable[[], None]
-    ) -> None:
-        """`build` returns the new inbox, or None if nothing has changed. Its second argument is True if the caller of
+    def __init__(self, build: Callable[[bool], Awaitable[Inbox | None]], on_built: Callable[[], None]) -> None:
+        """`build` returns the new inbox, or None if nothing has changed. Its argument is True if the caller of
         `schedule` knows of a change. `on_built` is called after each build."""
         self.inbox = Inbox()
         self.can_build = False
         """True if enough is loaded to build rows. Until then, the rows of an earlier run are shown."""
         self._build, self._on_built = build, on_built
-        self._cache = ReasonCache()
         self._tasks = Tasks("Building the rows of the inbox")
         self._task: asyncio.Task[None] | None = None
         self._is_stale = self._is_due = self._is_building = False
@@ -175,7 +172,7 @@ class InboxBuilder:
             is_stale, self._is_stale, self._is_due = self._is_stale and self.can_build, False, False
             self._is_building = True
             try:
-                self.inbox = await self._build(self._cache, is_stale) or self.inbox
+                self.inbox = await self._build(is_stale) or self.inbox
             finally:
                 self._is_building = False
             self._on_built()
