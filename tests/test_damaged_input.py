@@ -199,6 +199,7 @@ CALLS = {
     ("api/operation.py", "validate_json"): "answer of a server",
     ("api/reading.py", "from_json"): "answer of a server",
     ("client/responses.py", "from_json"): "error of a server",
+    ("data/inbox_responses.py", "validate_json"): "rows of the inbox",
     ("server/app.py", "from_json"): "request: a row of ROWS",
     ("server/rest.py", "from_json"): "cursor: a row of ROWS",
     ("tui/reader/linked_files.py", "model_validate_json"): "picture",
