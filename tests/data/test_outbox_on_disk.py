@@ -94,7 +94,7 @@ class TestOnDisk:
         await first.send_due()
         assert [each.state for each in first.entries] == ["queued", "queued"]
         await first.add(comment(here, "Three"), action="comment")
-        first._worker._release_lock()  # The operating system releases the lock of a killed process.
+        first._worker.release_lock()  # The operating system releases the lock of a killed process.
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         assert not any(each.needs_user for each in second.entries)
@@ -187,7 +187,7 @@ class TestOnDisk:
         await first.step()
         now = clock()
         await first._entries.step(entry.id, lambda each: steps.start(each, now))
-        first._worker._release_lock()  # Killed after the entry was marked as sending, before the response.
+        first._worker.release_lock()  # Killed after the entry was marked as sending, before the response.
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         for _ in range(4):

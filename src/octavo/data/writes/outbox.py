@@ -18,7 +18,7 @@ from octavo.data.access import Send
 from octavo.data.drafts import Drafts, StoredDraft, delete_drafts, delete_returned, restore_drafts, store_returned
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes import machine
-from octavo.data.writes.delivery import Account, ConnectionState
+from octavo.data.writes.delivery import Account, ConnectionState, OutboxDelivery
 from octavo.data.writes.machine import Basis, EntryState, NewWrite, OutboxEntry, blocked_by
 from octavo.data.writes.store import OutboxEntries, StoredEntry, kind_of, restore_entry, take_pending_comment
 from octavo.data.writes.worker import OutboxWorker, UndoResult, WriteGroup, undo_writes
@@ -72,14 +72,16 @@ class Outbox:
         self._now = state.now
         self._entries = OutboxEntries(state, self._now)
         self._account = Account(send, me)
-        self._worker = OutboxWorker(
+        self.connection = ConnectionState(self._now, jitter)
+        delivery = OutboxDelivery(
             send,
             self._entries,
+            self.connection,
             self._account,
             request_timeout=timedelta(seconds=timeout),
             may_arrive_for=timedelta(seconds=timeout + arrival_margin),
-            jitter=jitter,
         )
+        self._worker = OutboxWorker(self._entries, self._account, self.connection, delivery)
         self._task: asyncio.Task[None] | None = None
         self._history = _unsent_groups(self._entries.all)
         """The groups that `undo` can undo, the newest last."""
@@ -115,11 +117,6 @@ class Outbox:
     def entries_of_other_accounts(self) -> tuple[OutboxEntry, ...]:
         """Return the entries that another account wrote. This account does not send them."""
         return tuple(entry for entry in self.entries if not self._account.may_send(entry))
-
-    @property
-    def connection(self) -> ConnectionState:
-        """Return the state of the connection, which says why and until when sending pauses."""
-        return self._worker.connection
 
     def other_account_reason(self, entry: OutboxEntry) -> str:
         """Return a sentence that says which other account must send `entry`. Empty if this account may send it."""
@@ -372,8 +369,7 @@ class Outbox:
                 with suppress(asyncio.CancelledError):
                     await task
         finally:
-            with suppress(NotSaved):
-                await self._worker.release()
+            self._worker.release_lock()
 
     def _remember(self, entries: Sequence[OutboxEntry], review: str = "") -> None:
         if entries:
