@@ -98,7 +98,7 @@ async def test_offline_space_is_downloaded_completely(
 async def wait_for_state(offline: OfflineSpaces, space: Space, state: str) -> None:
     """Wait until a space is in this state."""
     changed = asyncio.Event()
-    leave = offline.watch(changed.set)
+    leave = offline.changed.add(changed.set)
     while (status := offline.get(space.id)) is None or status.state != state:
         await changed.wait()
         changed.clear()

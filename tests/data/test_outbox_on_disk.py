@@ -206,7 +206,7 @@ class TestOnDisk:
         clock = Clock()
         one, two = await _outbox(tmp_path, gate, clock), await _outbox(tmp_path, gate, clock)
         done: list[str] = []
-        two.observe_done(lambda entry: done.append(entry.remote_id))
+        two.done.add(lambda entry: done.append(entry.remote_id))
         await one.step()
         entry = await two.add(comment(here), action="comment")
         clock.forward(seconds=5)
@@ -240,7 +240,7 @@ class TestOnDisk:
         assert (outbox.connection.stop_reason, len(outbox.entries)) == ("", 1)
         lock.rmdir()
         sent = asyncio.Event()
-        outbox.observe(lambda: None if outbox.entries else sent.set())
+        outbox.changed.add(lambda: None if outbox.entries else sent.set())
         outbox.resume()
         await sent.wait()
         assert (await texts(ask, here), state.save_error) == (["Hello"], "")
@@ -259,7 +259,7 @@ class TestOnDisk:
         state = StateDb(tmp_path, "p")
         outbox = Outbox(gate, state, Drafts(state), undo_seconds=0.0)
         empty = asyncio.Event()
-        outbox.observe(lambda: empty.set() if not outbox.entries else None)
+        outbox.changed.add(lambda: empty.set() if not outbox.entries else None)
         await outbox.add(comment(here), action="comment")
         await empty.wait()
         assert await texts(ask, here) == ["Hello"]

@@ -242,8 +242,8 @@ async def add_and_send(session: Session, add: Adding, action: str, options: argp
         done[entry.id] = entry
         changed.set()
 
-    session.outbox.observe_done(record_done)
-    stop_observing = session.outbox.observe(changed.set)
+    session.outbox.done.add(record_done)
+    stop_observing = session.outbox.changed.add(changed.set)
     try:
         added = await add()
         ids = [each.id for each in added]

@@ -11,7 +11,7 @@ import asyncio
 import secrets
 import sqlite3
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -64,11 +64,7 @@ class Drafts:
         self._seen: dict[str, tuple[str, int]] = {}
         """Writer and revision of the version on disk that the user has seen, by key."""
         self.changed: Observers[[]] = Observers()
-
-    def observe(self, observer: Callable[[], None]) -> Callable[[], None]:
-        """Call `observer` after this process edits, saves or discards a draft. Returns a function that removes
-        `observer`."""
-        return self.changed.add(observer)
+        """Called after this process has edited, saved or discarded a draft."""
 
     def keys(self) -> frozenset[str]:
         """Return the keys of all drafts on disk, and of the drafts whose save failed or takes long."""

@@ -121,7 +121,7 @@ class InboxLoader:
         self._cached_as = f"inbox of {organization.id}"
         self._cached: tuple[InboxRow, ...] | None = None
         """The rows stored on disk. None if no rows are stored."""
-        live.outbox.observe_done(lambda entry: self._plan.finished.append(FinishedWrite(entry, live.now())))
+        live.outbox.done.add(lambda entry: self._plan.finished.append(FinishedWrite(entry, live.now())))
 
     def subscribe(self, callback: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
         """Call `callback` now with the snapshot, and again on each change. Returns a function that removes the
@@ -136,7 +136,7 @@ class InboxLoader:
                 self._builder.inbox = Inbox(self._cached)
             for name, op in self._listings.items():
                 self._leaving.append(self._live.watch(op, partial(self._on_list_loaded, name), refetch=False))
-            self._leaving.append(self._live.outbox.observe(self.rebuild))
+            self._leaving.append(self._live.outbox.changed.add(self.rebuild))
             self._leaving.append(self._live.syncer.changed.add(self._on_progress))
             self._begin_round("start")
         callback(self.snapshot())

@@ -37,8 +37,6 @@ class InboxResponses:
         """Responses that are not reduced yet, by URL."""
         self._shared: dict[Any, Any] = {}
         """Authors, pages and permissions of comments. Equal ones are one object that all comments share."""
-        self._last_posts: dict[str, tuple[object, datetime | None]] = {}
-        """The results of `last_post`, and the items they were computed from."""
 
     @property
     def pages(self) -> dict[str, int]:
@@ -67,7 +65,6 @@ class InboxResponses:
         """Remove all responses except those with these URLs."""
         for url in [url for url in self.values if url not in urls]:
             del self.values[url]
-            self._last_posts.pop(url, None)
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
@@ -77,17 +74,12 @@ class InboxResponses:
         For a response with replies, `concerns_me` is whether its thread concerns the user.
         """
         items = self.values.get(url, ())
-        known = self._last_posts.get(url)
-        if known is not None and known[0] is items:
-            return known[1]
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):
             posts = items if concerns_me or any(item.by == me for item in items) else ()
         elif isinstance(op, List):
             posts = [item for item in items if item.posted_by.id == me]
-        last = max((post.posted_at for post in posts if post.posted_at is not None), default=None)
-        self._last_posts[url] = items, last
-        return last
+        return max((post.posted_at for post in posts if post.posted_at is not None), default=None)
 
     def _reduce_response(
         self, before: tuple[Any, ...] | None, op: Operation[Any], response: Sequence[Any]

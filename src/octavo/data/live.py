@@ -123,8 +123,8 @@ class Live:
         """Confirmed writes of the outbox whose changed responses have not yet been fetched again."""
         self._closed = False
         outbox.basis_for = self._basis
-        outbox.observe_done(self._on_write_done)
-        outbox.observe(self._apply_outbox)
+        outbox.done.add(self._on_write_done)
+        outbox.changed.add(self._apply_outbox)
 
     def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
         """Return a sentence that says why the server or the plan does not have an operation. None if Octavo knows no

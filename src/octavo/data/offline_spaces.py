@@ -127,7 +127,8 @@ class OfflineSpaces:
         """The stamp of each space at its last round, by id."""
         self._due: dict[str, RoundKind] = {}
         """Ids of the spaces that need a round, in order, with the kind of the round."""
-        self._changed: Observers[[]] = Observers()
+        self.changed: Observers[[]] = Observers()
+        """Called after each change of a space or of its progress."""
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._tasks = Tasks("Updating the offline spaces")
         self._planner: OfflinePlanner | None = None
@@ -141,10 +142,6 @@ class OfflineSpaces:
     def all(self) -> tuple[OfflineSpace, ...]:
         """The spaces that are available offline, the oldest first."""
         return tuple(self._spaces.values())
-
-    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after each change of a space or its progress. Returns a function that removes `watcher`."""
-        return self._changed.add(watcher)
 
     def begin(self) -> None:
         """Start downloading. Does nothing the second time."""
@@ -183,7 +180,7 @@ class OfflineSpaces:
         self._stamps.pop(space_id, None)
         if self._spaces.pop(space_id, None) is not None:
             self._live.cache.unpin(owner)
-            self._changed.notify()
+            self.changed.notify()
 
     def refresh_changed(self, spaces: Iterable[Space]) -> None:
         """Refresh the offline spaces that have changed according to a list from the server."""
@@ -329,7 +326,7 @@ class OfflineSpaces:
     def _change(self, space: OfflineSpace) -> None:
         before, self._spaces[space.id] = self._spaces.get(space.id), space
         if before != space:
-            self._changed.notify()
+            self.changed.notify()
 
     # Other instances
 
@@ -352,7 +349,7 @@ class OfflineSpaces:
             self._live.cache.reload_versions()
             self._spaces = {space.id: _without_running_download(space) for space in self._spaces.values()}
             self._due |= dict.fromkeys(self._spaces, "start")
-            self._changed.notify()
+            self.changed.notify()
         return True
 
     def _store(self, space_id: str, *, is_new: bool = False) -> None:

@@ -59,7 +59,7 @@ class Poller:
         round; the app passes `InboxLoader.poll`."""
         self._live, self._visible, self._after_round = live, visible, after_round
         self._last_key_at = self._polled_at = live.now()
-        self._hidden = self._polling = False
+        self._polling = False
         self._misses = 0
         self._retry_at = _LONG_AGO
         self._places = ListedPlaces()
@@ -67,15 +67,6 @@ class Poller:
     def on_key_pressed(self) -> None:
         """Record a key press: rounds are more frequent while the user is active."""
         self._last_key_at = self._live.now()
-
-    def on_terminal_hidden(self) -> None:
-        """Stop rounds while the terminal is hidden: `is_due` returns False."""
-        self._hidden = True
-
-    def on_terminal_shown(self) -> None:
-        """Allow rounds again, because the terminal is visible."""
-        self._hidden = False
-        self.on_key_pressed()
 
     @property
     def interval(self) -> timedelta:
@@ -97,7 +88,7 @@ class Poller:
     def may_poll(self) -> bool:
         """Return whether background requests may be sent. The terminal must be visible and the rate limit not nearly
         reached."""
-        return not (self._hidden or self._live.syncer.rate_limit_wait())
+        return not (self._live.syncer.is_hidden or self._live.syncer.rate_limit_wait())
 
     async def run(self) -> RemoteChanges:
         """Run a round, and return the numbers of changes by others. Failed requests are repeated in the next round."""

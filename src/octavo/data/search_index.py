@@ -20,7 +20,7 @@ import json
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -226,7 +226,7 @@ class SearchIndex:
         self._now = now
         self.notice = ""
         """Sentence that says why the index cannot be used. Empty if it can be used."""
-        self.changed: Callable[[], None] = _do_nothing
+        self.changed: Callable[[], None] = lambda: None
         """Called in the writer thread when search results may have changed."""
         self._updates: deque[tuple[Callable[[], IndexUpdate], datetime]] = deque()
         self._flushing = False
@@ -378,10 +378,6 @@ class SearchIndex:
 
     # The file
 
-    def clear(self) -> None:
-        """Delete the index and its file."""
-        self._delete_file()
-
     def flush(self) -> None:
         """Wait until all waiting updates are written. Blocks: never call this on the event loop."""
         self._writer.submit(lambda db: None).exception()
@@ -427,7 +423,7 @@ class SearchIndex:
         self._recreated += 1
         with self._lock:
             self._close_reader()
-            self._delete_file()
+            self.delete_file()
             self._writer.close(0.0)
             self._writer = Writer(self._connect_writer, "octavo index writer")
         self._submit(lambda db: None)
@@ -437,7 +433,8 @@ class SearchIndex:
             self._reader.close()
         self._reader = None
 
-    def _delete_file(self) -> None:
+    def delete_file(self) -> None:
+        """Delete the index and its file."""
         if self._path is not None:
             for suffix in ("", "-wal", "-shm"):
                 with suppress(OSError):
@@ -458,7 +455,7 @@ class SearchIndex:
         with closed_on_failure(db):
             if not is_intact(db):
                 db.close()
-                self._delete_file()
+                self.delete_file()
                 private_file(self._path)
                 db = connect(self._path)
             db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
@@ -525,17 +522,6 @@ class IndexedDocument:
         return here != there
 
 
-def _do_nothing() -> None:
-    """Do nothing."""
-
-
-def _batches(values: Iterable[Any], most: int = 500) -> Iterator[list[Any]]:
-    """Yield the values in lists of at most `most` values, so that each list fits into one statement."""
-    rest = list(values)
-    for start in range(0, len(rest), most):
-        yield rest[start : start + most]
-
-
 _IN_JSON = "IN (SELECT value FROM json_each(?))"
 """SQL condition: the value is in a list of any length. The list is one parameter in JSON, because SQLite limits the
 number of parameters."""
@@ -556,14 +542,11 @@ _LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
 
 
 def _read_documents(db: sqlite3.Connection, keys: list[str]) -> dict[str, IndexedDocument]:
-    documents = {}
-    for batch in _batches(keys):
-        rows = db.execute(
-            f"SELECT key, id, title, about, lies, file, stamp, known_at FROM documents WHERE key IN ({', '.join('?' * len(batch))})",
-            batch,
-        )
-        documents.update({key: IndexedDocument(*row) for key, *row in rows})
-    return documents
+    rows = db.execute(
+        f"SELECT key, id, title, about, lies, file, stamp, known_at FROM documents WHERE key {_IN_JSON}",
+        [_json_list(keys)],
+    )
+    return {key: IndexedDocument(*row) for key, *row in rows}
 
 
 def _in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tuple[int, str]]:
@@ -582,16 +565,19 @@ def _in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tup
     return rows
 
 
-def _delete(db: sqlite3.Connection, documents: Iterable[int]) -> None:
-    for batch in _batches(documents):
-        of_threads = (
-            "SELECT reply.id FROM documents reply JOIN documents thread ON reply.kind = 'reply' AND thread.kind = 'comment'"
-            " AND reply.space = thread.space AND reply.change_request = thread.change_request AND reply.thread = thread.thread"
-            f" WHERE thread.id {_IN_JSON}"
-        )
-        removed = _json_list([*batch, *(number for (number,) in db.execute(of_threads, [_json_list(batch)]))])
-        _delete_passages(db, f"document {_IN_JSON}", removed)
-        db.execute(f"DELETE FROM documents WHERE id {_IN_JSON}", [removed])
+def _delete(db: sqlite3.Connection, documents: list[int]) -> None:
+    """Delete documents, and the replies of deleted threads."""
+    if not documents:
+        return
+    replies = db.execute(
+        "SELECT reply.id FROM documents reply JOIN documents thread ON reply.kind = 'reply' AND thread.kind = 'comment'"
+        " AND reply.space = thread.space AND reply.change_request = thread.change_request AND reply.thread = thread.thread"
+        f" WHERE thread.id {_IN_JSON}",
+        [_json_list(documents)],
+    )
+    removed = _json_list([*documents, *(number for (number,) in replies)])
+    _delete_passages(db, f"document {_IN_JSON}", removed)
+    db.execute(f"DELETE FROM documents WHERE id {_IN_JSON}", [removed])
 
 
 def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:

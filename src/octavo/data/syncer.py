@@ -149,7 +149,7 @@ class Syncer(Generic[R]):
         self._tasks = Tasks("A refresh")
         self._running: dict[Flight, asyncio.Task[None]] = {}
         self._pump_timer: asyncio.Handle | None = None
-        self._pump_scheduled = self._is_hidden = self._is_closed = False
+        self._pump_scheduled = self.is_hidden = self._is_closed = False
         self._change = asyncio.Event()
         """Set and then replaced whenever a request starts or ends, or a round ends."""
 
@@ -281,11 +281,11 @@ class Syncer(Generic[R]):
 
     def on_terminal_hidden(self) -> None:
         """Start no requests of ranks VISIBLE and LATER while the terminal is hidden."""
-        self._is_hidden = True
+        self.is_hidden = True
 
     def on_terminal_shown(self) -> None:
         """Allow requests of all ranks again, because the terminal is visible."""
-        self._is_hidden = False
+        self.is_hidden = False
         self._schedule_pump()
 
     @property
@@ -430,7 +430,7 @@ class Syncer(Generic[R]):
 
     def _may_start(self, rank: Rank) -> bool:
         is_for_screen = rank in (Rank.VISIBLE, Rank.LATER)
-        return not (self.rate_limit_wait() > 0 or (self._is_hidden and is_for_screen))
+        return not (self.rate_limit_wait() > 0 or (self.is_hidden and is_for_screen))
 
     def _schedule_pump(self) -> None:
         """Start requests in the next turn of the event loop, when all wants of this turn have been added."""

@@ -80,7 +80,7 @@ async def _change_request_merged_as(send: Send, at: ChangeRequestRef, main: str 
     if main is None:
         return None
     try:
-        revision = await send(content.Get(at=_revision_ref(at, main)))
+        revision = await send(content.Get(at=revision_ref(at, main)))
     except ApiError:
         return None
     return change_request_in(revision.merged_from)
@@ -338,7 +338,7 @@ async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, 
             return False
     if change.document is None or change.document.markdown is None:
         return True
-    stored = await send(content.GetRawPage(at=_revision_ref(op.at, after.id), page_id=page.id, format="markdown"))
+    stored = await send(content.GetRawPage(at=revision_ref(op.at, after.id), page_id=page.id, format="markdown"))
     # Compare words, because a server may change the line breaks of a text.
     return stored.markdown is not None and stored.markdown.text.split() == change.document.markdown.split()
 
@@ -359,13 +359,13 @@ def _pages(revision: Revision | None) -> dict[str, Page]:
     return {page.id: page for page in revision.walk()} if revision is not None else {}
 
 
-def _revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
+def revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
     return RevisionRef(space_id=at.space_id, revision_id=revision)
 
 
 def get_revision(at: ChangeRequestRef, revision: str) -> content.Get:
     """Return the operation that reads a revision of the space of a change request."""
-    return content.Get(at=_revision_ref(at, revision))
+    return content.Get(at=revision_ref(at, revision))
 
 
 def _lock_name(verb: str) -> Callable[[Any, Basis], str]:

@@ -15,7 +15,7 @@ from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.access import Send
 from octavo.data.live import Live
-from octavo.data.writes.change_request_kinds import NOT_SAVED, FoundEdit, get_revision
+from octavo.data.writes.change_request_kinds import NOT_SAVED, FoundEdit, get_revision, revision_ref
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.machine import Basis, NewWrite
 from octavo.lazy_import import lazy
@@ -260,10 +260,6 @@ def _head_in(response: Any) -> str | None:
     nested = response.get("changeRequest")
     head = nested.get("revision") if isinstance(nested, dict) else response.get("revision")
     return head if isinstance(head, str) else None
-
-
-def revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
-    return RevisionRef(space_id=at.space_id, revision_id=revision)
 
 
 class _CannotRestore(Exception):

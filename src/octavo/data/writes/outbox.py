@@ -71,6 +71,7 @@ class Outbox:
         self._drafts = drafts
         self._now = state.now
         self._entries = OutboxEntries(state, self._now)
+        self.changed, self.done = self._entries.changed, self._entries.done
         self._account = Account(send, me)
         self.connection = ConnectionState(self._now, jitter)
         delivery = OutboxDelivery(
@@ -125,14 +126,6 @@ class Outbox:
         author, sender = entry.author_name or "Another account", entry.author_name or "that account"
         return f"{author} made this change. Octavo will send it when {sender} signs in on this computer again."
 
-    def observe(self, observer: Callable[[], None]) -> Callable[[], None]:
-        """Call `observer` after each change of the entries. Returns a function that removes `observer`."""
-        return self._entries.changed.add(observer)
-
-    def observe_done(self, observer: Callable[[OutboxEntry], None]) -> None:
-        """Call `observer` with each write that becomes done, in this or another instance."""
-        self._entries.done.add(observer)
-
     def start(self) -> None:
         """Start the worker if it is not running and writes are allowed. Needs a running event loop."""
         if self._task is None and not self._read_only:
@@ -181,7 +174,7 @@ class Outbox:
         return entries[0]
 
     async def add_pending_comments(
-        self, writes: Sequence[NewWrite], conditions: Sequence[Callable[[sqlite3.Connection], bool]]
+        self, writes: Sequence[NewWrite], conditions: Sequence[Callable[[sqlite3.Connection], bool]] = ()
     ) -> tuple[OutboxEntry | None, ...]:
         """Add pending comments in one transaction, and return the entry of each write. `undo` does not undo them.
 
@@ -324,7 +317,7 @@ class Outbox:
         """
         await self._release()
         changed = asyncio.Event()
-        remove_observer = self.observe(changed.set)
+        remove_observer = self.changed.add(changed.set)
         try:
             async with asyncio.timeout(max_wait):
                 while self.is_sending:

@@ -19,6 +19,7 @@ from octavo.api.safety import safe_text
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
+from octavo.data.writes.change_request_kinds import revision_ref
 from octavo.data.writes.content_writes import (
     CHANGES_OF_ONE_EDIT,
     OTHERS_KEEP_EDITING,
@@ -27,7 +28,6 @@ from octavo.data.writes.content_writes import (
     WrittenText,
     latest_heads,
     page_source,
-    revision_ref,
     save_texts,
 )
 from octavo.data.writes.direct import SendResult

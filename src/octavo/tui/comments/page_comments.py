@@ -274,7 +274,7 @@ class SelectedBlocks:
             added: list[str] = []
 
             async def apply() -> None:
-                added.extend(each.id for each in await outbox.add_pending_comments(writes, ()) if each is not None)
+                added.extend(each.id for each in await outbox.add_pending_comments(writes) if each is not None)
                 self.clear()
 
             async def undo() -> None:

@@ -123,7 +123,7 @@ class PageFindings:
 
         async def apply() -> None:
             nonlocal added
-            added = await outbox.add_pending_comments([write], [lambda _: True])
+            added = await outbox.add_pending_comments([write])
             self._findings.dismiss(page_key, selected.key)
 
         async def undo() -> None:

@@ -258,7 +258,7 @@ async def _add_suggestions(
 
     async def apply() -> None:
         nonlocal added
-        added = await outbox.add_pending_comments(writes, [lambda _: True] * len(writes))
+        added = await outbox.add_pending_comments(writes)
 
     async def undo() -> None:
         ids = {each.id for each in added if each is not None}
