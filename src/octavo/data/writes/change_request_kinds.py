@@ -32,6 +32,7 @@ from octavo.data.writes.machine import (
     Ready,
     WriteFacts,
     WriteKind,
+    no_undo,
 )
 
 MAX_REVISIONS = 10
@@ -170,10 +171,6 @@ async def _find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyD
         if is_mine and is_new and review.id not in attempt.other_created_ids and review.status == attempt.op.status:
             return AlreadyDone(review.id, review)
     return None
-
-
-def _no_undo_of_review(op: reviews.Submit, basis: Basis) -> str:
-    return "Could not undo: your review has already been submitted. Withdraw the review, or submit another review."
 
 
 async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:
@@ -400,7 +397,9 @@ CHANGE_REQUEST_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
         _find_review,
         _check_review,
         _facts_of_review,
-        _no_undo_of_review,
+        no_undo(
+            "Could not undo: your review has already been submitted. Withdraw the review, or submit another review."
+        ),
         is_durable=True,
         lock_name=_lock_name("review"),
     ),

@@ -27,6 +27,7 @@ from octavo.data.writes.machine import (
     Ready,
     WriteFacts,
     WriteKind,
+    no_undo,
 )
 
 PAGE_SIZE = 100
@@ -125,14 +126,6 @@ def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
     if isinstance(op, UpdateReply):
         target["comment_reply_id"] = op.comment_reply_id
     return type(op)(**target, **changes)
-
-
-def _no_undo_of_comment(op: Create | CreateReply, basis: Basis) -> str:
-    return "Could not undo: the comment has already been posted. Delete the comment instead."
-
-
-def _no_undo_of_delete(op: _Delete, basis: Basis) -> str:
-    return "Could not undo: the text has already been deleted. Write the text again instead."
 
 
 def _signs_of_change(op: _Edit, now: Comment | Reply) -> tuple[str, ...]:
@@ -286,12 +279,14 @@ def is_applied(attempt: Attempt[Update] | Attempt[UpdateReply], now: Comment | R
     )
 
 
+_NO_UNDO = no_undo("Could not undo: the comment has already been posted. Delete the comment instead.")
+_NO_UNDO_OF_DELETE = no_undo("Could not undo: the text has already been deleted. Write the text again instead.")
 COMMENT_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
-    Create: WriteKind(_find_comment, _check_comment, _facts, _no_undo_of_comment, is_durable=True),
-    CreateReply: WriteKind(_find_reply, _check_reply, _facts, _no_undo_of_comment, is_durable=True),
+    Create: WriteKind(_find_comment, _check_comment, _facts, _NO_UNDO, is_durable=True),
+    CreateReply: WriteKind(_find_reply, _check_reply, _facts, _NO_UNDO, is_durable=True),
     Update: WriteKind(_find_edit, _check_edit, _facts, _undo_edit, is_durable=True),
     UpdateReply: WriteKind(_find_edit, _check_edit, _facts, _undo_edit, is_durable=True),
-    comments.Delete: WriteKind(_find_deletion, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
-    comments.DeleteReply: WriteKind(_find_deletion, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
+    comments.Delete: WriteKind(_find_deletion, _check_delete, _facts, _NO_UNDO_OF_DELETE, is_durable=True),
+    comments.DeleteReply: WriteKind(_find_deletion, _check_delete, _facts, _NO_UNDO_OF_DELETE, is_durable=True),
 }
 """The kind of each write of a comment or reply, by operation."""

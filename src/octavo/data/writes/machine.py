@@ -168,8 +168,12 @@ def _no_facts(op: Operation[Any]) -> WriteFacts:
     return WriteFacts()
 
 
-def _no_undo(op: Operation[Any], basis: Basis) -> str:
-    return "You cannot undo this change by pressing u."
+def no_undo(reason: str) -> Callable[[Operation[Any], Basis], str]:
+    """Return the function `undo` of a write that cannot be undone."""
+    return lambda op, basis: reason
+
+
+_NO_UNDO = no_undo("You cannot undo this change by pressing u.")
 
 
 def _path(op: Operation[Any], basis: Basis) -> str:
@@ -186,7 +190,7 @@ class WriteKind(Generic[W]):
     check: Callable[[Send, Attempt[W]], Awaitable[Check]] = _no_check
     """Compares the target with the basis before the write is sent. Raises ApiError."""
     facts: Callable[[W], WriteFacts] = _no_facts
-    undo: Callable[[W, Basis], Operation[Any] | str] = _no_undo
+    undo: Callable[[W, Basis], Operation[Any] | str] = _NO_UNDO
     """Returns the operation that undoes the write, or a sentence that says why it cannot be undone."""
     is_durable: bool = False
     """True if the write can wait in the outbox."""

@@ -122,7 +122,7 @@ async def apply_suggestions(
             if sent.result is not None:
                 return await _saved_outcome(live, sent.result, replace(outcome, later_ids=sent.later_ids), sent.message)
             if sent.kind != "changed":
-                return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.message)
+                return SendResult(sent.kind, sent.message)
     except (ApiError, NotEditable) as error:
         return SendResult("refused", str(error))
     return SendResult("refused", OTHERS_KEEP_EDITING)
@@ -162,8 +162,7 @@ async def revert_suggestions(
                 before = dict(outcome.before) | {page: each.after for page, each in sent.result.texts.items()}
                 return SendResult("done", result=SuggestionOutcome((), outcome.after, before))
             if sent.kind != "changed":
-                message = f"Could not undo the applied suggestion: {sent.message}"
-                return SendResult("unknown" if sent.kind == "unknown" else "refused", message)
+                return SendResult(sent.kind, f"Could not undo the applied suggestion: {sent.message}")
     except (ApiError, NotEditable, NotSaved) as error:
         return SendResult("refused", f"Could not undo the applied suggestion: {error}")
     return SendResult("refused", f"Could not undo the applied suggestion: {OTHERS_KEEP_EDITING}")
