@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from octavo.data.access import Send
@@ -209,11 +210,11 @@ class Outbox:
 
         Return False if the comment is no longer pending. Then nothing is changed. Raises NotSaved.
         """
-        removal, count = self._drafts.removal(draft_key), self._drafts.edit_count(draft_key)
+        removal = self._drafts.removal(draft_key)
         change = partial(machine.edit, op=op, facts=kind_of(op).facts(op))
-        after = await self._entries.step(entry_id, change, lambda db, _: removal(db))
+        after = await self._entries.step(entry_id, change, lambda db, _: removal.work(db))
         if after is not None:
-            self._drafts.forget(draft_key, count)
+            removal.forget()
         return after is not None
 
     async def move_pending_comment(self, entry_id: str, op: comments.Create) -> None:
@@ -277,7 +278,7 @@ class Outbox:
 
         Comments that are no longer pending are kept. Raises NotSaved, and then nothing is discarded.
         """
-        counts = {key: self._drafts.edit_count(key) for key in draft_keys}
+        removals = [self._drafts.removal(key) for key in draft_keys]
 
         def work(db: sqlite3.Connection) -> Discarded:
             removed = (take_pending_comment(db, entry_id) for entry_id in entry_ids)
@@ -285,8 +286,8 @@ class Outbox:
             return Discarded(tuple(delete_drafts(db, self.state.namespace, draft_keys)), comments)
 
         discarded = await self.state.write(work)
-        for key, count in counts.items():
-            self._drafts.forget(key, count)
+        for removal in removals:
+            removal.forget()
         self._entries.reload()
         return discarded
 
@@ -412,7 +413,7 @@ class Outbox:
         self._account.entries_of_instance.update(entry.id for entry in entries)
         removals = {
             entry.id: [
-                (key, self._drafts.removal(key), self._drafts.edit_count(key))
+                self._drafts.removal(key)
                 for key in filter(None, (write.draft_key,) if write.used_draft_keys is None else write.used_draft_keys)
             ]
             for entry, write in zip(entries, writes, strict=True)
@@ -426,8 +427,8 @@ class Outbox:
             if condition is not None and not condition(db):
                 db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
                 return
-            for _, remove, _ in removals[entry.id]:
-                remove(db)
+            for removal in removals[entry.id]:
+                removal.work(db)
             for entry_id, key in failed:
                 # The new entry contains the text of the failed entry. So delete the failed entry.
                 if key == entry.draft_key and (entry.facts.text or entry.facts.is_review):
@@ -442,9 +443,8 @@ class Outbox:
         else:
             stored = await self._entries.insert(entries, remove_drafts)
         if stored:
-            for of_entry in removals.values():
-                for key, _, count in of_entry:
-                    self._drafts.forget(key, count)
+            for removal in chain.from_iterable(removals.values()):
+                removal.forget()
             self._start_worker()
         return stored
 
