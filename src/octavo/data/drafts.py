@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.database import Transaction, moment
@@ -27,6 +27,8 @@ from octavo.data.state_db import NotSaved, StateDb
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.data.writes.machine import OutboxEntry
+
+K = TypeVar("K")
 
 LATE_AFTER = 0.5
 """Seconds after which an unfinished save counts as late."""
@@ -436,37 +438,28 @@ class UnsentIndex:
             pages = {
                 thread.id: thread.target.page.id for thread in threads if thread.id in thread_ids and thread.target.page
             }
-        by_page: defaultdict[str, list[UnsentText]] = defaultdict(list)
-        for text in texts:
-            page = text.page or pages.get(text.thread, "")
-            if page or text.kind not in CHANGE_REQUEST_KINDS:
-                by_page[page].append(text)
-        return dict(by_page)
+        with_pages = ((text.page or pages.get(text.thread, ""), text) for text in texts)
+        return _grouped((page, text) for page, text in with_pages if page or text.kind not in CHANGE_REQUEST_KINDS)
 
     @cached_property
     def _threads(self) -> Mapping[tuple[Discussion, str], Sequence[UnsentText]]:
-        by_thread: defaultdict[tuple[Discussion, str], list[UnsentText]] = defaultdict(list)
-        for each in self._all:
-            if each.thread and each.at is not None:
-                by_thread[each.at, each.thread].append(each)
-        return by_thread
+        return _grouped(((each.at, each.thread), each) for each in self._all if each.thread and each.at is not None)
 
     @cached_property
     def _by_discussion(self) -> Mapping[Discussion, Sequence[UnsentText]]:
-        by_place: defaultdict[Discussion, list[UnsentText]] = defaultdict(list)
-        for each in self._all:
-            if each.at is not None:
-                by_place[each.at].append(each)
-        return by_place
+        return _grouped((each.at, each) for each in self._all if each.at is not None)
 
 
 def by_block(texts: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
     """Return the unsent drafts of new comments, by block key. Drafts about the whole page have the key ""."""
-    by_block_key: defaultdict[str, list[UnsentText]] = defaultdict(list)
-    for text in texts:
-        if text.kind == "comment":
-            by_block_key[text.block].append(text)
-    return dict(by_block_key)
+    return _grouped((text.block, text) for text in texts if text.kind == "comment")
+
+
+def _grouped(texts: Iterable[tuple[K, UnsentText]]) -> dict[K, list[UnsentText]]:
+    groups: defaultdict[K, list[UnsentText]] = defaultdict(list)
+    for key, text in texts:
+        groups[key].append(text)
+    return dict(groups)
 
 
 def _discussion(space: str, into: Sequence[str]) -> Discussion:

@@ -102,15 +102,14 @@ class ListedPlaces:
     """The spaces and change requests that are in the lists of an organization."""
 
     def __init__(self) -> None:
-        self._lists: dict[int, tuple[ListPage[Any], dict[str, Space | ChangeRequest]]] = {}
-        """Each list by its `id()`, together with its items by the result of `_name`."""
+        self._places: dict[tuple[str, str], Space | ChangeRequest] = {}
+        """The items of the lists by space id and change request id. The second is empty for a space."""
 
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
-        """Replace the lists. A list object that is already stored is not read again."""
-        self._lists = {
-            id(listed): self._lists.get(id(listed)) or (listed, _places_in(listed))
-            for listed in lists
-            if listed is not None
+        """Replace the lists."""
+        items = [item for listed in lists if listed is not None for item in listed.items]
+        self._places = {
+            (item.id, "") if isinstance(item, Space) else (item.space or "", item.id): item for item in items
         }
 
     def stamp_of(self, op: Operation[Any]) -> str:
@@ -118,8 +117,7 @@ class ListedPlaces:
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
             return ""
-        name = _name(at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else "")
-        listed = next((places[name] for _, places in self._lists.values() if name in places), None)
+        listed = self._places.get((at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else ""))
         return stamp_from(listed, op, at) if listed is not None else ""
 
 
@@ -143,16 +141,6 @@ def stamp_from(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion
 def is_of_content(op: Operation[Any]) -> bool:
     """Return whether the response to an operation changes only when the revision of the content changes."""
     return SPECS[type(op)].path.startswith("{content}") or isinstance(op, ListChanges | ListOfSpace)
-
-
-def _places_in(page: ListPage[Any]) -> dict[str, Space | ChangeRequest]:
-    return {
-        _name(item.id) if isinstance(item, Space) else _name(item.space or "", item.id): item for item in page.items
-    }
-
-
-def _name(space: str, change_request: str = "") -> str:
-    return f"{space} {change_request}"
 
 
 class Priority(IntEnum):

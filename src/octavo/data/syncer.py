@@ -178,7 +178,9 @@ class Syncer(Generic[R]):
 
     def drop(self, owner: str) -> None:
         """Remove all wants of `owner`. Cancel the requests that no other owner wants."""
-        self._cancel_round(owner)
+        state = self._states.pop(owner, None)
+        if state is not None and state.task is not None:
+            state.task.cancel()
         self._cancel(self.queue.set_wants(owner, (), self._now()))
 
     def run(self, planner: Planner, round_kind: RoundKind) -> None:
@@ -326,18 +328,15 @@ class Syncer(Generic[R]):
                 state.wants |= {each.url: each for each in children[url] if each.url not in state.wants}
         state.wants_after = children
         state.used_versions = {url: version for url, version in state.used_versions.items() if url in state.wants}
-        self._set_state(planner.owner, state)
+        self._cancel(self.queue.set_wants(planner.owner, state.wants.values(), self._now()))
+        state.due = {url: state.wants[url].rank for url in self.queue.waiting_urls(planner.owner)}
+        self._schedule_pump()
+        self.changed.notify(planner.owner)
         await self._use_cached_responses(state, roots.values())
 
     def _on_planning_ended(self, state: _OwnerState, task: asyncio.Task[None]) -> None:
         state.planning_tasks -= 1
         self._notify_change()
-
-    def _set_state(self, owner: str, state: _OwnerState) -> None:
-        self._cancel(self.queue.set_wants(owner, state.wants.values(), self._now()))
-        state.due = {url: state.wants[url].rank for url in self.queue.waiting_urls(owner)}
-        self._schedule_pump()
-        self.changed.notify(owner)
 
     def _due_if_refused(self, want: Want) -> Want:
         """Return a want as due if the server refused its request before. Otherwise return it unchanged."""
@@ -420,11 +419,6 @@ class Syncer(Generic[R]):
         if not_due:
             await self._use_cached_responses(state, not_due)
         self.changed.notify(want.owner)
-
-    def _cancel_round(self, owner: str) -> None:
-        state = self._states.pop(owner, None)
-        if state is not None and state.task is not None:
-            state.task.cancel()
 
     # Requests
 
