@@ -422,8 +422,8 @@ class UnsentIndex:
         """Return the unsent texts of a space or change request by page id. Texts that belong to no page have the key
         "".
 
-        `threads` are the threads of `at`. They are needed to find the page of a reply. For a space, unsent page texts
-        are included whichever change request they are for.
+        `threads` are the threads of `at`. They show on which page a reply is. For a space, the unsent page texts for
+        all its change requests are included.
         """
         texts = list(self.of_discussion(at))
         if isinstance(at, SpaceRef):

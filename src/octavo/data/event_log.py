@@ -173,7 +173,7 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
 
 
 def _inode_and_size(path: Path) -> tuple[int, int]:
-    """Return the inode and the size of a file. Zeros if there is none."""
+    """Zeros if there is no file."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -186,7 +186,7 @@ def _entries(data: bytes) -> Iterator[LogEntry]:
 
 
 def _parse_entry(text: bytes) -> LogEntry | None:
-    """Return the entry in a line of the log. None if the line is unreadable."""
+    """None if the line is unreadable."""
     try:
         found = parse_json(text)
         time, level, event = datetime.fromisoformat(found["time"]), found["level"], found["event"]

@@ -195,8 +195,6 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True)
 class _RowReason:
-    """One reason why a row needs the user."""
-
     reason: Reason
     text: str
     moment: datetime | None
@@ -302,7 +300,7 @@ class _InboxBuild:
                 self._add_request(at, request)
             for place, threads in self._facts.threads.items():
                 self._add_threads(place, threads)
-            self._count_places()
+            self._count_unloaded_places()
         self._add_drafts()
         rows = sort_rows([row.row() for row in self._rows.values() if row.reasons])
         not_loaded = self._not_loaded
@@ -327,9 +325,7 @@ class _InboxBuild:
         elif at not in self._reviewed:
             self._find_changes_since_review(at, request, [review for review in reviews if not review.outdated])
         if mine and request.outdated:
-            self._add_reason(
-                at, request, "outdated", "main has changed: update needed", request.updated_at, request.base or ""
-            )
+            self._add_reason(at, "outdated", "main has changed: update needed", request.updated_at, request.base or "")
 
     def _find_request_for_me(
         self, at: ChangeRequestRef, request: ChangeRequest, requested: Sequence[RequestedReviewer]
@@ -341,7 +337,7 @@ class _InboxBuild:
                 by = f" by {each.requested_by.name}" if each.requested_by is not None else ""
                 words = f"review requested{by}" if me else f"review requested from your team{by}"
                 stamp = f"{_stamp(each.created_at)} {request.revision or ''}"
-                self._add_reason(at, request, "review requested", words, each.created_at, stamp)
+                self._add_reason(at, "review requested", words, each.created_at, stamp)
                 return
 
     def _find_changes_since_review(
@@ -353,9 +349,7 @@ class _InboxBuild:
             return
         approved = last.status == "approved"
         words = "changed since you approved it" if approved else "changed since you requested changes"
-        self._add_reason(
-            at, request, "changed since review", words, request.updated_at, f"{last.id} {request.revision}"
-        )
+        self._add_reason(at, "changed since review", words, request.updated_at, f"{last.id} {request.revision}")
 
     def _find_results_for_me(self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]) -> None:
         others = [
@@ -370,20 +364,14 @@ class _InboxBuild:
         approvals = [other for other in others if other.status == "approved"]
         if refusals_now:
             words = f"{_reviewers(refusals_now)} requested changes"
-            self._add_reason(
-                at,
-                request,
-                "changes requested",
-                words,
-                _latest_time(refusals_now),
-                " ".join(sorted(e.id for e in refusals_now)),
-            )
+            stamp = " ".join(sorted(refusal.id for refusal in refusals_now))
+            self._add_reason(at, "changes requested", words, _latest_time(refusals_now), stamp)
         elif approvals and not refusals and request.status == "open" and not request.outdated:
             merge_remark = self._merge_remark(request, reviews)
             if merge_remark is not None:
                 words = f"approved by {_reviewers(approvals)}{merge_remark}"
                 stamp = " ".join(sorted(approval.id for approval in approvals))
-                self._add_reason(at, request, "approved", words, _latest_time(approvals), stamp)
+                self._add_reason(at, "approved", words, _latest_time(approvals), stamp)
 
     def _merge_remark(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
         """Return a remark about merging, to append to the reason of a row. None if the user cannot merge the change
@@ -457,8 +445,7 @@ class _InboxBuild:
             row = self._rows[key] = _UnsortedRow(key, thread, _title(root.body.text), context, thread.at.space_id)
         return row
 
-    def _count_places(self) -> None:
-        """Count the spaces and change requests whose open threads are not loaded."""
+    def _count_unloaded_places(self) -> None:
         places: list[tuple[Discussion, int]] = [
             *((space.ref, space.comments) for space in self._facts.spaces.values()),
             *((at, request.comments) for at, request in self._requests.items()),
@@ -523,19 +510,12 @@ class _InboxBuild:
     # Titles and contexts
 
     def _add_reason(
-        self,
-        at: ChangeRequestRef,
-        request: ChangeRequest,
-        reason: Reason,
-        words: str,
-        moment: datetime | None,
-        stamp: str,
+        self, at: ChangeRequestRef, reason: Reason, words: str, moment: datetime | None, stamp: str
     ) -> None:
-        self._request_row(at, request.title).reasons.append(_RowReason(reason, words, moment, stamp))
+        self._request_row(at).reasons.append(_RowReason(reason, words, moment, stamp))
 
-    def _request_row(self, at: ChangeRequestRef, title: str) -> _UnsortedRow:
-        """Return the row of a change request, a new one if necessary. `title` is used if the change request is not
-        loaded."""
+    def _request_row(self, at: ChangeRequestRef, title: str = "") -> _UnsortedRow:
+        """Return the row of a change request. `title` is used if the change request is not loaded."""
         key = f"change request {' '.join(_ids(at))}"
         if (row := self._rows.get(key)) is None:
             context = self._context(at.space_id)

@@ -232,7 +232,6 @@ class InboxLoader:
         return next((each for each in threads if each.id == thread.comment_id), None)
 
     def _stop(self) -> None:
-        """End all requests, because the last subscriber has left."""
         for leave in self._leaving:
             leave()
         self._leaving.clear()
@@ -245,11 +244,11 @@ class InboxLoader:
     # Rounds
 
     def _begin_round(self, kind: RoundKind) -> asyncio.Task[None]:
-        """Begin a round, or return the task of the running round. If the running round does not fetch everything that a
-        round of `kind` fetches, a round of `kind` follows it in the same task.
+        """Begin a round, or return the task of the running round. If the running round does not fetch everything that
+        `kind` fetches, a round of `kind` follows in the same task.
 
-        A `start` waits for lists that are being fetched. A `refresh` fetches the lists again. `poll` and `moved` use
-        the lists in memory.
+        A `start` waits for the running requests for the lists. A `refresh` fetches the lists again. `poll` and `moved`
+        use the lists in memory.
         """
         if self._round is None or self._round.done():
             self._kind, self._round = kind, self._tasks.start(self._run_rounds(kind), name=f"inbox, {kind}")

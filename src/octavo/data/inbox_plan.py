@@ -1,18 +1,17 @@
-"""Computes the wants of the inbox: which responses it needs, and which of them are fetched again because their stamps changed.
-A stamp is a short text that changes when a response changes. Pure.
+"""Computes the stamps of responses, and the wants of the inbox. Pure.
 
-The lists of an organization contain the time of the last update and the number of open threads of each space and change
-request. A response is fetched again when its stamp (`inbox_plan.py`) has changed. Lists do not show every change: a server
-need not change `updatedAt` when a review is requested or withdrawn, and these lists do not count replies. So each `poll`
-and `refresh` also fetches a few other responses again, so that no change is missed forever (`_rechecks`).
+A stamp is a short text that changes when a response changes. It is computed from an item of a list, so one list shows
+which of many responses have changed. For example, the lists of an organization contain the time of the last update and
+the number of open threads of each space and change request. A response is fetched again when its stamp differs from the
+stamp stored with it. If you change a function that computes stamps, all responses of its kind are fetched again once.
+
+Lists do not show every change: a server need not change `updatedAt` when a review is requested or withdrawn, and the
+lists of an organization do not count replies. So each `poll` and `refresh` also fetches a few other responses again, so
+that no change is missed forever (`_rechecks`).
 
 There is a want for the replies of each thread. Only the replies show whether a thread of others mentions the user or
 has a reply by the user. There may be thousands of such threads. So in each round, the replies of
 `MAX_UNCERTAIN_THREADS` of them have rank NEEDED, and all others rank LATER.
-
-Stamps come from the items of lists, so one list shows which of many responses have changed. A response is fetched again
-when its stamp differs from the stamp stored with it. If you change a function here, all responses of its kind are
-fetched again once.
 """
 
 from __future__ import annotations
@@ -308,7 +307,7 @@ class InboxPlanner:
         return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
 
     def _as_allowed(self, want: Want) -> Iterator[Want]:
-        """Yield a want. If its response must not be fetched now, yield the want with the stamp of the copy on disk, so
+        """Yield a want, if its response may be fetched now. Otherwise yield it with the stamp of the copy on disk, so
         that the Syncer only reads the copy. Yield nothing if there is no copy."""
         if not self.is_from_disk and getattr(want.op, "at", None) not in self.busy_places:
             yield want
@@ -418,9 +417,9 @@ def space_wants(spaces: Iterable[Space]) -> Iterator[Want]:
 def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bool) -> Iterator[Want]:
     """Return the wants for the replies of the open threads of a place.
 
-    They have rank NEEDED if the thread is known to concern the user: the user wrote in it, its first comment mentions
-    the user, or `on_mine` is True because the place is a change request of the user. All others have rank LATER.
-    Only newer servers list who has replied.
+    They have rank NEEDED if the thread concerns the user: the user wrote in it, its first comment mentions the user, or
+    the user created its change request (`on_mine`). All others have rank LATER. Only newer servers list who has
+    replied.
     """
     mention = mention_suffix(me)
     for thread in threads:

@@ -144,8 +144,8 @@ class Live:
         watcher.
 
         While there are watchers, the response is fetched in the background, unless it is cached and never changes. With
-        `refetch=False`, it is not fetched if it already has watchers, if it was requested in the last seconds, or if
-        its stamp shows that it has not changed. For a list, further pages are fetched until it has `min_items` items or ends.
+        `refetch=False`, it is not fetched if it has other watchers, was requested in the last seconds, or has an
+        unchanged stamp. Further pages of a list are fetched until it has `min_items` items or ends.
         """
         self.outbox.start()  # so that writes left by an earlier run are sent as soon as a screen shows something
         response = self._response(op)
@@ -273,7 +273,6 @@ class Live:
             response.is_extending = False
 
     async def _fetch_next(self, response: LiveResponse, rank: Rank) -> None:
-        """Fetch the next page of a list. Raises ApiError."""
         assert isinstance(response.op, Listing), "only a list has pages"
         before, now = response.value, self.now()
         response.loading = True
@@ -332,8 +331,8 @@ class Live:
     def refresh_affected(self, op: Operation[Any]) -> None:
         """Fetch all watched responses that a confirmed write may have changed.
 
-        These are the responses whose paths are above or below the path of the write, the lists that contain its target,
-        and the lists of the organization, because the target may have become an item of one of them.
+        Their paths are above or below the path of the write, or they are lists that contain its target. The lists of
+        the organization are fetched too, because the target may be a new item in one of them.
         """
         changed, path = affected_path(op), url_path(op)
         target_id = changed.rpartition("/")[2]
@@ -410,7 +409,6 @@ class Live:
             self._notify_watchers(response)
 
     async def _wait_until_loaded(self, response: LiveResponse) -> None:
-        """Wait until no request for a response runs."""
         while response.loading and not self._closed:
             await self.syncer.wait_change()
 
@@ -533,7 +531,6 @@ class Live:
         return response
 
     def _is_cached(self, response: LiveResponse) -> bool:
-        """Return whether a response is in memory or on disk."""
         return response.value is not None or (
             not response.is_disk_read and self.cache.read_body(response.op) is not None
         )
@@ -657,11 +654,9 @@ def _is_list_about(list_path: str, path: str) -> bool:
 
 
 def _join(page: ListPage[Any], following: ListPage[Any]) -> ListPage[Any]:
-    """Return two pages of a list as one."""
     items, unreadable = (*page.items, *following.items), page.unreadable + following.unreadable
     return page.model_copy(update={"items": items, "next": following.next, "unreadable": unreadable})
 
 
 def _is_of_unsent_comment(op: Operation[Any]) -> bool:
-    """Return whether an operation is about a comment that has not been sent yet."""
     return str(getattr(op, "comment_id", "")).startswith("pending-")

@@ -151,7 +151,6 @@ class Observers(Generic[P]):
         self._callbacks: list[Callable[P, object]] = []
 
     def __bool__(self) -> bool:
-        """Return whether there is a callback."""
         return bool(self._callbacks)
 
     def add(self, callback: Callable[P, object]) -> Callable[[], None]:

@@ -240,7 +240,7 @@ class OfflineSpaces:
         return False
 
     async def _download(self, space_id: str, round_kind: RoundKind) -> bool:
-        """Run one round of a space. Return False if the space itself could not be fetched."""
+        """Return False if the space itself could not be fetched."""
         syncer = self._live.syncer
         pinned = await asyncio.to_thread(self._read_pinned, _owner_of(space_id))
         if space_id not in self._spaces:
@@ -405,7 +405,6 @@ def _without_running_download(kept: OfflineSpace) -> OfflineSpace:
 
 
 def _to_json(kept: OfflineSpace) -> dict[str, Any]:
-    """Return the JSON object that is stored for a space."""
     at = kept.read_at.isoformat() if kept.read_at is not None else None
     few = replace(kept, failed=kept.failed[:_MAX_STORED_FAILURES])
     return {**asdict(few), "read_at": at}

@@ -101,7 +101,7 @@ class ResponseCache:
         self._unwritten: dict[str, tuple[Any, datetime]] = {}
         """Responses that are not yet on disk, by URL."""
         if self._path is not None:
-            self._writer.submit(self._check)
+            self._writer.submit(self._evict_if_intact)
 
     def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
         """Return the cached response to `op`, and when it was cached. None if it is not cached."""
@@ -111,7 +111,7 @@ class ResponseCache:
     def read_body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
         """Return the cached response to `op` as bytes, and when it was cached. None if it is not cached."""
         if self._is_damaged:
-            self._replace()
+            self._reopen()
         url = encode(op).url
         if (put := self._unwritten.get(url)) is not None:
             return _body(op, put[0]), put[1]
@@ -128,7 +128,7 @@ class ResponseCache:
             return None
 
     def put(self, op: Operation[Any], value: Any, *, unchanged_since: float | None = None) -> float:
-        """Cache a response. It is encoded and written in the background. Return the timestamp that is stored with it.
+        """Cache a response in the background. Return the timestamp that is stored with it.
 
         `unchanged_since` is the timestamp of an earlier call with an equal value. If that value is still on disk, only
         its timestamp is updated.
@@ -336,8 +336,7 @@ class ResponseCache:
     def _connect_writer(self) -> sqlite3.Connection:
         return connect(self._path) if self._path is not None else self._db
 
-    def _replace(self) -> None:
-        """Replace the damaged file with a new one."""
+    def _reopen(self) -> None:
         self._is_damaged = False
         if self._path is None:
             return
@@ -346,8 +345,7 @@ class ResponseCache:
         self._db = self._replace_damaged_file(self._path)
         self._writer = Writer(self._connect_writer, "octavo cache writer")
 
-    def _check(self, db: sqlite3.Connection) -> None:
-        """Check the file for damage. If it is intact, evict."""
+    def _evict_if_intact(self, db: sqlite3.Connection) -> None:
         self._is_damaged = not is_intact(db)
         if not self._is_damaged:
             self._evict(db)

@@ -256,10 +256,9 @@ class SearchIndex:
         self._updates.append((compute, known_at))
         if not self._flushing:
             self._flushing = True
-            self._submit(self._flush)
+            self._submit(self._write_updates)
 
-    def _flush(self, db: sqlite3.Connection) -> None:
-        """Write all updates that are waiting."""
+    def _write_updates(self, db: sqlite3.Connection) -> None:
         self._flushing = False
         has_changed = False
         while self._updates and not self._closing:
@@ -352,10 +351,11 @@ class SearchIndex:
         spaces: Collection[str] | None = None,
         snippet_length: int = 160,
     ) -> tuple[Hit, ...]:
-        """Return hits for the documents that contain every word of `query`, the best first.
+        """Return hits for the documents that contain every word of `query`, the best first. Empty if the index cannot
+        be used: then `notice` says why.
 
-        `kinds` and `spaces` limit the search. None searches all spaces. Snippets have about `snippet_length` characters. Empty
-        if the index cannot be used: then `notice` says why.
+        Only documents of `kinds` in `spaces` are searched. With None, all spaces are searched. A snippet has about
+        `snippet_length` characters.
         """
         return await asyncio.to_thread(self._read, partial(_search, query, limit, kinds, spaces, snippet_length), ())
 
@@ -410,7 +410,7 @@ class SearchIndex:
         self._flushing = False
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._recreated < MAX_RECREATIONS:
-            self._recreate()
+            self._replace_damaged_file()
         elif not is_busy(error):
             self._give_up(str(error))
 
@@ -418,8 +418,7 @@ class SearchIndex:
         self.notice = f"Could not search the pages you have opened: the search index {self._path or 'in memory'} is unusable ({cause})."
         self._updates.clear()
 
-    def _recreate(self) -> None:
-        """Replace a damaged file by an empty one."""
+    def _replace_damaged_file(self) -> None:
         self._recreated += 1
         with self._lock:
             self._close_reader()

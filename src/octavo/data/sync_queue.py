@@ -117,9 +117,9 @@ def recheck(
     """Choose a few wants to fetch again although their stamps are unchanged. Return them as due, the most overdue
     first.
 
-    The most overdue response has the greatest quotient of its age and `expected_interval`, the expected time between
-    two changes. The chosen responses have at most `max_pages` pages together. The first response is chosen even if it
-    has more. `pages` has the number of pages of each response by URL. A response that is not in it has one page.
+    The age of a response is divided by `expected_interval`, the expected time between two changes. The most overdue
+    response has the greatest result. The chosen responses have at most `max_pages` pages together, but the first is
+    always chosen. `pages` has the number of pages by URL. Without an entry it is 1.
     """
     pages = pages or {}
 
@@ -424,7 +424,7 @@ class SyncQueue:
         return max(best, Rank.VISIBLE) if url in self._general_failures else best
 
     def _update_ready(self, url: str) -> None:
-        """Add a URL to `_ready` if it may be fetched now. Otherwise remove it."""
+        """Add a URL to `_ready` if it may be fetched now. Otherwise remove the URL."""
         for ready in self._ready.values():
             ready.pop(url, None)
         has_failed = url in self.errors and url not in self._general_failures

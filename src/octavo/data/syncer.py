@@ -50,9 +50,9 @@ RATE_LIMIT_CHECK = 5.0
 ENDED = "This session has ended."
 
 RoundKind = Literal["start", "poll", "refresh", "moved"]
-"""Cause of a round: the view or app starts, a poll is due, the user refreshes, or a list has changed since the last
-round (`moved`). Only `poll` and `refresh` fetch some responses with unchanged stamps again. Only `refresh` repeats
-requests that the server refused."""
+"""Cause of a round. `start`: the view or the app starts. `poll`: a poll is due. `refresh`: the user refreshes. `moved`: a
+list has changed since the last round. Only `poll` and `refresh` fetch some responses with unchanged stamps again. Only
+`refresh` repeats requests that the server refused."""
 
 
 class Planner(Protocol):

@@ -38,7 +38,7 @@ _Delete = comments.Delete | comments.DeleteReply
 
 
 async def _check_comment(send: Send, attempt: Attempt[Create]) -> Check:
-    """Return the newest threads as the baseline, so that the new thread can be recognized later."""
+    """The baseline has the newest threads."""
     async for page in _newest_threads(send, attempt.op):
         if page.items:  # A page is empty if the user may not read its items.
             return _ready(page.items)
@@ -55,7 +55,7 @@ async def _find_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDone | N
 
 
 async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
-    """Return the replies of the thread as the baseline."""
+    """The baseline has the replies of the thread."""
     replies: list[Reply] = []
     # An incomplete baseline is enough, because `find_created` also leaves out items older than `newest_at`.
     with suppress(PaginationError):
@@ -69,11 +69,8 @@ async def _find_reply(send: Send, attempt: Attempt[CreateReply]) -> AlreadyDone 
 
 
 async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> Check:
-    """Compare the comment with the version that the user changed.
-
-    In a repeated attempt, also compare the signs of a change by others (`_signs_of_change`) with those before the first
-    attempt.
-    """
+    """In a repeated attempt, also compare the signs of a change by others (`_signs_of_change`) with those before the
+    first attempt."""
     op, now = attempt.op, await _fetch_current(send, attempt.op)
     if is_applied(attempt, now):
         return AlreadyDone()
@@ -90,7 +87,6 @@ async def _find_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]
 
 
 async def _check_delete(send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]) -> Check:
-    """Compare the comment with the version that the user saw."""
     try:
         now = await _fetch_current(send, attempt.op)
     except NotFound:
@@ -110,7 +106,6 @@ async def _find_deletion(
 
 
 def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
-    """Return the operation that restores the comment, or a sentence that says why the edit cannot be undone."""
     changes: dict[str, Any] = {}
     if op.body is not None:
         if basis.text is None:
@@ -129,8 +124,7 @@ def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
 
 
 def _signs_of_change(op: _Edit, now: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that change if other users undo `op`. The check needs these texts, because the content alone is then
-    the same as before `op`.
+    """Return texts that change if other users undo `op`. The content alone does not show this.
 
     For example, a thread that was resolved and reopened looks like a thread that was never resolved, except for its
     number of replies.

@@ -271,8 +271,8 @@ async def restore_pages(
 ) -> EditOutcome:
     """Send `changes` that restore pages from earlier revisions.
 
-    A server that cannot revert pages refuses all changes. Then Octavo sends equivalent edits instead: they set the
-    earlier text, title and position of each page, and delete pages that the earlier revision does not contain.
+    A server that cannot revert pages refuses all `changes`. Then Octavo sends equivalent edits: they set the earlier
+    text, title and position of each page. They delete pages that the earlier revision does not contain.
     """
     can_use_edits = expected is not None and any(isinstance(change, RevertPage) for change in changes)
     if live.can_revert_pages or not can_use_edits:
@@ -400,6 +400,5 @@ async def _saved_page(saved: SavedTexts, page_id: str, sent: WrittenText, mine: 
 
 
 async def _with_markers(before: Raw, theirs: Raw, mine: Raw) -> Raw:
-    """Return both texts merged, with conflict markers."""
     merged = await asyncio.to_thread(_merge, before.text, theirs.text, mine.text)
     return Raw(merged.text(request=OWN_LABEL, main=OTHERS_LABEL))

@@ -592,7 +592,7 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
 
 
 def _require_state(entry: OutboxEntry, *states: EntryState) -> OutboxEntry:
-    """Return `entry` if it is in one of `states`. Raises WrongState."""
+    """Raises WrongState if `entry` is in none of `states`."""
     if entry.state not in states:
         raise WrongState(f"{entry.action} is {entry.state}")
     return entry

@@ -258,7 +258,7 @@ class Outbox:
     async def retry(self, entry_id: str) -> None:
         """Send an entry that waits for the user. If the server may have received it, search for it first. Raises
         NotSaved."""
-        self._check_writable()
+        self._raise_if_read_only()
 
         def delete_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
             delete_returned(db, self.state.namespace, entry.draft_key, entry.id)
@@ -382,10 +382,11 @@ class Outbox:
     ) -> tuple[OutboxEntry, ...]:
         """Store new entries and delete their drafts in one transaction. Return the entries. Raises NotSaved.
 
-        `conditions` are those of `add_pending_comments`. With `undo_seconds`, the entries are held for that time. With
-        `reviewed`, the same transaction also submits the pending comments of `reviewed` as parts of the review `review_id`.
+        With `undo_seconds`, the entries are held for that time. With `reviewed`, the same transaction also submits the
+        pending comments of `reviewed` as parts of the review `review_id`. `conditions` are those of
+        `add_pending_comments`.
         """
-        self._check_writable()
+        self._raise_if_read_only()
         now, group = self._now(), secrets.token_hex(8)
         held_until = now + timedelta(seconds=undo_seconds) if undo_seconds > 0 else None
         entries = [
@@ -448,8 +449,7 @@ class Outbox:
             self._start_worker()
         return stored
 
-    def _check_writable(self) -> None:
-        """Raise NotSaved if writes are not allowed in this session."""
+    def _raise_if_read_only(self) -> None:
         if self._read_only:
             raise NotSaved(self._read_only)
 

@@ -110,8 +110,8 @@ async def apply_suggestions(
 ) -> SendResult[SuggestionOutcome]:
     """Apply all suggestions in a single edit, and then add `later_writes` to the outbox.
 
-    The result is `changed` and nothing is sent in three cases: a block no longer has the text that its suggestion was
-    made for, no suggestion changes its page, or the result differs from the result that the user `previewed`.
+    The result is `changed` and nothing is sent in three cases: a block has changed since its suggestion was made, no
+    suggestion changes its page, or the result differs from `previewed`, which the user has seen.
     """
     try:
         async for head in latest_heads(live, at):

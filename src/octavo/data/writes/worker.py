@@ -81,7 +81,7 @@ class OutboxWorker:
         return POLL_SECONDS
 
     def _remove_ended(self) -> None:
-        """Remove the steps that have ended. Raises their errors."""
+        """Raises the errors of the steps that have ended."""
         for place, task in list(self._running.items()):
             if task.done():
                 del self._running[place]
@@ -154,10 +154,8 @@ class OutboxWorker:
             self._unlock = None
 
     async def _take_over(self) -> bool:
-        """Get the lock, and correct the entries that a crashed instance left behind.
-
-        Return False if another instance has the lock. Raises NotSaved.
-        """
+        """Get the lock, and correct the entries that an earlier instance left behind. Return False if another instance
+        has the lock. Raises NotSaved."""
         state = self._entries.state
         self._unlock = None if state.read_only else state.try_lock("outbox")
         if self._unlock is None:
