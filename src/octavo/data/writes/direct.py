@@ -110,7 +110,8 @@ async def _add_once(live: Live, name: str, later_writes: Sequence[NewWrite]) -> 
             deleted.append(_delete_lock(db, state, name))
         return deleted[0]
 
-    return await live.outbox.add_if(later_writes, is_first)
+    added = await live.outbox.add_all([replace(write, condition=is_first) for write in later_writes])
+    return tuple(entry.id for entry in added)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ from octavo.data.access import Send
 
 if TYPE_CHECKING:
     from octavo.api import comments, reviews
+    from octavo.data.database import Transaction
 
     DurableWrite: TypeAlias = (
         comments.Create
@@ -258,6 +259,9 @@ class NewWrite:
     block_text: str = ""
     """For a new comment on a block, the beginning of the text of the block. Empty if the text is unknown, or if only
     the old version of a comparison has the block."""
+    condition: Transaction[bool] | None = None
+    """Called in the transaction that adds the write, and may change other tables. If the result is False, the write is
+    not added. None to add the write always."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from octavo.data.access import Send
+from octavo.data.database import Transaction
 from octavo.data.drafts import Drafts, StoredDraft, delete_drafts, delete_returned, restore_drafts, store_returned
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes import machine
@@ -142,24 +143,13 @@ class Outbox:
         return entry
 
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add writes that are undone together. All are on disk when this returns.
+        """Add writes that are undone together. Return the added entries, which are on disk.
 
         Raises NotSaved, and then no write is stored.
         """
         entries = await self._add(writes, undo_seconds=self.undo_seconds)
         self._remember(entries)
         return entries
-
-    async def add_if(
-        self, writes: Sequence[NewWrite], condition: Callable[[sqlite3.Connection], bool]
-    ) -> tuple[str, ...]:
-        """Add writes that are undone together, if `condition` returns True in the same transaction. It may change other
-        tables. Return the ids of their entries, empty if they were not added. Raises NotSaved, and then nothing is
-        changed."""
-        entries = await self._add(writes, undo_seconds=self.undo_seconds, conditions=[condition] * len(writes))
-        added = [entry for entry in entries if self._entries.find(entry.id) is not None]
-        self._remember(added)
-        return tuple(entry.id for entry in added)
 
     async def undo_entries(self, entry_ids: Sequence[str]) -> None:
         """Undo these writes, also if they are not the newest: cancel them, or add the opposite writes. Raises NotSaved."""
@@ -174,21 +164,16 @@ class Outbox:
         self._remember(entries)
         return entries[0]
 
-    async def add_pending_comments(
-        self, writes: Sequence[NewWrite], conditions: Sequence[Callable[[sqlite3.Connection], bool]] = ()
-    ) -> tuple[OutboxEntry | None, ...]:
-        """Add pending comments in one transaction, and return the entry of each write. `undo` does not undo them.
-
-        A comment is added if its condition, which may change other tables, returns True. Else its entry is None. Raises
-        NotSaved, and then nothing is changed.
-        """
-        added = await self._add(writes, state="pending", conditions=conditions)
-        return tuple(entry if self._entries.find(entry.id) is not None else None for entry in added)
+    async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
+        """Add pending comments in one transaction, and return the added entries. `undo` does not undo them. Raises
+        NotSaved, and then nothing is changed."""
+        return await self._add(writes, state="pending")
 
     async def remove_pending_comments(
-        self, entry_ids: Sequence[str], work: Callable[[sqlite3.Connection], None]
+        self, entry_ids: Sequence[str], work: Transaction[None] = lambda db: None
     ) -> None:
-        """Remove pending comments without keeping their texts, and do `work` in the same transaction. Raises NotSaved."""
+        """Remove the comments that are still pending, without keeping their texts. Do `work` in the same transaction.
+        Raises NotSaved."""
 
         def remove(db: sqlite3.Connection) -> None:
             for entry_id in entry_ids:
@@ -378,13 +363,11 @@ class Outbox:
         undo_seconds: float = 0.0,
         review_id: str = "",
         reviewed: Discussion | None = None,
-        conditions: Sequence[Callable[[sqlite3.Connection], bool]] = (),
     ) -> tuple[OutboxEntry, ...]:
         """Store new entries and delete their drafts in one transaction. Return the entries. Raises NotSaved.
 
         With `undo_seconds`, the entries are held for that time. With `reviewed`, the same transaction also submits the
-        pending comments of `reviewed` as parts of the review `review_id`. `conditions` are those of
-        `add_pending_comments`.
+        pending comments of `reviewed` as parts of the review `review_id`.
         """
         self._raise_if_read_only()
         now, group = self._now(), secrets.token_hex(8)
@@ -412,22 +395,21 @@ class Outbox:
             for write in writes
         ]
         self._account.entries_of_instance.update(entry.id for entry in entries)
+        new = {entry.id: write for entry, write in zip(entries, writes, strict=True)}
         removals = {
-            entry.id: [
+            entry_id: [
                 self._drafts.removal(key)
                 for key in filter(None, (write.draft_key,) if write.used_draft_keys is None else write.used_draft_keys)
             ]
-            for entry, write in zip(entries, writes, strict=True)
+            for entry_id, write in new.items()
         }
         failed = [(entry.id, entry.draft_key) for entry in self.entries if entry.state == "failed" and entry.draft_key]
 
-        condition_by_id = {entry.id: condition for entry, condition in zip(entries, conditions, strict=False)}
+        def is_wanted(db: sqlite3.Connection, entry: OutboxEntry) -> bool:
+            condition = new[entry.id].condition
+            return condition is None or condition(db)
 
         def remove_drafts(db: sqlite3.Connection, entry: OutboxEntry) -> None:
-            condition = condition_by_id.get(entry.id)
-            if condition is not None and not condition(db):
-                db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
-                return
             for removal in removals[entry.id]:
                 removal.work(db)
             for entry_id, key in failed:
@@ -442,9 +424,9 @@ class Outbox:
                 lambda entry: self._is_pending(entry, reviewed), submit, entries, remove_drafts
             )
         else:
-            stored = await self._entries.insert(entries, remove_drafts)
+            stored = await self._entries.insert(entries, is_wanted, remove_drafts)
         if stored:
-            for removal in chain.from_iterable(removals.values()):
+            for removal in chain.from_iterable(removals.get(entry.id, ()) for entry in stored):
                 removal.forget()
             self._start_worker()
         return stored
