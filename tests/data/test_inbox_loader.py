@@ -529,7 +529,7 @@ async def test_offline_space_reuses_responses_of_the_inbox(
     )
     kept = offline.get(here.space_id)
     assert kept is not None
-    assert (kept.state, kept.failed, kept.read) == ("kept", (), kept.of)
+    assert (kept.state, kept.failed, kept.downloaded) == ("kept", (), kept.wanted)
     await offline.close()
 
 

@@ -20,7 +20,7 @@ import heapq
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import IntEnum
 from functools import lru_cache
 from itertools import chain
@@ -170,7 +170,6 @@ TEAMS_MAX_AGE = timedelta(hours=1)
 _MIN_INTERVAL = timedelta(hours=1)
 _PRIORITY_STEP = 1e11
 """A number larger than any timestamp, so that the priority always outweighs the time of the last update."""
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
 """The items of the lists of an organization: first the spaces, then the change requests of each status."""
 _by_order = attrgetter("order")

@@ -81,9 +81,10 @@ class OfflineSpace:
     longer read it. The copies of a `lost` space are still on disk."""
     why: str = ""
     """A sentence that says why the state is `waiting` or `lost`. Empty for other states, or if the cause is unknown."""
-    read: int = 0
-    """Number of responses on disk, out of `of` responses."""
-    of: int = 0
+    downloaded: int = 0
+    """Number of responses on disk."""
+    wanted: int = 0
+    """Number of responses that the space needs."""
     bytes: int = 0
     pages: int = 0
     failed: tuple[FailedDownload, ...] = ()
@@ -283,12 +284,12 @@ class OfflineSpaces:
         syncer, known = self._live.syncer, self._spaces[space_id]
         unfinished, failures = syncer.queue.unfinished_urls(planner.owner), syncer.failures(planner.owner)
         failed = {failure.want: failure.cause for failure in failures if failure.want.url not in unfinished}
-        of = syncer.progress(planner.owner).wanted
+        wanted = syncer.progress(planner.owner).wanted
         self._change(
             replace(
                 known,
-                read=of - len(unfinished) - len(failed),
-                of=of,
+                downloaded=wanted - len(unfinished) - len(failed),
+                wanted=wanted,
                 bytes=sum(size or 0 for size in pinned.values()) if with_size else known.bytes,
                 pages=planner.pages or known.pages,
                 failed=tuple(FailedDownload(want.label, why) for want, why in (failed | planner.incomplete).items()),
@@ -364,7 +365,7 @@ class OfflineSpaces:
                 return [fact for fact in facts if fact.get("id") != space_id]
             if all(fact.get("id") != space_id for fact in facts):
                 return [*facts, _to_json(kept)] if is_new else facts
-            if is_new and not kept.of:
+            if is_new and not kept.wanted:
                 return facts  # another instance has added the space and may have progress: do not overwrite it
             return [_to_json(kept) if fact.get("id") == space_id else fact for fact in facts]
 
@@ -416,7 +417,9 @@ def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
     for fact in facts if isinstance(facts, list) else ():
         if not isinstance(fact, dict) or not isinstance(fact.get("id"), str):
             continue
-        numbers = {name: fact[name] for name in ("read", "of", "bytes", "pages") if isinstance(fact.get(name), int)}
+        numbers = {
+            name: fact[name] for name in ("downloaded", "wanted", "bytes", "pages") if isinstance(fact.get(name), int)
+        }
         words = {name: fact[name] for name in ("title", "why") if isinstance(fact.get(name), str)}
         state: Phase = next((argument for argument in get_args(Phase) if argument == fact.get("state")), "waiting")
         failed = tuple(
