@@ -150,7 +150,7 @@ async def test_offline_copies_are_never_evicted_until_removed(
     await offline.wait_idle()
     clock.forward(days=200)
     tidy: Callable[..., None] = cache._evict
-    cache._most_bytes = 10
+    cache._max_bytes = 10
     cache._writer.submit(tidy).result()
     assert cache.get(content.ListPages(at=space.ref)) is not None
     assert len(cache.pinned_sizes(f"offline {space.id}")) == (offline.get(space.id) or pytest.fail("it is kept")).wanted

@@ -126,7 +126,7 @@ async def test_changes_of_other_users_are_reported_once(poller_run: PollerRun, a
     replies = comments.ListReplies(at=here, comment_id=said.id, format="markdown")
     await poller_run.follow(*both, replies)
     poller_run.visible = [*both, replies]
-    poller_run.live.outbox.set_account(await ask(users.Me(), "mia"), asked=True)
+    poller_run.live.outbox.set_account(await ask(users.Me(), "mia"), is_confirmed=True)
     await poller_run.poll()
     await ask(comments.CreateReply(at=here, comment_id=said.id, body=markdown("Because.")), "ada")
     await ask(comments.CreateReply(at=here, comment_id=said.id, body=markdown("So.")), "tom")

@@ -218,7 +218,7 @@ async def prepare(session: Session) -> None:
     read-only."""
     if session.read_only:
         raise Failure(session.read_only, NOT_ALLOWED, error="read-only")
-    session.outbox.set_account(await session.live.fetch(Me()), asked=True)
+    session.outbox.set_account(await session.live.fetch(Me()), is_confirmed=True)
 
 
 def check_allowed(disabled_reason: str | None, action: str) -> None:

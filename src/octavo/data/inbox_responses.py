@@ -20,7 +20,7 @@ from octavo.concurrency import Tasks
 from octavo.data.inbox import Inbox, InboxRow, message_facts
 from octavo.data.queries import PAGE_LIMIT
 
-MOST_SHARED = 10_000
+MAX_SHARED = 10_000
 """Number of shared authors, pages and permissions above which the shared objects are released."""
 ListedItems: TypeAlias = tuple[Operation[Any], Sequence[Any]]
 """A list operation, and the items of its response."""
@@ -51,7 +51,7 @@ class InboxResponses:
     def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
         """Return the items of each response with only what the inbox needs. Equal parts are shared. Can be called in
         any thread, but not in two at the same time."""
-        if len(self._shared) > MOST_SHARED:
+        if len(self._shared) > MAX_SHARED:
             self._shared.clear()
         return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}
 

@@ -91,7 +91,7 @@ class ResponseCache:
         sentence for the user to `notices`."""
         self.notices: tuple[str, ...] = ()
         self._namespace = namespace
-        self._most_bytes = max_bytes
+        self._max_bytes = max_bytes
         self._now = now
         self._puts = 0
         self._is_damaged = False
@@ -361,7 +361,7 @@ class ResponseCache:
             "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM ("
             " SELECT rowid, immutable, sum(length(body)) OVER (ORDER BY immutable DESC, kept_at DESC, rowid) AS bytes"
             f" FROM answers WHERE NOT {_IS_PINNED.format('answers')}) WHERE NOT immutable AND bytes > ?)",
-            (self._most_bytes,),
+            (self._max_bytes,),
         )
         db.execute(
             "DELETE FROM versions WHERE (error = '' OR read_at < ?) AND NOT EXISTS"
@@ -389,7 +389,7 @@ class ImageCache:
     def __init__(self, folder: Path | None, namespace: str = "", *, max_bytes: int = MAX_IMAGE_BYTES) -> None:
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._folder = folder / "pictures" / name if folder is not None else None
-        self._most_bytes = max_bytes
+        self._max_bytes = max_bytes
 
     def get(self, name: str) -> bytes | None:
         """Return the content of the image stored as `name`. None if it is not stored."""
@@ -407,7 +407,7 @@ class ImageCache:
         """Store an image. If the cache is too large, delete the least recently used images. Errors of the disk are
         ignored."""
         path = self._path(name)
-        if path is None or len(data) > self._most_bytes:
+        if path is None or len(data) > self._max_bytes:
             return
         try:
             private_folder(path.parent)
@@ -437,7 +437,7 @@ class ImageCache:
             images = [(entry.stat().st_mtime_ns, entry.stat().st_size, entry.path) for entry in entries]
         total = sum(size for _, size, _ in images)
         for _, size, path in sorted(images):
-            if total <= self._most_bytes:
+            if total <= self._max_bytes:
                 return
             with suppress(OSError):
                 os.unlink(path)

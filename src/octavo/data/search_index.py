@@ -55,14 +55,14 @@ _search_terms = lazy("octavo.data.search_text:SearchTerms")  # lazy: needed for 
 _index_update = lazy("octavo.data.search_text:index_update")
 _removal_update = lazy("octavo.data.search_text:removal_update")
 
-_MAX_LETTERS = 200_000
+_WHOLE_PAGE_LETTERS = 200_000
 """Number of indexed characters above which the index may not have the whole text of a page."""
-VERSION = 4
+VERSION = 5
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, space TEXT NOT NULL,
     change_request TEXT NOT NULL, page TEXT NOT NULL, node TEXT NOT NULL, thread TEXT NOT NULL, own_id TEXT NOT NULL,
-    title TEXT NOT NULL, author TEXT NOT NULL, about TEXT NOT NULL, lies TEXT NOT NULL, file TEXT NOT NULL,
+    title TEXT NOT NULL, author TEXT NOT NULL, about TEXT NOT NULL, page_path TEXT NOT NULL, file TEXT NOT NULL,
     number INTEGER NOT NULL, at REAL,
     stamp BLOB NOT NULL, known_at REAL NOT NULL, letters INTEGER NOT NULL
 ) STRICT;
@@ -74,7 +74,7 @@ CREATE TABLE IF NOT EXISTS passages (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS of_document ON passages (document);
 CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5 (
-    around, title, words, parts, shown UNINDEXED, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
+    context, title, words, parts, shown UNINDEXED, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
 );
 CREATE TABLE IF NOT EXISTS filling (done INTEGER NOT NULL, after INTEGER NOT NULL) STRICT;
 INSERT INTO filling SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM filling);
@@ -222,7 +222,7 @@ class SearchIndex:
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._path = folder / f"index-v{VERSION}-{name}.db" if folder is not None else None
         self._read_cached = read_cached
-        self._most_letters, self._most_documents = max_letters, max_documents
+        self._max_letters, self._max_documents = max_letters, max_documents
         self._now = now
         self.notice = ""
         """Sentence that says why the index cannot be used. Empty if it can be used."""
@@ -301,7 +301,7 @@ class SearchIndex:
         if before is not None and before.stamp and not document.stamp:
             # This response has only the title, so keep the indexed text.
             db.execute(
-                "UPDATE documents SET title = ?, about = ?, lies = ?, file = ? WHERE id = ?",
+                "UPDATE documents SET title = ?, about = ?, page_path = ?, file = ? WHERE id = ?",
                 (document.title, document.about, document.path, document.file, before.id),
             )
             _delete_passages(db, "document = ? AND part = 'page'", before.id)
@@ -328,9 +328,9 @@ class SearchIndex:
     def _evict(self, db: sqlite3.Connection) -> None:
         """Delete the documents that were fetched the longest ago, if the index exceeds its limits."""
         count, letters = db.execute("SELECT count(*), total(letters) FROM documents").fetchone()
-        if count <= self._most_documents and letters <= self._most_letters:
+        if count <= self._max_documents and letters <= self._max_letters:
             return
-        max_documents, max_letters = self._most_documents * 9 // 10, self._most_letters * 9 // 10
+        max_documents, max_letters = self._max_documents * 9 // 10, self._max_letters * 9 // 10
         rows = db.execute("SELECT id, letters FROM documents ORDER BY known_at, id")
         evicted = []
         for number, size in rows:
@@ -542,7 +542,7 @@ _LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
 
 def _read_documents(db: sqlite3.Connection, keys: list[str]) -> dict[str, IndexedDocument]:
     rows = db.execute(
-        f"SELECT key, id, title, about, lies, file, stamp, known_at FROM documents WHERE key {_IN_JSON}",
+        f"SELECT key, id, title, about, page_path, file, stamp, known_at FROM documents WHERE key {_IN_JSON}",
         [_json_list(keys)],
     )
     return {key: IndexedDocument(*row) for key, *row in rows}
@@ -599,7 +599,7 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
         columns += [to_index_text(shown), ""] if is_simple else [fold_to_index_text(shown), shown]
         columns.insert(3, fold_to_index_text(word_parts(f"{_scalars(part.title)} {shown}")))
         db.execute(
-            "INSERT INTO texts (rowid, around, title, words, parts, shown) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO texts (rowid, context, title, words, parts, shown) VALUES (?, ?, ?, ?, ?, ?)",
             (passage, *columns),
         )
         letters += sum(map(len, columns))
@@ -637,7 +637,7 @@ def _search(
     rows = db.execute(
         "SELECT document.kind, document.space, document.own_id, part, document.title, path, anchor, nth,"
         " document.change_request, document.page, document.node, document.thread, document.author, document.about,"
-        " document.lies, document.number, document.at, document.known_at, passage FROM ("
+        " document.page_path, document.number, document.at, document.known_at, passage FROM ("
         "  SELECT texts.rowid AS passage, document AS owner, part, path, anchor, nth, bm25(texts, 1.0, 8.0, 1.0, 0.5) AS rank"
         "  FROM texts JOIN passages ON passages.id = texts.rowid JOIN documents document ON document.id = passages.document"
         f"  WHERE texts MATCH ? AND {where} ORDER BY texts.rowid DESC LIMIT ?"
@@ -719,7 +719,7 @@ def _counts(spaces: Collection[str] | None, db: sqlite3.Connection) -> IndexedCo
 
 def _pages(space: str, db: sqlite3.Connection) -> tuple[PageName, ...]:
     rows = db.execute(
-        "SELECT page, title, lies, file FROM documents WHERE space = ? AND kind = 'page' ORDER BY id", [space]
+        "SELECT page, title, page_path, file FROM documents WHERE space = ? AND kind = 'page' ORDER BY id", [space]
     )
     return tuple(PageName(*row) for row in rows)
 
@@ -744,7 +744,7 @@ def _indexed_pages(space: str, queries: Iterable[tuple[str, ...]], db: sqlite3.C
     rows = db.execute(
         "SELECT page, at FROM documents WHERE space = ? AND kind = 'page' AND length(stamp) > 0 AND at IS NOT NULL"
         " AND letters <= ?",
-        (space, _MAX_LETTERS),
+        (space, _WHOLE_PAGE_LETTERS),
     )
     updated_at = {str(page): float(at) for page, at in rows}
     found: set[str] = set()

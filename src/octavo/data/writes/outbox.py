@@ -108,9 +108,9 @@ class Outbox:
         """Return the signed-in user. None while unknown."""
         return self._account.shown
 
-    def set_account(self, me: User, *, asked: bool) -> None:
-        """Set the signed-in user. `asked` is True if the server has named the user in this session."""
-        if asked:
+    def set_account(self, me: User, *, is_confirmed: bool) -> None:
+        """Set the signed-in user. `is_confirmed` is True if the server has named the user in this session."""
+        if is_confirmed:
             self._account.user = me
             self._worker.wake()
         else:

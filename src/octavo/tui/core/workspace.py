@@ -482,7 +482,7 @@ class Workspace:
         if snapshot.value is None or self._session is None or session_start is None:
             return
         is_current = snapshot.fetched_at is not None and snapshot.fetched_at >= session_start
-        self._session.outbox.set_account(snapshot.value, asked=is_current)
+        self._session.outbox.set_account(snapshot.value, is_confirmed=is_current)
         if snapshot.value != self.me or is_current:
             self.me = snapshot.value
             self._publish_frame()
