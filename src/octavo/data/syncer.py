@@ -143,8 +143,8 @@ class Syncer(Generic[R]):
         self._cache, self._read, self._accept, self._fail = cache, read, accept, fail
         self._now, self.rate_limit_wait = now, rate_limit_wait
         self._states: dict[str, _OwnerState] = {}
-        self._waiters: dict[str, list[asyncio.Future[Any]]] = {}
-        """Futures of the callers of `get`, by URL."""
+        self._waiting: dict[asyncio.Future[Any], str] = {}
+        """The futures of the callers of `get`, and the URL that each waits for."""
         self._calls = count(1)
         self._tasks = Tasks("A refresh")
         self._running: dict[Flight, asyncio.Task[None]] = {}
@@ -162,12 +162,12 @@ class Syncer(Generic[R]):
             raise NotSent(ENDED)
         url, owner = encode(op).url, f"call {next(self._calls)}"
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiters.setdefault(url, []).append(future)
+        self._waiting[future] = url
         self.add(Want(op, url, owner, rank, max_age=timedelta()))
         try:
             return await future
         finally:
-            self._remove_waiter(url, future)
+            del self._waiting[future]
             self._cancel(self.queue.drop(owner, (url,)))
 
     def add(self, want: Want) -> None:
@@ -301,7 +301,7 @@ class Syncer(Generic[R]):
         if self._pump_timer is not None:
             self._pump_timer.cancel()
         self._pump_scheduled = False
-        for future in [waiter for waiters in self._waiters.values() for waiter in waiters]:
+        for future in self._waiting:
             future.cancel()
         await self._tasks.close()
         self._notify_change()
@@ -464,9 +464,7 @@ class Syncer(Generic[R]):
         value = self._accept(flight.op, response, flight.is_stale)
         self._store_version(flight, version)
         if not flight.is_stale:
-            for future in self._waiters.pop(flight.url, ()):
-                if not future.done():
-                    future.set_result(value)
+            self._end_waiting(flight.url, lambda future: future.set_result(value))
             for state in self._states.values():
                 want = state.wants.get(flight.url)
                 if want is not None and state.planner is not None and flight.satisfies(want):
@@ -480,9 +478,7 @@ class Syncer(Generic[R]):
         self._fail(flight.op, error)
         self._store_version(flight, version)
         if not flight.is_stale or affects_all_requests(error):
-            for future in self._waiters.pop(flight.url, ()):
-                if not future.done():
-                    future.set_exception(error)
+            self._end_waiting(flight.url, lambda future: future.set_exception(error))
         self._notify_owners(flight.url)
 
     def _store_version(self, flight: Flight, version: Version | None) -> None:
@@ -502,11 +498,9 @@ class Syncer(Generic[R]):
             if not self._is_closed:
                 why = "The request was canceled." if error is None else "This is a bug in Octavo."
                 self._fail(flight.op, LocalFailure(f"Could not load the response. {why}"))
-            for future in self._waiters.pop(flight.url, ()):
-                if error is None:
-                    future.cancel()
-                elif not future.done():
-                    future.set_exception(error)
+            self._end_waiting(
+                flight.url, lambda future: future.cancel() if error is None else future.set_exception(error)
+            )
         self._schedule_pump()
         self._notify_change()
 
@@ -515,12 +509,11 @@ class Syncer(Generic[R]):
             if flight in self._running:
                 self._running[flight].cancel()
 
-    def _remove_waiter(self, url: str, future: asyncio.Future[Any]) -> None:
-        waiters = self._waiters.get(url, [])
-        if future in waiters:
-            waiters.remove(future)
-        if not waiters:
-            self._waiters.pop(url, None)
+    def _end_waiting(self, url: str, end: Callable[[asyncio.Future[Any]], object]) -> None:
+        """Call `end` with the futures that wait for the response at `url`."""
+        for future, waited_url in self._waiting.items():
+            if waited_url == url and not future.done():
+                end(future)
 
     def _notify_change(self) -> None:
         self._change.set()
