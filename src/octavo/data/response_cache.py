@@ -123,8 +123,7 @@ class ResponseCache:
         try:
             return read(SPECS[type(op)].codec, body), stored_at
         except ValueError:
-            url = encode(op).url
-            self._execute_later("DELETE FROM answers WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
+            self._execute_later("DELETE FROM answers WHERE namespace = ? AND url = ?", encode(op).url)
             return None
 
     def put(self, op: Operation[Any], value: Any, *, unchanged_since: float | None = None) -> float:
@@ -165,14 +164,14 @@ class ResponseCache:
         """Store the version of the response at `url`. `error` is the message if the server refused the request.
         `requested_at` is when the request was sent, by default now."""
         version = self.versions[url] = Version(stamp, requested_at or self._now(), error)
-        row = (self._namespace, url, stamp, version.requested_at.timestamp(), error)
-        self._execute_later("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", lambda: row)
+        insert = "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)"
+        self._execute_later(insert, url, stamp, version.requested_at.timestamp(), error)
 
     def drop_version(self, url: str) -> None:
         """Forget the version of a response whose body on disk is missing or cannot be used, so that the response is
         fetched again."""
         self.versions.pop(url, None)
-        self._execute_later("DELETE FROM versions WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
+        self._execute_later("DELETE FROM versions WHERE namespace = ? AND url = ?", url)
 
     @cached_property
     def versions(self) -> dict[str, Version]:
@@ -192,7 +191,7 @@ class ResponseCache:
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
         """Store bytes that were computed from responses. `body` computes them, and is called in the background."""
         statement = "INSERT OR REPLACE INTO made VALUES (?, ?, ?)"
-        self._execute_later(statement, lambda: (self._namespace, name, body()))
+        self._write(lambda db: db.execute(statement, (self._namespace, name, body())))
 
     def read_derived(self, name: str) -> bytes | None:
         """Return the bytes that `put_derived` stored under `name`. None if nothing is stored."""
@@ -202,8 +201,7 @@ class ResponseCache:
 
     def pin(self, owner: str, url: str) -> None:
         """Protect the response at `url` from eviction until `owner` unpins it."""
-        row = (self._namespace, url, owner)
-        self._execute_later(_PIN, lambda: row)
+        self._execute_later(_PIN, url, owner)
 
     def unpin(self, owner: str, urls: Iterable[str] | None = None) -> None:
         """Remove the pins of `owner` for `urls`, or all its pins. Delete the responses that no other owner has
@@ -268,7 +266,7 @@ class ResponseCache:
         self._unwritten.clear()
         self.versions.clear()
         for table in _TABLES:
-            self._execute_later(f"DELETE FROM {table} WHERE namespace = ?", lambda: (self._namespace,))
+            self._execute_later(f"DELETE FROM {table} WHERE namespace = ?")
 
     def flush(self) -> None:
         """Wait until everything is written."""
@@ -287,8 +285,9 @@ class ResponseCache:
             self._is_damaged = True
             return []
 
-    def _execute_later(self, statement: str, values: Callable[[], tuple[Any, ...]]) -> None:
-        self._write(lambda db: db.execute(statement, values()))
+    def _execute_later(self, statement: str, *values: str | float) -> None:
+        """Execute a statement whose first parameter is the namespace, in the background."""
+        self._write(lambda db: db.execute(statement, (self._namespace, *values)))
 
     def _write(self, statement: Callable[[sqlite3.Connection], object]) -> None:
         def work(db: sqlite3.Connection) -> None:
