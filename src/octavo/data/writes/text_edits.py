@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 from octavo.api import comments
@@ -17,6 +18,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.api.safety import safe_text
 from octavo.api.text import Raw
+from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.change_request_kinds import revision_ref
@@ -310,15 +312,12 @@ async def _replaced_texts(live: Live, head: RevisionRef, changes: Mapping[str, T
     each with the reason. Raises ApiError."""
     written: dict[str, WrittenText] = {}
     refused: dict[str, str] = {}
-    ids = list(changes)
-    for start in range(0, len(ids), _PAGES_AT_ONCE):
-        some = ids[start : start + _PAGES_AT_ONCE]
-        sources = await asyncio.gather(*(page_source(live, head, page) for page in some))
-        for page, source in zip(some, sources, strict=True):
-            if source is None:
-                refused[page] = "was deleted in this change request"
-            elif (new := await asyncio.to_thread(changes[page], source)) is None:
-                refused[page] = _EDITED
-            elif new != source:
-                written[page] = WrittenText(source, new)
+    sources = await gather_bounded(partial(page_source, live, head), changes, _PAGES_AT_ONCE)
+    for (page, change), source in zip(changes.items(), sources, strict=True):
+        if source is None:
+            refused[page] = "was deleted in this change request"
+        elif (new := await asyncio.to_thread(change, source)) is None:
+            refused[page] = _EDITED
+        elif new != source:
+            written[page] = WrittenText(source, new)
     return TermOutcome(written, refused)
