@@ -214,29 +214,6 @@ def test_cache_without_a_folder_works(tmp_path: Path, there: str) -> None:
 
 def test_unchanged_response_updates_only_its_time(tmp_path: Path, clock: Clock) -> None:
     cache = ResponseCache(tmp_path, "mia", now=clock)
-    still = cache.put(op(1), SPACE)
-    cache.flush()
-    (before,) = cache.responses_after(0, 10)
-    clock.forward(hours=1)
-    still = cache.put(op(1), SPACE, unchanged_since=still)
-    cache.flush()
-    (after,) = cache.responses_after(0, 10)
-    assert (after.number, after.body, after.stored_at) == (before.number, before.body, clock())
-    clock.forward(hours=1)
-    another = SPACE.model_copy(update={"title": "Of another terminal"})
-    cache.put(op(1), another)
-    cache.put(op(1), SPACE, unchanged_since=still)
-    cache.flush()
-    assert value(cache.get(op(1))) == SPACE, "what another put there meanwhile is not taken for it"
-    cache.clear()
-    cache.put(op(1), SPACE, unchanged_since=still)
-    cache.flush()
-    assert value(cache.get(op(1))) == SPACE, "what was thrown away is written"
-    cache.close()
-
-
-def test_unchanged_response_is_not_rewritten_without_a_read(tmp_path: Path, clock: Clock) -> None:
-    cache = ResponseCache(tmp_path, "mia", now=clock)
     put(cache, (op(1), SPACE))
     (before,) = cache.responses_after(0, 10)
     clock.forward(hours=1)

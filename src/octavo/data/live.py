@@ -356,12 +356,8 @@ class Live:
                     self._notify_watchers(response)
 
     def _remove_from_index(self, op: Operation[Any]) -> None:
-        """Remove the target of `op` from the search index. Other responses may contain parts of the target, so each
-        response is indexed again when it next arrives."""
         if self._index is not None:
             self._index.remove_target(op)
-            for response in self._responses.values():
-                response.indexed_value = None
 
     async def wait_idle(self) -> None:
         """Wait until no background request is running. Raises unexpected errors of these requests. An ApiError is not
@@ -477,18 +473,15 @@ class Live:
 
     def _store(self, response: LiveResponse, fetched: _Fetched) -> Any:
         """Store a response in memory, in the cache and in the search index. Return its value."""
-        is_same = response.accept(fetched.value, fetched.pages, self.now(), fetched.writes_included)
+        response.accept(fetched.value, fetched.pages, self.now(), fetched.writes_included)
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):
             # Do not cache a response that never changes if a part of it is unreadable. A newer Octavo may be able to
             # read that part, but would not fetch the cached response again.
-            response.stored_at = self.cache.put(
-                response.op, fetched.to_cache, unchanged_since=response.stored_at if is_same else None
-            )
-        if self._index is not None and response.indexed_value is not value:
+            self.cache.put(response.op, fetched.to_cache)
+        if self._index is not None:
             self._index.add(response.op, value)
-            response.indexed_value = value
         if unreadable:
             self.unreadable_items.notify(response.op, unreadable)
         return value

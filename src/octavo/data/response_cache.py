@@ -55,7 +55,6 @@ _TABLES = ("answers", "pins", "versions", "made")
 MAX_BYTES = 200_000_000
 MAX_AGE = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
-_SET_TIME = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ?"
 EVICT_EVERY = 500
 """Number of stored responses between two evictions."""
 
@@ -126,25 +125,16 @@ class ResponseCache:
             self._execute_later("DELETE FROM answers WHERE namespace = ? AND url = ?", encode(op).url)
             return None
 
-    def put(self, op: Operation[Any], value: Any, *, unchanged_since: float | None = None) -> float:
-        """Cache a response in the background. Return the timestamp that is stored with it.
-
-        `unchanged_since` is the timestamp of an earlier call with an equal value. If that value is still on disk, only
-        its timestamp is updated.
-        """
-        url, moment_now, is_immutable = encode(op).url, self._now(), never_changes(op)
-        now = moment_now.timestamp()
-        put = self._unwritten[url] = (value, moment_now)
+    def put(self, op: Operation[Any], value: Any) -> None:
+        """Cache a response in the background. If it is on disk already, only its time is updated."""
+        url, now, is_immutable = encode(op).url, self._now(), never_changes(op)
+        put = self._unwritten[url] = (value, now)
 
         def write(db: sqlite3.Connection) -> None:
-            if (
-                unchanged_since is not None
-                and db.execute(f"{_SET_TIME} AND kept_at = ?", (now, self._namespace, url, unchanged_since)).rowcount
-            ):
-                return
-            body = _body(op, value)
-            if db.execute(f"{_SET_TIME} AND body = ?", (now, self._namespace, url, body)).rowcount == 0:
-                row = (self._namespace, url, body, now, is_immutable)
+            body, time = _body(op, value), now.timestamp()
+            update = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ? AND body = ?"
+            if db.execute(update, (time, self._namespace, url, body)).rowcount == 0:
+                row = (self._namespace, url, body, time, is_immutable)
                 db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
         def work(db: sqlite3.Connection) -> None:
@@ -158,7 +148,6 @@ class ResponseCache:
         self._puts += 1
         if self._puts % EVICT_EVERY == 0 and self._path is not None:
             self._writer.submit(self._evict)
-        return now
 
     def put_version(self, url: str, stamp: str, error: str = "", requested_at: datetime | None = None) -> None:
         """Store the version of the response at `url`. `error` is the message if the server refused the request.
