@@ -530,14 +530,14 @@ class Live:
 
     def _load_stored(self, response: LiveResponse, body: bytes, stored_at: datetime) -> None:
         if len(body) <= DECODED_IN_THREAD_FROM:
-            if decoded := self.cache.decode(response.op, body, stored_at):
-                response.load_stored(*decoded)
+            if (value := self.cache.decode(response.op, body)) is not None:
+                response.load_stored(value, stored_at)
             return
 
         async def decode() -> None:
-            decoded = await asyncio.to_thread(self.cache.decode, response.op, body, stored_at)
-            if decoded and response.value is None:
-                response.load_stored(*decoded)
+            value = await asyncio.to_thread(self.cache.decode, response.op, body)
+            if value is not None and response.value is None:
+                response.load_stored(value, stored_at)
                 self._notify_watchers(response)
 
         self._tasks.start(decode())

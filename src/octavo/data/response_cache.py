@@ -104,8 +104,9 @@ class ResponseCache:
 
     def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
         """Return the cached response to `op`, and when it was cached. None if it is not cached."""
-        body = self.read_body(op)
-        return self.decode(op, *body) if body else None
+        if (stored := self.read_body(op)) is None or (value := self.decode(op, stored[0])) is None:
+            return None
+        return value, stored[1]
 
     def read_body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
         """Return the cached response to `op` as bytes, and when it was cached. None if it is not cached."""
@@ -117,10 +118,10 @@ class ResponseCache:
         rows = self._rows("SELECT body, kept_at FROM answers WHERE namespace = ? AND url = ?", url)
         return next(((body, moment(cached_at)) for body, cached_at in rows), None)
 
-    def decode(self, op: Operation[Any], body: bytes, stored_at: datetime) -> tuple[Any, datetime] | None:
-        """Decode the result of `read_body`. If it cannot be decoded, delete the response and return None."""
+    def decode(self, op: Operation[Any], body: bytes) -> Any:
+        """Decode a body that `read_body` returned. If it cannot be decoded, delete the response and return None."""
         try:
-            return read(SPECS[type(op)].codec, body), stored_at
+            return read(SPECS[type(op)].codec, body)
         except ValueError:
             self._execute_later("DELETE FROM answers WHERE namespace = ? AND url = ?", encode(op).url)
             return None

@@ -380,8 +380,7 @@ class Syncer(Generic[R]):
         list. Can be called in any thread."""
         values = []
         for want, _, body in wants:
-            decoded = self._cache.decode(want.op, *body) if body is not None else None
-            value = decoded[0] if decoded is not None else None
+            value = self._cache.decode(want.op, body[0]) if body is not None else None
             is_cut = want.min_items and isinstance(value, ListPage) and value.next is not None
             values.append(None if is_cut else value)
         return values
