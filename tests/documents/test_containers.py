@@ -229,6 +229,11 @@ CASES = {
     ),
     "html heading": ('<h2 align="center">T</h2>', "heading [level=2] T"),
     "html heading around markdown": ('<h2 align="center">\n\nT\n\n</h2>', "heading [level=2] T"),
+    "html with indented lines": (
+        '<div>\n    <p align="center">\n        a <b>b</b>\n    </p>\n    <h2>T</h2>\n</div>\n\n    code',
+        "paragraph [align=center] a  <bold|b>\nheading [level=2] T\ncode 'code'",
+    ),
+    "indented line after a comment": ("<!-- no -->\n    code", "code 'code'"),
     "aligned paragraph": ('<p align="center">a</p>', "paragraph [align=center] a"),
     "group passes its direction on": ('<div dir="rtl">\n\na\n\n</div>', "paragraph [dir=rtl] a"),
     "iframe": ('<iframe src="https://a.b"></iframe>', "embed [url=https://a.b html=iframe]"),

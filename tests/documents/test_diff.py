@@ -74,6 +74,21 @@ def test_format_change_and_link_change_are_distinguished() -> None:
     assert (word.old.link, word.run.link) == ("x", "y")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("See [Guide](a.md) now", 'See [Guide](a.md "mention") now', "See [fGuide] now"),
+        ('See [Guide](a.md "mention")s', "See [Guide](b.md)x", "See [fGuide][-s][+x]"),
+        ("[Start](a.md)", '<a href="a.md" class="button">Start</a>', "[fStart]"),
+        ('[Guide](a.md "mention")', "[Guides](a.md)", "[-Guide][+Guides]"),
+    ],
+)
+def test_link_as_mention_or_button_is_another_format(old: str, new: str, expected: str) -> None:
+    parts = only_change(old, new).parts
+    assert isinstance(parts, TextChange)
+    assert marked(parts.words) == expected
+
+
 def test_mostly_changed_text_is_rewritten() -> None:
     words = diff_runs((Run("alpha beta gamma delta"),), (Run("one two three four"),))
     assert words.is_rewritten

@@ -21,6 +21,8 @@ def test_pipe_table_has_alignment_and_cells() -> None:
 def test_surplus_cells_are_joined_to_the_last_column() -> None:
     (table,) = parse("| A | B |\n|---|---|\n| 1 | `x || y` |\n| 1 | 2 | 3 |\n| 1 | 2 \\| 3 |\n").blocks
     assert [row.children[1].plain() for row in table.children] == ["x || y", "2 | 3", "2 | 3"]
+    (open_table,) = parse("A | B\n--|--\n1 | 2 | 3\n").blocks
+    assert [cell.plain() for cell in open_table.children[0].children] == ["1", "2 | 3"]
     (quote,) = parse("> | A | B |\n> |---|---|\n> | 1 | x || y |\n").blocks
     assert [cell.plain() for cell in quote.children[0].children[0].children] == ["1", "x || y"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from octavo.documents.blocks import Run
@@ -20,6 +20,10 @@ _WIDE = re.compile(f"[{WIDE_LETTERS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
 """Characters that end a clause."""
 _PUNCTUATION = re.compile(r"[\s,.;:!?，。、；：！？…]+")
+_NAMED_LINK_KINDS = frozenset({"mention", "button"})
+"""Kinds of runs that show the same words as an ordinary link."""
+_ATOMIC_MARK = "\0"
+"""First character of a token that is compared as a whole."""
 _EMPHASIS = frozenset({"bold", "italic"})
 _SMALL_ISLAND = 2
 _WIDE_ISLAND = 3
@@ -36,7 +40,9 @@ class _Token:
 
 def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
     """Compare two texts word by word."""
-    before, after = _tokens(old), _tokens(new)
+    old, new = tuple(old), tuple(new)
+    names = {run.text for run in (*old, *new) if run.kind in _NAMED_LINK_KINDS}
+    before, after = _tokens(old, names), _tokens(new, names)
     found = _join_islands(diff_ranges(_token_keys(before), _token_keys(after)), before)
     if any(
         _WIDE.match(token.text)
@@ -66,12 +72,13 @@ def _token_keys(tokens: Sequence[_Token]) -> list[str]:
     return [" " if token.text.isspace() else token.text for token in tokens]
 
 
-def _tokens(runs: Iterable[Run]) -> list[_Token]:
+def _tokens(runs: Iterable[Run], names: Collection[str]) -> list[_Token]:
+    """Return the words of a text. An atomic run is one token, and so is a link whose text is in `names`."""
     found = []
     for run in runs:
         token_style = style(run)
-        if run.kind in ATOMIC_KINDS:
-            found.append(_Token(f"\0{_atomic_text(run)}", run, token_style))
+        if run.kind in ATOMIC_KINDS or (run.link and run.text in names):
+            found.append(_Token(f"{_ATOMIC_MARK}{_atomic_text(run)}", run, token_style))
         else:
             found += [_Token(word, run, token_style) for part in slices(run.text) for word in _WORD.findall(part)]
     return found
@@ -208,7 +215,9 @@ def _join_tokens(tokens: Sequence[_Token]) -> Run:
     run = tokens[0].run
     if run.kind in ATOMIC_KINDS:
         return run
-    return Run("".join(token.text for token in tokens), run.marks, run.link, run.kind, run.attrs)
+    return Run(
+        "".join(token.text for token in tokens).replace(_ATOMIC_MARK, ""), run.marks, run.link, run.kind, run.attrs
+    )
 
 
 _MIN_LINE_SIMILARITY = 0.5

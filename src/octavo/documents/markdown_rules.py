@@ -68,7 +68,7 @@ def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
             row = getLine(state, token.map[0])
         elif token.type == "inline":
             last = token
-        elif token.type == "tr_close" and row.count("|") > columns:
+        elif token.type == "tr_close" and row.count("|") >= columns:
             cells = escapedSplit(row.strip())
             cells = cells[1:] if not cells[0] else cells
             cells = cells[:-1] if cells and not cells[-1] else cells
@@ -295,6 +295,8 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         if silent:
             return True
         after = _end_of_element(state, name, position, start, end)
+        if name not in ("pre", "script", "style") and not state.isEmpty(after - 1):
+            _ignore_indentation(state, after, end)
     token = state.push("platform_html", "", 0)
     token.map = [start, after]
     token.content = state.getLines(start, after, state.blkIndent, True)
@@ -303,6 +305,18 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         _push_text(state, tail[1].strip(), after - 1)
     state.line = after
     return True
+
+
+def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:
+    """Move the lines below a tag to the left if the first of them is indented like code. HTML ends at an empty line, so
+    these lines are part of it."""
+    surplus = state.sCount[line] - state.blkIndent if line < end else 0
+    while surplus >= 4 and line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
+        width = min(surplus, state.tShift[line])
+        state.bMarks[line] += width
+        state.tShift[line] -= width
+        state.sCount[line] = max(state.blkIndent, state.sCount[line] - surplus)
+        line += 1
 
 
 def _push_text(state: StateBlock, words: str, line: int) -> None:
