@@ -6,7 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from octavo.documents.blocks import Block, Document, Run, TableColumn, plain_text, slug
+from octavo.documents.anchors import slug
+from octavo.documents.blocks import Block, Document, Run, TableColumn, plain_text
 
 _WORDS = [
     "The tide turns at six.",

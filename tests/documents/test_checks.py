@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents.blocks import match_anchor, sanitize
+from octavo.documents.anchors import match_anchor
+from octavo.documents.blocks import sanitize
 from octavo.documents.checks.findings import Place, SourcePlaces, matches_path, read_page
 from octavo.documents.checks.references import CheckedFolder
 from octavo.documents.source_reader import parse
@@ -166,10 +167,12 @@ def test_file_is_used_however_its_name_is_written(name: str, url: str) -> None:
 
 
 def test_redirect_to_a_page_is_no_loop_because_the_page_comes_first() -> None:
-    pages = tuple(read_page(path, "# Page") for path in ("a.md", "b/README.md"))
+    pages = tuple(read_page(path, "# Page") for path in ("a.md", "b/README.md", "README.md"))
     redirects = "redirects:\n  a: a.md\n  b: b/README.md\n  c: ./a.md\n  d: e\n  e: d\n  f: f.md\n"
-    found = CheckedFolder(pages, configuration=redirects).findings()
-    assert [each.words for each in found if each.rule == "redirect-loop"] == ["d", "e", "f"]
+    redirects += "  readme: README.md\n  g: README.md\n  old/g: g.md\n"
+    found = list(CheckedFolder(pages, configuration=redirects).findings())
+    assert [each.words for each in found if each.rule == "redirect-loop"] == ["d", "e"]
+    assert [each.words for each in found if each.rule == "link"] == ["f"]
 
 
 def test_page_in_the_same_folder_is_suggested_before_others_with_its_name() -> None:

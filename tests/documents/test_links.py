@@ -7,8 +7,8 @@ from dataclasses import astuple
 
 import pytest
 
-from octavo.documents import blocks, links
-from octavo.documents.blocks import match_anchor
+from octavo.documents import links
+from octavo.documents.anchors import anchored_blocks, match_anchor
 from octavo.documents.links import (
     AnchorLink,
     BlockedScheme,
@@ -138,10 +138,10 @@ def test_links_of_a_file_start_from_its_folder() -> None:
 
 def test_anchors_match_by_their_letters() -> None:
     known = ["id-1.-start", "whats-new"]
-    assert blocks.match_anchor("whats-new", known) == "whats-new"
-    assert blocks.match_anchor("1-start", known) == "id-1.-start"
-    assert blocks.match_anchor("What's-New", known) == "whats-new"
-    assert blocks.match_anchor("other", known) is None
+    assert match_anchor("whats-new", known) == "whats-new"
+    assert match_anchor("1-start", known) == "id-1.-start"
+    assert match_anchor("What's-New", known) == "whats-new"
+    assert match_anchor("other", known) is None
 
 
 @pytest.mark.parametrize(
@@ -164,16 +164,42 @@ def test_anchors_match_by_their_letters() -> None:
 def test_link_finds_a_heading_by_any_form_of_its_anchor(wanted: str, heading: str | None) -> None:
     titles = ["Math & TeX", "Setup & Config!", "Research and development", "Übungen", "1. First step", "What’s new?"]
     titles += ["🚀 Start", "v1.2", "snake_case", "Same", "Same"]
-    headings = parse("\n\n".join(f"## {title}" for title in titles)).headings
-    found = blocks.find_heading(wanted, headings)
+    page = parse("\n\n".join(f"## {title}" for title in titles))
+    anchors = anchored_blocks(page)
+    name = match_anchor(wanted, anchors)
     is_second = heading == "Same 2nd"
-    assert (found and found.title) == ("Same" if is_second else heading)
-    assert not is_second or found is headings[-1]
+    assert (name and anchors[name].plain()) == ("Same" if is_second else heading)
+    assert not is_second or anchors[name or ""] is page.blocks[-1]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "start"),
+    [
+        ("answer", "paragraph one"),
+        ("answer-1", "paragraph two"),
+        ("answer-2", None),
+        ("more", "paragraph hidden"),
+        ("here", "paragraph two"),
+        ("there", "paragraph last"),
+        ("example", None),
+    ],
+)
+def test_link_finds_a_tab_an_expandable_or_an_html_element(wanted: str, start: str | None) -> None:
+    page = parse(
+        '{% tabs %}\n{% tab title="Answer" %}\none\n{% endtab %}\n{% endtabs %}\n\n'
+        '{% tabs %}\n{% tab title="Answer" %}\n<a id="here"></a>two\n{% endtab %}\n{% endtabs %}\n\n'
+        "<details>\n<summary>More</summary>\n\nhidden\n\n</details>\n\n"
+        '```\n<a id="example"></a>\n```\n\n<a name="there"></a>\n\nlast\n'
+    )
+    anchors = anchored_blocks(page)
+    name = match_anchor(wanted, anchors)
+    found = [each for each in anchors[name].walk() if each.kind == "paragraph"] if name else []
+    assert (f"{found[0].kind} {found[0].plain()}" if found else None) == start
 
 
 def test_identical_anchor_wins_over_similar_anchor() -> None:
-    assert blocks.match_anchor("a-and-b", ["a-b", "a-and-b"]) == "a-and-b"
-    assert blocks.match_anchor("a--b", ["a-and-b", "a-b"]) == "a-b"
+    assert match_anchor("a-and-b", ["a-b", "a-and-b"]) == "a-and-b"
+    assert match_anchor("a--b", ["a-and-b", "a-b"]) == "a-b"
 
 
 INDEX_PAGES = links.ids_by_path(

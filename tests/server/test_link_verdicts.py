@@ -7,7 +7,8 @@ from pathlib import Path
 from octavo.api import content, links
 from octavo.api.content import PageTree
 from octavo.api.operation import SpaceRef
-from octavo.documents.blocks import Document, find_heading
+from octavo.documents.anchors import anchored_blocks, match_anchor
+from octavo.documents.blocks import Document
 from octavo.documents.links import AnchorLink, BrokenLink, PageLink, references_in
 from octavo.documents.source_reader import parse
 from octavo.server import loader
@@ -112,6 +113,8 @@ def broken_for_the_reader(context: LinkContext, page_id: str, documents: dict[st
                 pass
             case PageLink(page=there, anchor=named):
                 anchor = named or ""
-        if isinstance(target, BrokenLink) or (anchor and find_heading(anchor, documents[there].headings) is None):
+        if isinstance(target, BrokenLink) or (
+            anchor and match_anchor(anchor, anchored_blocks(documents[there])) is None
+        ):
             broken.append(usage.target)
     return broken

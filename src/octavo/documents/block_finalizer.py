@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
-from octavo.documents.blocks import NO_ATTRS, Anchors, Block, DraftBlock, Heading, Run, plain_text
+from octavo.documents.anchors import Anchors
+from octavo.documents.blocks import NO_ATTRS, Block, DraftBlock, Heading, Run, plain_text
 from octavo.documents.inline import trim_runs
 from octavo.documents.tag_blocks import PARENTS
 

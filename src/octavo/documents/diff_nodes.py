@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
 
-from octavo.documents.blocks import Block, Run, TableColumn, is_anchor_of, plain_text
+from octavo.documents.anchors import is_anchor_of
+from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.diff_model import (
     AddedBlock,
     AttributeChange,

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from octavo.documents.anchors import slug
 from octavo.documents.block_finalizer import finalize_blocks
-from octavo.documents.blocks import Diagnostic, Document, DraftBlock, slug
+from octavo.documents.blocks import Diagnostic, Document, DraftBlock
 from octavo.documents.json_inline import (
     MAX_JSON_DEPTH,
     InlineReader,

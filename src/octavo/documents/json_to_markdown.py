@@ -9,7 +9,8 @@ from itertools import chain, groupby, repeat
 from typing import Any
 
 from octavo.documents import emoji
-from octavo.documents.blocks import Block, Run, TableColumn, plain_text, slug
+from octavo.documents.anchors import slug
+from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.json_document import read_document
 
 _SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}]|&(?=#?\w+;)|\^(?=\[|$))")

@@ -13,7 +13,8 @@ from itertools import groupby
 from typing import Any
 
 from octavo.api.bodies import Format
-from octavo.documents.blocks import NO_ATTRS, Block, DraftBlock, Run, TableColumn, plain_text, slug
+from octavo.documents.anchors import slug
+from octavo.documents.blocks import NO_ATTRS, Block, DraftBlock, Run, TableColumn, plain_text
 from octavo.documents.source_reader import parse
 
 Json = dict[str, Any]

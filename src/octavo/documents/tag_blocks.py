@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from octavo.api.safety import safe_text
-from octavo.documents.blocks import NO_ATTRS, BlockTree, DraftBlock, Run, slug
+from octavo.documents.anchors import slug
+from octavo.documents.blocks import NO_ATTRS, BlockTree, DraftBlock, Run
 
 MAX_TAG_LENGTH = 20_000
 """Maximum length of a platform tag in characters."""

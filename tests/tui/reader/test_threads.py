@@ -158,6 +158,21 @@ async def test_link_to_the_title_scrolls_to_the_top() -> None:
         assert not app.pane.navigation.go_to_anchor("#gone")
 
 
+async def test_link_to_a_tab_shows_it_and_link_to_an_expandable_selects_it() -> None:
+    app = PaneApp(PageView())
+    page = (
+        '{% tabs %}\n{% tab title="Query" %}\nask\n{% endtab %}\n{% tab title="Answer" %}\nhear\n{% endtab %}\n{% endtabs %}\n\n'
+        "<details>\n<summary>More</summary>\n\nhidden\n\n</details>\n"
+    )
+    async with app.run_test(size=(80, 12)):
+        app.pane.show(parse(page), title="Top", key="p")
+        assert "hear" not in screen(app.pane)
+        assert app.pane.navigation.go_to_anchor("#answer")
+        assert "hear" in screen(app.pane)
+        assert app.pane.navigation.go_to_anchor("#more")
+        assert bar_column(app.pane) == ["▸ More"]
+
+
 async def test_missing_heading_is_explained() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 10)) as pilot:

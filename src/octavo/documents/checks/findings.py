@@ -12,7 +12,8 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
 from octavo.documents import front_matter
-from octavo.documents.blocks import Block, Document, plain_text, sanitize, slug
+from octavo.documents.anchors import anchored_blocks
+from octavo.documents.blocks import Block, Document, sanitize
 from octavo.documents.links import PageReference, references_in
 from octavo.documents.source_reader import parse
 from octavo.documents.tag_blocks import TAG_NAMES
@@ -259,10 +260,8 @@ def _tag_pattern(tag: str) -> re.Pattern[str]:
     return re.compile(rf"{re.escape(tag)}(?![\w-])[^>\n]*>?", re.IGNORECASE)
 
 
-_HTML_ID = re.compile(r"""<[a-zA-Z][^<>]{0,1000}?\s(?:id|name)=["']([^"'<>\n]{1,300})["']""")
 _OPEN_ENDED = frozenset({"openapi", "api-method"})
 """Kinds of blocks whose headings come from a specification, which is not read here."""
-_TITLED = frozenset({"tab", "expandable", "step", "update"})
 _TEXT, _SWITCH, _SECTION = "text", "true or false", "a section"
 _FIELD_TYPES = {
     **dict.fromkeys(("title", "description", "icon", "emoji", "cover"), _TEXT),
@@ -317,22 +316,12 @@ def check_document(path: str, text: str, document: Document, base: str | None = 
         text,
         document.source,
         tuple(references_in(document)),
-        tuple(dict.fromkeys(_anchors(document))),
+        tuple(anchored_blocks(document)),
         is_source or any(block.kind in _OPEN_ENDED for block in document.walk()),
         tuple(_file_urls(document.metadata)),
         tuple(_PageCheck(path, text, document).findings()),
         path if base is None else base,
     )
-
-
-def _anchors(document: Document) -> Iterator[str]:
-    for heading in document.headings:
-        yield heading.anchor
-    for block in document.walk():
-        if block.kind in _TITLED:
-            yield slug(str(block.attrs.get("slug") or block.attrs.get("title") or plain_text(block.runs)))
-    for match in _HTML_ID.finditer(document.source):
-        yield match[1]
 
 
 def _file_urls(metadata: Mapping[str, Any]) -> Iterator[str]:

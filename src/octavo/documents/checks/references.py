@@ -15,7 +15,8 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from octavo.api.folding import fold
-from octavo.documents.blocks import Document, match_anchor
+from octavo.documents.anchors import match_anchor
+from octavo.documents.blocks import Document
 from octavo.documents.checks.findings import CheckedPage, Finding, Place, RuleChoice, finding, sorted_findings
 from octavo.documents.links import (
     AnchorLink,
@@ -404,7 +405,12 @@ class CheckedFolder:
             return
         redirects = value.parts.get("redirects") if value is not None else None
         parts = redirects.parts if redirects is not None else {}
-        targets = {_url_path(source): _url_path(str(part.value)) for source, part in parts.items()}
+        # The platform follows a redirect only if no page has its path. So a page ends every chain.
+        targets = {
+            _url_path(source): _url_path(str(part.value))
+            for source, part in parts.items()
+            if not _has_page(_url_path(source), index)
+        }
         for source, part in parts.items():
             place = Place(part.line, part.column, part.line, part.column + len(source))
             yield from self._redirect(source, str(part.value), place, targets, index)
@@ -413,12 +419,13 @@ class CheckedFolder:
         self, source: str, target: str, place: Place, targets: Mapping[str, str], index: SpaceIndex
     ) -> Iterator[Finding]:
         if _is_url(target) or _has_page(target, index):
-            return  # The platform follows a redirect only if no page has its path. So a page ends every chain.
+            return
+        if _url_path(target) not in targets or _url_path(target) == _url_path(source):
+            yield finding("link", f"no page at “{target}”", self.configuration_path, place, words=source)
+            return
         chain = follow_redirects(_url_path(source), targets, "")
         if chain.end == "loop":
             yield finding("redirect-loop", " → ".join(chain.steps), self.configuration_path, place, words=source)
-        elif _url_path(target) not in targets:
-            yield finding("link", f"no page at “{target}”", self.configuration_path, place, words=source)
 
 
 def _names_at_start(url: str, names: Collection[str]) -> Iterator[str]:

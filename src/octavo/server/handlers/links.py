@@ -13,7 +13,7 @@ from octavo.api import links, urls
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.documents import links as page_links
 from octavo.documents import page_trees
-from octavo.documents.blocks import match_anchor
+from octavo.documents.anchors import anchored_blocks, match_anchor
 from octavo.documents.links import APP_HOSTS, PageReference, path_steps, references_in
 from octavo.documents.source_reader import parse
 from octavo.server.handlers.change_requests import base_of, change_request_path, present_change_request
@@ -45,7 +45,7 @@ _CACHE: dict[str, TextLinks] = {}
 
 @dataclass(frozen=True)
 class TextLinks:
-    """Links and includes of a text, with the anchors of its headings."""
+    """Links and includes of a text, with its anchors."""
 
     usages: tuple[PageReference, ...] = ()
     anchors: tuple[str, ...] = ()
@@ -288,7 +288,7 @@ def text_links(world: World, page: Json) -> TextLinks:
     cached = _CACHE.get(name)
     if cached is None:
         document = parse(world.store.text(name))
-        cached = TextLinks(tuple(references_in(document)), tuple(heading.anchor for heading in document.headings))
+        cached = TextLinks(tuple(references_in(document)), tuple(anchored_blocks(document)))
         if len(_CACHE) >= _CACHE_LIMIT:
             _CACHE.clear()
         _CACHE[name] = cached

@@ -15,7 +15,7 @@ from octavo.data import search_index
 from octavo.data.search_index import PageName
 from octavo.data.search_text import SearchTerms
 from octavo.documents import links
-from octavo.documents.blocks import slug
+from octavo.documents.anchors import slug
 from octavo.tui.widgets.short_texts import short_age
 
 MAX_PATH = 32

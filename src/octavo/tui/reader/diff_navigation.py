@@ -10,7 +10,8 @@ from functools import partial
 
 from textual.message import Message
 
-from octavo.documents.blocks import Block, find_heading
+from octavo.documents.anchors import anchored_blocks, match_anchor
+from octavo.documents.blocks import Block
 from octavo.documents.change_kinds import leading_kind, risk
 from octavo.tui.reader.diff_contents import DiffBuilder, DiffContents
 from octavo.tui.reader.reading_pane import Reader
@@ -457,11 +458,11 @@ class DiffNavigation:
             self.cursor.select(span, scroll_to=None)
 
     def go_to_anchor(self, anchor: str) -> bool:
-        """Go to the heading of the new version that `anchor` names. Return False if there is none."""
-        headings = self.contents.compared.new.headings if self.contents.compared is not None else ()
-        if (heading := find_heading(anchor.lstrip("#"), headings)) is None:
+        """Go to the block of the new version that `anchor` names. Return False if there is none."""
+        anchors = anchored_blocks(self.contents.compared.new) if self.contents.compared is not None else {}
+        if (name := match_anchor(anchor.lstrip("#"), anchors)) is None:
             return False
-        block = heading.block
+        block = anchors[name]
         if self.contents.shows_source or self.contents.current_layout == "old":
             self.contents.shows_source, self.contents.layout = False, "changes"
             self.builder.build(partial(self._go_to_heading, block))

@@ -8,7 +8,8 @@ from copy import deepcopy
 from itertools import chain
 from typing import NamedTuple
 
-from octavo.documents.blocks import Block, Document, find_heading
+from octavo.documents.anchors import anchored_blocks, match_anchor
+from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.page_contents import PageContents, PageThreads, repeated_title
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import (
@@ -144,10 +145,11 @@ class PageNavigation:
             self.toggle_source()
         self.position_to_restore = self._unfinished_restore = None
         here = self.position()
-        heading = find_heading(wanted, document.headings)
-        if heading is not None and heading.anchor != wanted and not self.contents.is_fully_parsed:
-            heading = None  # A heading with exactly this anchor may follow in the rest of the page.
-        block = heading.block if heading is not None else None
+        anchors = anchored_blocks(document)
+        name = match_anchor(wanted, anchors)
+        if name != wanted and not self.contents.is_fully_parsed:
+            name = None  # A block with exactly this anchor may follow in the rest of the page.
+        block = anchors[name] if name is not None else None
         if block is not None and block is repeated_title(document.blocks, self.contents.head):
             self._go_to_top()
             found = True

@@ -21,7 +21,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.documents import links as link_model
-from octavo.documents.blocks import find_heading
+from octavo.documents.anchors import anchored_blocks, match_anchor
 from octavo.documents.links import images_without_text, references_in
 from octavo.documents.source_reader import find_markers, parse
 from octavo.tui.render.deferred import LinkContext, LinkTargets
@@ -143,7 +143,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
         return (
             bool(anchor)
             and linked_page in complete
-            and find_heading(anchor or "", documents[linked_page].headings) is None
+            and match_anchor(anchor or "", anchored_blocks(documents[linked_page])) is None
         )
 
     broken = []

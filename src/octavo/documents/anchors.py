@@ -1,0 +1,117 @@
+"""The anchors of a page: which names lead to which block. Checks, lists of links and the reader all use these functions, so
+that they agree about each link."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+
+from octavo.api.folding import fold
+from octavo.documents.blocks import Block, Document, plain_text
+
+_PUNCTUATION = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;=+#@$%^~|\\…]+")
+_SEPARATORS = re.compile(r"[^\w.]+")
+_LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
+_WORDS = re.compile(r"[^\W_]+")
+_MAX_TITLE = 1_000
+"""Maximum number of characters of a title that are used for its anchor."""
+_COMPARISON_SIGNS = re.compile(r"(?:less|greater)-than")
+_NUMBER_SUFFIX = re.compile(r"-\d+\Z")
+_HTML_ID = re.compile(r"""<[a-zA-Z][^<>]{0,1000}?\s(?:id|name)=["']([^"'<>\n]{1,300})["']""")
+_TITLED_KINDS = frozenset({"tab", "expandable", "step", "update"})
+
+
+def slug(title: str) -> str:
+    """Return the anchor of a heading: lower case, hyphens between words, `id-` before a digit, no punctuation."""
+    decomposed = unicodedata.normalize("NFKD", title[:_MAX_TITLE]).lower().replace("&", "and")
+    plain = unicodedata.normalize("NFC", _LATIN_MARK.sub("", decomposed))
+    joined = _SEPARATORS.sub("-", _PUNCTUATION.sub("", plain)).strip("-.")
+    return f"id-{joined}" if joined[:1].isdigit() else joined
+
+
+def is_anchor_of(title: str, anchor: str) -> bool:
+    """Return whether `anchor` can belong to a heading with `title`. A suffix such as `-2` is ignored, because several
+    headings may have the same title."""
+    own_anchor = slug(" ".join(title.split())) or "section"
+    return any(match_anchor(each, [own_anchor]) is not None for each in (anchor, _NUMBER_SUFFIX.sub("", anchor)))
+
+
+class Anchors:
+    """Assigns unique anchors on one page. The second heading with the anchor `name` gets `name-1`, the third
+    `name-2`."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._next: dict[str, int] = {}
+
+    def assign(self, title: str, explicit: str | None = None) -> str:
+        """Return a unique anchor for a heading: `explicit`, or an anchor made from the title."""
+        wanted = explicit or slug(title) or "section"
+        anchor, number = wanted, self._next.get(wanted, 0)
+        while anchor in self._used:
+            number += 1
+            anchor = f"{wanted}-{number}"
+        self._next[wanted] = number
+        self._used.add(anchor)
+        return anchor
+
+
+def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
+    """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
+
+    An identical anchor is preferred. The second choice is an anchor that differs only in punctuation, case and accents.
+    The last choice may also differ in the words for `&`, `<` and `>`, which some programs write and others leave out.
+    """
+    candidates = list(anchors)
+    if wanted in candidates:
+        return wanted
+    for without_signs in (False, True):
+        if key := _comparison_key(wanted, without_signs=without_signs):
+            alike = (anchor for anchor in candidates if _comparison_key(anchor, without_signs=without_signs) == key)
+            if (found := next(alike, None)) is not None:
+                return found
+    return None
+
+
+def anchored_blocks(document: Document) -> dict[str, Block]:
+    """Return the block that each anchor of a page leads to. Headings come first, then blocks with a title, then HTML
+    elements with an id."""
+    found: dict[str, Block] = {}
+    for heading in document.headings:
+        found.setdefault(heading.anchor, heading.block)
+    anchors = Anchors()
+    for block in document.walk():
+        if block.kind in _TITLED_KINDS and (
+            title := str(block.attrs.get("slug") or block.attrs.get("title") or plain_text(block.runs))
+        ):
+            found.setdefault(anchors.assign(title), block)
+    for name, block in _html_ids(document):
+        found.setdefault(name, block)
+    return found
+
+
+def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
+    """Yield the ids of HTML elements outside code, each with the innermost block at its line or after it."""
+    matches = list(_HTML_ID.finditer(document.source))
+    if not matches:
+        return
+    by_line = {line: block for block in document.walk() for line in range(*block.lines)}
+    lines = sorted(by_line)
+    line = at = 0
+    for match in matches:
+        line += document.source.count("\n", at, match.start())
+        at = match.start()
+        position = bisect_left(lines, line)
+        block = by_line[lines[min(position, len(lines) - 1)]] if lines else None
+        if block is not None and block.kind != "code":
+            yield match[1], block
+
+
+def _comparison_key(anchor: str, *, without_signs: bool) -> str:
+    """Return the letters and digits of an anchor, without case and accents. With `without_signs`, the words for `&`,
+    `<` and `>` are left out too."""
+    plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-")))
+    words = _WORDS.findall(_COMPARISON_SIGNS.sub("", plain) if without_signs else plain)
+    return "".join(word for word in words if not (without_signs and word == "and"))
