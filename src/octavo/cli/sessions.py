@@ -283,7 +283,7 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
     cache = ResponseCache(settings.cache_folder, namespace)
     cache.clear()
     cache.close()
-    SearchIndex(settings.cache_folder, namespace).delete_file()
+    SearchIndex(settings.cache_folder, namespace).clear()
     ImageCache(settings.cache_folder, namespace).clear()
     FirstPicture(settings.cache_folder, namespace, "").delete()
 
@@ -481,8 +481,8 @@ def _log_writes(outbox: Outbox) -> None:
                 states[entry.id] = entry.state
                 log(entry)
 
-    outbox.changed.add(log_changes)
-    outbox.done.add(log)
+    outbox.observe(log_changes)
+    outbox.observe_done(log)
 
 
 def login_name() -> str:

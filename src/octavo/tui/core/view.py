@@ -353,7 +353,7 @@ class View(HasCommands, Screen[None]):
         yield TopBar(self.MODE)
         yield from self.body()
         yield TourStrip()
-        yield StatusBar()
+        yield self._status_bar
         yield KeyBar()
         yield Notices(self.shell.notices, uncovered=SectionTabs)
 
@@ -366,6 +366,10 @@ class View(HasCommands, Screen[None]):
     @property
     def shell(self) -> Shell:
         return shell_of(self)
+
+    @cached_property
+    def _status_bar(self) -> StatusBar:
+        return StatusBar()
 
     @cached_property
     def subscriptions(self) -> Subscriptions:
@@ -444,8 +448,7 @@ class View(HasCommands, Screen[None]):
 
     def show_location(self, crumbs: str, facts: str = "") -> None:
         """Show the current location, and facts about it, in the status bar."""
-        for bar in self.query(StatusBar):
-            bar.crumbs, bar.facts = crumbs, facts
+        self._status_bar.crumbs, self._status_bar.facts = crumbs, facts
 
     @on(Notices.UndoRequested)
     def _on_undo_requested(self) -> None:

@@ -119,15 +119,17 @@ class PageFindings:
         text = selected.comment_with_suggestion if with_suggestion else selected.comment
         write = pending_comment(self._at, page.page.id, selected.finding.block, text)
         page_key, outbox = page.key, app.session.outbox
-        added: tuple[OutboxEntry, ...] = ()
+        added: tuple[OutboxEntry | None, ...] = ()
 
         async def apply() -> None:
             nonlocal added
-            added = await outbox.add_pending_comments([write])
+            added = await outbox.add_pending_comments([write], [lambda _: True])
             self._findings.dismiss(page_key, selected.key)
 
         async def undo() -> None:
-            await outbox.remove_pending_comments([each.id for each in added])
+            ids = {each.id for each in added if each is not None}
+            pending = [each.id for each in outbox.pending_comments(self._at) if each.id in ids]
+            await outbox.remove_pending_comments(pending, lambda _: None)
             self._findings.restore(page_key, selected.key)
 
         kind = "suggestion" if with_suggestion else "comment"

@@ -254,14 +254,16 @@ async def _add_suggestions(
             write for page_matches, matches in _by_page(rows) for write in _suggestions(source, page_matches, matches)
         ]
     )
-    added: tuple[OutboxEntry, ...] = ()
+    added: tuple[OutboxEntry | None, ...] = ()
 
     async def apply() -> None:
         nonlocal added
-        added = await outbox.add_pending_comments(writes)
+        added = await outbox.add_pending_comments(writes, [lambda _: True] * len(writes))
 
     async def undo() -> None:
-        await outbox.remove_pending_comments([each.id for each in added])
+        ids = {each.id for each in added if each is not None}
+        pending = [each.id for each in outbox.pending_comments(source.at) if each.id in ids]
+        await outbox.remove_pending_comments(pending, lambda _: None)
 
     count = plural(len(writes), "pending suggestion")
     change = LocalChange(f"add {count}", apply, undo, f"Removed {count}.")
