@@ -67,7 +67,7 @@ from octavo.tui.render import diagrams, formulas
 from octavo.tui.terminal.external_editor import read_note
 from octavo.untrusted_input import is_deeper, parse_json
 from tests.nesting import DEEP_PAGES, LEVELS
-from tests.server.asking import START, Ask, Clock, small_world
+from tests.server.asking import Ask, Clock, small_world
 
 SOURCE = Path(__file__).parent.parent / "src" / "octavo"
 LIST = "[" * LEVELS + "]" * LEVELS
@@ -199,6 +199,7 @@ CALLS = {
     ("api/operation.py", "validate_json"): "answer of a server",
     ("api/reading.py", "from_json"): "answer of a server",
     ("client/responses.py", "from_json"): "error of a server",
+    ("data/inbox_responses.py", "validate_json"): "rows of the inbox",
     ("server/app.py", "from_json"): "request: a row of ROWS",
     ("server/rest.py", "from_json"): "cursor: a row of ROWS",
     ("tui/reader/linked_files.py", "model_validate_json"): "picture",
@@ -393,9 +394,9 @@ SPACE = spaces.Get(at=SpaceRef(space_id="a"))
 
 def read_cached(place: ReaderFolder, data: bytes) -> str:
     cache = ResponseCache(place.folder)
-    found = cache.decode(SPACE, data, START)
+    found = cache.decode(SPACE, data)
     cache.close()
-    return str(found[0].title if found else None)
+    return str(found.title if found else None)
 
 
 def read_library(place: ReaderFolder, data: bytes) -> str:

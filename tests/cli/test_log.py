@@ -18,7 +18,7 @@ from octavo.api.activity import Activity
 from octavo.api.bodies import Markdown
 from octavo.api.operation import SpaceRef
 from octavo.cli import sessions
-from octavo.data.event_log import FILE, LEVELS, LOG, MOST_BYTES, EventLog, read_log
+from octavo.data.event_log import FILE, LEVELS, LOG, MAX_BYTES, EventLog, read_log
 from octavo.settings import read
 from tests.cli.command_process import CommandLine
 from tests.cli.small_server import KEY
@@ -148,7 +148,7 @@ def test_log_is_bounded_by_two_files(tmp_path: Path) -> None:
     log.close(seconds=60)
     files = sorted(tmp_path.glob("octavo.log*"))
     assert [each.name for each in files] == [FILE, f"{FILE}.1", f"{FILE}.lock"]
-    assert all(each.stat().st_size <= MOST_BYTES + 1000 for each in files)
+    assert all(each.stat().st_size <= MAX_BYTES + 1000 for each in files)
     assert list(read_log(tmp_path))[-1].facts["number"] == 11_999
 
 

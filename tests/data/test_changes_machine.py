@@ -199,7 +199,7 @@ class ThreadChanges(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        self.outbox._worker._release_lock()  # The operating system releases the lock of a killed process.
+        self.outbox._worker.release_lock()  # The operating system releases the lock of a killed process.
         self.outbox = self.start()
 
     def on_arrival(self, op: comments.Update, before: Json, after: Json) -> None:

@@ -195,7 +195,7 @@ async def test_draft_counts_as_saved_when_it_is_on_disk(tmp_path: Path, clock: C
     with closing(sqlite3.connect(tmp_path / "state.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         told = asyncio.Event()
-        drafts.observe(told.set)
+        drafts.changed.add(told.set)
         saving = asyncio.ensure_future(drafts.save("a", "Hello"))
         assert drafts.keys() == frozenset(), "nothing is on disk yet"
         told.clear()
@@ -370,7 +370,7 @@ async def test_all_versions_of_a_draft_are_discarded_and_restored(outbox: Manual
 
 async def test_draft_observers_are_notified_of_new_and_deleted_drafts(outbox: ManualOutbox, drafts: Drafts) -> None:
     seen: list[frozenset[str]] = []
-    leave = drafts.observe(lambda: seen.append(drafts.keys()))
+    leave = drafts.changed.add(lambda: seen.append(drafts.keys()))
     await drafts.save("a", "One")
     await drafts.save("a", "One two")
     assert seen == [frozenset(), frozenset({"a"}), frozenset({"a"}), frozenset({"a"})], "it is one once it is on disk"

@@ -24,7 +24,6 @@ from octavo.data.inbox import (
     InboxFacts,
     InboxRow,
     MessageFacts,
-    ReasonCache,
     ThreadRef,
     UnknownCounts,
     WriteRef,
@@ -460,30 +459,3 @@ def test_saved_filter_shows_rows_that_match_all_conditions(by: InboxFilter, is_a
     )
     assert (row.reason, row.other_reasons) == ("review requested", ("changed since review",))
     assert matches(row, by, "Handbook") is is_among
-
-
-def test_only_rows_of_changed_spaces_are_rebuilt() -> None:
-    other = SpaceRef(space_id="t")
-    spaces = {"s": SPACE, "t": SPACE.model_copy(update={"id": "t", "title": "Manual"})}
-    roots = {at: (comment(MIA, name=f"of {at.space_id}", replies=1),) for at in (HERE, other)}
-    replies: dict[Discussion, Any] = {at: {f"of {at.space_id}": (reply(TOM),)} for at in (HERE, other)}
-    about = inbox_facts(spaces=spaces, threads=roots, replies=replies)
-    made = ReasonCache()
-    first = inbox_of(about, made)
-    assert len(first.rows) == 2
-    found = dict(made.places)
-    assert inbox_of(replace(about, replies={at: dict(each) for at, each in replies.items()}), made) == first
-    assert all(made.places[at] is found[at] for at in (HERE, other))
-    more = replace(about, replies={**replies, other: {"of t": (reply(TOM), reply(ADA, name="a2"))}})
-    assert inbox_of(more, made) == inbox_of(more)
-    assert [made.places[at] is found[at] for at in (HERE, other)] == [True, False]
-    found = dict(made.places)
-    answered = replace(more, entries=(entry(new_reply("of s")),))
-    assert inbox_of(answered, made) == inbox_of(answered)
-    assert [made.places[at] is found[at] for at in (HERE, other)] == [False, True]
-    renamed = replace(answered, spaces={**spaces, "t": spaces["t"].model_copy(update={"title": "Guide"})})
-    assert inbox_of(renamed, made) == inbox_of(renamed)
-    assert inbox_of(replace(renamed, me=TOM), made) == inbox_of(replace(renamed, me=TOM))
-    gone = replace(renamed, threads={HERE: roots[HERE]})
-    assert inbox_of(gone, made) == inbox_of(gone)
-    assert set(made.places) == {HERE}

@@ -16,7 +16,7 @@ from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.api.organizations import Organization
 from octavo.data import inbox_loader, inbox_plan, sync_queue
 from octavo.data.drafts import Drafts
-from octavo.data.inbox import Inbox, InboxFacts, MessageFacts, ReasonCache, ThreadRef, UnknownCounts, inbox_of
+from octavo.data.inbox import Inbox, InboxFacts, MessageFacts, ThreadRef, UnknownCounts, inbox_of
 from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
 from octavo.data.inbox_plan import OWNER, url_of
 from octavo.data.inbox_responses import InboxResponses
@@ -529,7 +529,7 @@ async def test_offline_space_reuses_responses_of_the_inbox(
     )
     kept = offline.get(here.space_id)
     assert kept is not None
-    assert (kept.state, kept.failed, kept.read) == ("kept", (), kept.of)
+    assert (kept.state, kept.failed, kept.downloaded) == ("kept", (), kept.wanted)
     await offline.close()
 
 
@@ -563,9 +563,9 @@ async def test_inbox_is_loading_until_its_first_rows_are_built(
     await ask(reviews.Request(at=asked_of_mia, users=("mia",)))
     may_build, view = threading.Event(), InboxWatcher()
 
-    def build_later(facts: InboxFacts, cache: ReasonCache | None = None) -> Inbox:
+    def build_later(facts: InboxFacts) -> Inbox:
         may_build.wait(10)
-        return inbox_of(facts, cache)
+        return inbox_of(facts)
 
     monkeypatch.setattr(inbox_loader, "inbox_of", build_later)
     inbox.subscribe(view)

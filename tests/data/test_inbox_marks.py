@@ -10,7 +10,7 @@ import pytest
 from octavo.api.operation import ChangeRequestRef
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import InboxRow
-from octavo.data.inbox_marks import MOST_MARKS, InboxMarks, snooze_until
+from octavo.data.inbox_marks import MAX_MARKS, InboxMarks, snooze_until
 from octavo.data.state_db import MIGRATIONS, NotSaved, StateDb
 from tests.data.sends import refuse_to_save
 from tests.server.asking import START, Clock
@@ -146,9 +146,9 @@ async def test_mark_that_cannot_be_saved_is_not_set(marks: InboxMarks, state: St
 async def test_number_of_stored_marks_is_limited(marks: InboxMarks, clock: Clock) -> None:
     await marks.mark_done(row("old"))
     clock.forward(seconds=1)
-    many = [row(str(number)) for number in range(MOST_MARKS)]
+    many = [row(str(number)) for number in range(MAX_MARKS)]
     await marks.mark_done(*many)
-    assert len(marks.done_since(START)) == MOST_MARKS
+    assert len(marks.done_since(START)) == MAX_MARKS
     marks.reload()
     assert here(marks, row("old"), many[0]) == ["old"]
 

@@ -200,7 +200,7 @@ async def test_unresponsive_space_delays_no_other_space(
 
     outbox = Outbox(fail_in_one_space, state, drafts, me=MIA, undo_seconds=0.0)
     there = asyncio.Event()
-    outbox.observe(lambda: there.set() if len(outbox.entries) == 2 else None)
+    outbox.changed.add(lambda: there.set() if len(outbox.entries) == 2 else None)
     for place in (here, here, other):
         there.clear()
         await outbox.add(comment(place), action="comment")

@@ -79,7 +79,7 @@ async def test_offline_space_is_downloaded_completely(
     status = offline.get(space.id)
     assert status is not None
     assert (status.state, status.failed, status.pages, status.read_at) == ("kept", (), 2, clock())
-    assert status.read == status.of
+    assert status.downloaded == status.wanted
     assert status.bytes > 1000
     counted = take_requests(gate)
     assert counted["content.GetPage"] == 4, "both pages, and both sides of the one that is changed"
@@ -98,7 +98,7 @@ async def test_offline_space_is_downloaded_completely(
 async def wait_for_state(offline: OfflineSpaces, space: Space, state: str) -> None:
     """Wait until a space is in this state."""
     changed = asyncio.Event()
-    leave = offline.watch(changed.set)
+    leave = offline.changed.add(changed.set)
     while (status := offline.get(space.id)) is None or status.state != state:
         await changed.wait()
         changed.clear()
@@ -150,10 +150,10 @@ async def test_offline_copies_are_never_evicted_until_removed(
     await offline.wait_idle()
     clock.forward(days=200)
     tidy: Callable[..., None] = cache._evict
-    cache._most_bytes = 10
+    cache._max_bytes = 10
     cache._writer.submit(tidy).result()
     assert cache.get(content.ListPages(at=space.ref)) is not None
-    assert len(cache.pinned_sizes(f"offline {space.id}")) == (offline.get(space.id) or pytest.fail("it is kept")).of
+    assert len(cache.pinned_sizes(f"offline {space.id}")) == (offline.get(space.id) or pytest.fail("it is kept")).wanted
     offline.remove(space.id)
     cache.flush()
     assert cache.get(content.ListPages(at=space.ref)) is None
@@ -171,13 +171,13 @@ async def test_failed_page_is_reported_with_its_cause_and_retried(
     assert status is not None
     assert [each.what for each in status.failed] == ["the page Intro"]
     assert "of another world" in status.failed[0].why
-    assert status.read == status.of - 1
+    assert status.downloaded == status.wanted - 1
     offline.add(space)
     await offline.wait_idle()
     status = offline.get(space.id)
     assert status is not None
     assert status.failed == ()
-    assert status.read == status.of
+    assert status.downloaded == status.wanted
 
 
 async def test_download_continues_where_it_ended(
@@ -367,10 +367,10 @@ async def test_another_instance_shows_progress_while_one_downloads(
     while not first.gate.waiting:  # noqa: ASYNC110  # the gate has no event for waiting requests
         await asyncio.sleep(0.001)
     first.gate.release(0)
-    while first.status_of(space).of == 0:  # the gate has no event for waiting requests
+    while first.status_of(space).wanted == 0:  # the gate has no event for waiting requests
         first.gate.release(first.gate.waiting - 1)
         await asyncio.sleep(0.001)
-    await second.wait_until(lambda: second.offline.all and second.status_of(space).of)
+    await second.wait_until(lambda: second.offline.all and second.status_of(space).wanted)
     assert second.status_of(space).state == "reading"
     first.gate.release()
     await second.wait_until(lambda: second.status_of(space).state == "kept")

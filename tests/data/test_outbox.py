@@ -405,7 +405,7 @@ async def test_bug_while_sending_is_shown_and_raised_on_close(state: StateDb, dr
 
     outbox = Outbox(faulty, state, drafts, undo_seconds=0.0)
     stopped = asyncio.Event()
-    outbox.observe(lambda: stopped.set() if outbox.connection.stop_reason else None)
+    outbox.changed.add(lambda: stopped.set() if outbox.connection.stop_reason else None)
     await outbox.add(comment(here), action="comment")
     await stopped.wait()
     assert "a bug in Octavo (ZeroDivisionError)" in outbox.connection.stop_reason

@@ -200,7 +200,7 @@ class OutboxWrites(RuleBasedStateMachine):
                     )
 
     def crash(self, which: int) -> None:
-        self.instances[which]._worker._release_lock()  # The operating system releases the lock of a killed process.
+        self.instances[which]._worker.release_lock()  # The operating system releases the lock of a killed process.
         self.instances[which] = self.start()
 
     @precondition(lambda self: any(entry.needs_user for entry in self.instances[0].entries))

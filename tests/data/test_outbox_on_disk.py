@@ -94,7 +94,7 @@ class TestOnDisk:
         await first.send_due()
         assert [each.state for each in first.entries] == ["queued", "queued"]
         await first.add(comment(here, "Three"), action="comment")
-        first._worker._release_lock()  # The operating system releases the lock of a killed process.
+        first._worker.release_lock()  # The operating system releases the lock of a killed process.
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         assert not any(each.needs_user for each in second.entries)
@@ -187,7 +187,7 @@ class TestOnDisk:
         await first.step()
         now = clock()
         await first._entries.step(entry.id, lambda each: steps.start(each, now))
-        first._worker._release_lock()  # Killed after the entry was marked as sending, before the response.
+        first._worker.release_lock()  # Killed after the entry was marked as sending, before the response.
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         for _ in range(4):
@@ -206,7 +206,7 @@ class TestOnDisk:
         clock = Clock()
         one, two = await _outbox(tmp_path, gate, clock), await _outbox(tmp_path, gate, clock)
         done: list[str] = []
-        two.observe_done(lambda entry: done.append(entry.remote_id))
+        two.done.add(lambda entry: done.append(entry.remote_id))
         await one.step()
         entry = await two.add(comment(here), action="comment")
         clock.forward(seconds=5)
@@ -240,7 +240,7 @@ class TestOnDisk:
         assert (outbox.connection.stop_reason, len(outbox.entries)) == ("", 1)
         lock.rmdir()
         sent = asyncio.Event()
-        outbox.observe(lambda: None if outbox.entries else sent.set())
+        outbox.changed.add(lambda: None if outbox.entries else sent.set())
         outbox.resume()
         await sent.wait()
         assert (await texts(ask, here), state.save_error) == (["Hello"], "")
@@ -259,7 +259,7 @@ class TestOnDisk:
         state = StateDb(tmp_path, "p")
         outbox = Outbox(gate, state, Drafts(state), undo_seconds=0.0)
         empty = asyncio.Event()
-        outbox.observe(lambda: empty.set() if not outbox.entries else None)
+        outbox.changed.add(lambda: empty.set() if not outbox.entries else None)
         await outbox.add(comment(here), action="comment")
         await empty.wait()
         assert await texts(ask, here) == ["Hello"]

@@ -126,7 +126,7 @@ async def test_changes_of_other_users_are_reported_once(poller_run: PollerRun, a
     replies = comments.ListReplies(at=here, comment_id=said.id, format="markdown")
     await poller_run.follow(*both, replies)
     poller_run.visible = [*both, replies]
-    poller_run.live.outbox.set_account(await ask(users.Me(), "mia"), asked=True)
+    poller_run.live.outbox.set_account(await ask(users.Me(), "mia"), is_confirmed=True)
     await poller_run.poll()
     await ask(comments.CreateReply(at=here, comment_id=said.id, body=markdown("Because.")), "ada")
     await ask(comments.CreateReply(at=here, comment_id=said.id, body=markdown("So.")), "tom")
@@ -168,10 +168,11 @@ async def test_polls_become_less_frequent_without_key_presses(poller_run: Poller
 
 
 async def test_hidden_app_does_not_poll_and_polls_when_shown(poller_run: PollerRun, clock: Clock) -> None:
-    poller_run.poller.on_terminal_hidden()
+    poller_run.live.syncer.on_terminal_hidden()
     clock.forward(hours=3)
     assert not poller_run.poller.is_due
-    poller_run.poller.on_terminal_shown()
+    poller_run.live.syncer.on_terminal_shown()
+    poller_run.poller.on_key_pressed()
     assert poller_run.poller.is_due
 
 

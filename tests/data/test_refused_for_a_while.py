@@ -115,7 +115,7 @@ async def test_writes_of_one_account_are_never_sent_by_another(
 
     client, other = await _outbox_of("jun", platform, state)
     if account_is_known:
-        other.set_account(MIA, asked=False)  # The account was recorded in an earlier session.
+        other.set_account(MIA, is_confirmed=False)  # The account was recorded in an earlier session.
     await other.add(comment(here, "By Jun"), action="comment")
     await deliver(other, clock)
     clock.forward(hours=2)

@@ -17,9 +17,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ListPage, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data import response_cache
-from octavo.data.database import connect
-from octavo.data.response_cache import SCHEMA_VERSION, ImageCache, ResponseCache
+from octavo.data.response_cache import ImageCache, ResponseCache
 from tests.server.asking import Clock
 
 HERE = SpaceRef(space_id="docs")
@@ -106,99 +104,6 @@ def test_cache_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     cache.close()
 
 
-def offline_copy(folder: Path, *, stamp: str = "r1") -> None:
-    """Make one response available offline, and cache three others."""
-    cache = ResponseCache(folder, "mia")
-    put(cache, (spaces.Get(at=HERE), SPACE), (op(1), SPACE), (op(2), SPACE), (op(3), SPACE))
-    cache.put_version(URL, stamp)
-    cache.pin("offline docs", URL)
-    cache.close()
-
-
-def test_new_schema_version_keeps_offline_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    offline_copy(tmp_path)
-    monkeypatch.setattr(response_cache, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
-    newer = ResponseCache(tmp_path, "mia")
-    assert value(newer.get(spaces.Get(at=HERE))) == SPACE
-    assert newer.versions[URL].stamp == "r1"
-    assert list(newer.pinned_sizes("offline docs")) == [URL]
-    assert newer.get(op(1)) is None, "other responses are fetched again"
-    assert newer.notices == ()
-    newer.close()
-    assert [path.name for path in tmp_path.glob("cache-v*.db*")] == [f"cache-v{SCHEMA_VERSION + 1}.db"]
-
-
-def test_cache_of_a_newer_octavo_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(response_cache, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
-    offline_copy(tmp_path)
-    monkeypatch.undo()
-    ResponseCache(tmp_path, "mia").close()
-    monkeypatch.setattr(response_cache, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
-    newer = ResponseCache(tmp_path, "mia")
-    assert value(newer.get(spaces.Get(at=HERE))) == SPACE
-    newer.close()
-
-
-def test_offline_copies_of_an_unreadable_schema_are_set_aside_and_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offline_copy(tmp_path)
-    (path,) = tmp_path.glob("cache-v*.db")
-    db = connect(path)
-    db.execute("ALTER TABLE answers ADD COLUMN more TEXT")
-    db.close()
-    monkeypatch.setattr(response_cache, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
-    newer = ResponseCache(tmp_path, "mia")
-    (notice,) = newer.notices
-    assert notice.startswith("Could not read the offline copies: ")
-    newer.close()
-    assert (tmp_path / f"{path.name}.old").exists()
-    again = ResponseCache(tmp_path, "mia")
-    assert again.notices == (), "it is said once"
-    again.close()
-
-
-def test_versions_are_migrated_from_older_tables(tmp_path: Path) -> None:
-    offline_copy(tmp_path, stamp="")
-    (path,) = tmp_path.glob("cache-v*.db")
-
-    def run_older_version(*statements: str) -> None:
-        db = connect(path)
-        db.execute(
-            "CREATE TABLE readings (namespace TEXT NOT NULL, url TEXT NOT NULL, stamp TEXT NOT NULL,"
-            " read_at REAL NOT NULL, PRIMARY KEY (namespace, url)) STRICT"
-        )
-        for each in statements:
-            db.execute(each)
-        db.close()
-
-    run_older_version(
-        "DROP TABLE versions",
-        f"INSERT OR REPLACE INTO pins VALUES ('mia', '{URL}', 'offline docs', 'r1', '')",
-        "INSERT OR REPLACE INTO pins VALUES ('mia', '/v1/spaces/s3', 'offline docs', '', 'You may not.')",
-        "INSERT OR REPLACE INTO pins VALUES ('mia', '/v1/spaces/s1', 'offline docs', 'of the pin', '')",
-        "INSERT INTO readings VALUES ('mia', '/v1/spaces/s1', 'of the inbox', 7.0)",
-    )
-    cache = ResponseCache(tmp_path, "mia")
-    assert {url: (each.stamp, each.error) for url, each in cache.versions.items()} == {
-        URL: ("r1", ""),
-        "/v1/spaces/s3": ("", "You may not."),
-        "/v1/spaces/s1": ("of the inbox", ""),
-    }
-    kept = cache.get(spaces.Get(at=HERE))
-    assert kept is not None
-    assert cache.versions[URL].requested_at == kept[1]
-    cache.close()
-    # An older Octavo runs once more and fetches one response again.
-    run_older_version(
-        "INSERT INTO readings VALUES ('mia', '/v1/spaces/s1', 'later', 9.0), ('mia', '/v1/spaces/s2', 'new', 9.0)"
-    )
-    cache = ResponseCache(tmp_path, "mia")
-    assert (cache.versions["/v1/spaces/s1"].stamp, cache.versions["/v1/spaces/s2"].stamp) == ("later", "new")
-    assert cache.versions[URL].stamp == "r1"
-    cache.close()
-
-
 def test_version_is_removed_with_its_response(tmp_path: Path, clock: Clock) -> None:
     cache = ResponseCache(tmp_path, "mia", now=clock)
     put(cache, (op(1), SPACE), (op(2), SPACE), (op(3), SPACE))
@@ -221,13 +126,6 @@ def test_version_is_removed_with_its_response(tmp_path: Path, clock: Clock) -> N
     again = ResponseCache(tmp_path, "mia", now=clock)
     assert dict(again.versions) == {}
     again.close()
-
-
-def test_older_schema_without_offline_copies_is_deleted(tmp_path: Path) -> None:
-    (tmp_path / "cache-v0.db").write_text("old")
-    (tmp_path / "other.db").write_text("not ours")
-    ResponseCache(tmp_path).close()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f"cache-v{SCHEMA_VERSION}.db", "other.db"]
 
 
 def test_old_responses_are_evicted_and_immutable_ones_stay(tmp_path: Path, clock: Clock) -> None:
@@ -315,29 +213,6 @@ def test_cache_without_a_folder_works(tmp_path: Path, there: str) -> None:
 
 
 def test_unchanged_response_updates_only_its_time(tmp_path: Path, clock: Clock) -> None:
-    cache = ResponseCache(tmp_path, "mia", now=clock)
-    still = cache.put(op(1), SPACE)
-    cache.flush()
-    (before,) = cache.responses_after(0, 10)
-    clock.forward(hours=1)
-    still = cache.put(op(1), SPACE, unchanged_since=still)
-    cache.flush()
-    (after,) = cache.responses_after(0, 10)
-    assert (after.number, after.body, after.stored_at) == (before.number, before.body, clock())
-    clock.forward(hours=1)
-    another = SPACE.model_copy(update={"title": "Of another terminal"})
-    cache.put(op(1), another)
-    cache.put(op(1), SPACE, unchanged_since=still)
-    cache.flush()
-    assert value(cache.get(op(1))) == SPACE, "what another put there meanwhile is not taken for it"
-    cache.clear()
-    cache.put(op(1), SPACE, unchanged_since=still)
-    cache.flush()
-    assert value(cache.get(op(1))) == SPACE, "what was thrown away is written"
-    cache.close()
-
-
-def test_unchanged_response_is_not_rewritten_without_a_read(tmp_path: Path, clock: Clock) -> None:
     cache = ResponseCache(tmp_path, "mia", now=clock)
     put(cache, (op(1), SPACE))
     (before,) = cache.responses_after(0, 10)

@@ -427,7 +427,7 @@ class TestIndexFile:
         read_page(tom, "jetty")
         assert await find_ids(tom, "slipway") == []
         index.close()
-        SearchIndex(tmp_path / "cache", "mia@test").clear()
+        SearchIndex(tmp_path / "cache", "mia@test").delete_file()
         again = SearchIndex(tmp_path / "cache", "mia@test")
         assert await find_ids(again, "slipway") == []
         assert await find_ids(tom, "jetty") == ["p1"]

@@ -259,7 +259,7 @@ async def test_idempotent_writes_succeed_over_a_bad_connection(here: SpaceRef, a
                 settled.set()
 
         added = []
-        mine.observe(check_entries)
+        mine.changed.add(check_entries)
         for number, each in enumerate(about):
             where = {"at": here, "comment_id": each.id}
             for change in (

@@ -36,7 +36,7 @@ async def test_space_is_made_available_offline_listed_and_removed(stage: Stage) 
         await make_available_offline(run)
         kept = run.app.session.offline.get(HARBOUR)
         assert kept is not None
-        assert (kept.failed, kept.read) == ((), kept.of)
+        assert (kept.failed, kept.downloaded) == ((), kept.wanted)
         await run.press("escape", "escape")
         await run.see("SPACES", "offline")
         await run.press("i")

@@ -218,7 +218,7 @@ async def prepare(session: Session) -> None:
     read-only."""
     if session.read_only:
         raise Failure(session.read_only, NOT_ALLOWED, error="read-only")
-    session.outbox.set_account(await session.live.fetch(Me()), asked=True)
+    session.outbox.set_account(await session.live.fetch(Me()), is_confirmed=True)
 
 
 def check_allowed(disabled_reason: str | None, action: str) -> None:
@@ -242,8 +242,8 @@ async def add_and_send(session: Session, add: Adding, action: str, options: argp
         done[entry.id] = entry
         changed.set()
 
-    session.outbox.observe_done(record_done)
-    stop_observing = session.outbox.observe(changed.set)
+    session.outbox.done.add(record_done)
+    stop_observing = session.outbox.changed.add(changed.set)
     try:
         added = await add()
         ids = [each.id for each in added]

@@ -283,7 +283,7 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
     cache = ResponseCache(settings.cache_folder, namespace)
     cache.clear()
     cache.close()
-    SearchIndex(settings.cache_folder, namespace).clear()
+    SearchIndex(settings.cache_folder, namespace).delete_file()
     ImageCache(settings.cache_folder, namespace).clear()
     FirstPicture(settings.cache_folder, namespace, "").delete()
 
@@ -481,8 +481,8 @@ def _log_writes(outbox: Outbox) -> None:
                 states[entry.id] = entry.state
                 log(entry)
 
-    outbox.observe(log_changes)
-    outbox.observe_done(log)
+    outbox.changed.add(log_changes)
+    outbox.done.add(log)
 
 
 def login_name() -> str:

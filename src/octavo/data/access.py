@@ -159,7 +159,7 @@ def role_name(role: str | None) -> str:
 
 
 def _location_suffix(chain: Sequence[RoleScope], depth: int) -> str:
-    """Return the location where a role was given, as text to append to the name of the role."""
+    """Return the place where a role was given, to be appended to the name of the role."""
     if not depth:
         return " here"
     inside = f", which contains {chain[depth - 1].title}" if depth > 1 else ""
@@ -271,11 +271,10 @@ class Availability:
         """Called when the availability of an operation changes."""
         self._send = send
         self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
-        """Reasons why operations are unavailable. The inner key is a route if the server does not have the operation, and a
-        path if the plan of one organization does not include it."""
+        """Reasons why operations are unavailable. The inner key is a route if the server does not have the operation. It is
+        a path if the plan of one organization does not include the operation."""
 
     async def __call__(self, op: Operation[T]) -> T:
-        """Return the response to `op`. Raises ApiError."""
         try:
             response = await self._send(op)
         except Rejected as error:

@@ -43,11 +43,11 @@ def private_file(path: Path) -> None:
 
 
 def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
-    """Lock the file at `path` and return a function that unlocks it. None if another program has locked it.
+    """Lock the file at `path`, and create it if necessary. Return a function that unlocks it. None if another program
+    has locked it. Raises OSError.
 
-    The file is created if it does not exist. A `shared` lock can be held by several programs. The call for a `shared`
-    lock waits while another program has an exclusive lock, and never returns None. The kernel unlocks the file when the
-    process ends, even after a crash. Raises OSError.
+    Several programs can hold a `shared` lock. A call for a `shared` lock waits for the end of an exclusive lock, and
+    never returns None. The kernel unlocks the file when the process ends, even after a crash.
     """
     handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
@@ -263,7 +263,7 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
     try:
         # `outbox` is last, so that writes in `sent` are not restored.
         for table in sorted(table_names(db), key=lambda name: name == "outbox"):
-            for columns, values in _rows(old, table):
+            for columns, values in _readable_rows(old, table):
                 row = dict(zip(columns, values, strict=True))
                 row.pop("position", None)  # a row of the other file may have the same position
                 if table == "outbox":
@@ -277,8 +277,7 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
     return copied
 
 
-def _rows(old: sqlite3.Connection, table: str) -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
-    """Yield the readable rows of `table`, and skip unreadable rows."""
+def _readable_rows(old: sqlite3.Connection, table: str) -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
     last_rowid, skipped = -1, 0
     for _ in range(MAX_SKIPPED_ROWS):
         try:

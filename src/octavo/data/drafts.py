@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.database import Transaction, moment
@@ -27,6 +27,8 @@ from octavo.data.state_db import NotSaved, StateDb
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.data.writes.machine import OutboxEntry
+
+K = TypeVar("K")
 
 LATE_AFTER = 0.5
 """Seconds after which an unfinished save counts as late."""
@@ -45,46 +47,60 @@ class Draft:
     """True if saving the version failed or takes long."""
 
 
+@dataclass(eq=False)
+class _Edit:
+    """The last text that this process wrote for a draft. Until it is saved, it is newer than the text on disk."""
+
+    key: str
+    text: str
+    """Empty if the draft was discarded."""
+    written_at: float
+    work: Transaction[None]
+    """Saves or deletes the draft."""
+    saving: Future[None]
+    is_late: bool = False
+    """True if the save failed or took long."""
+
+    @property
+    def is_saved(self) -> bool:
+        return self.saving.done() and self.saving.exception() is None
+
+
+class Removal(NamedTuple):
+    """The two steps that delete a draft as a part of another transaction."""
+
+    work: Transaction[None]
+    """Deletes the draft on disk."""
+    forget: Callable[[], None]
+    """Removes the text from memory, unless the user has edited it since. To be called after the commit."""
+
+
 class Drafts:
-    """The drafts of one profile. The key of a draft names its target (`drafts.py`)."""
+    """The drafts of one profile."""
 
     def __init__(self, state: StateDb) -> None:
         self._state = state
         self._writer = secrets.token_hex(8)
-        self._texts: dict[str, str] = {}
-        """Texts written by this process, by key. During a save they are newer than those on disk. A text is empty if
-        the draft was discarded."""
-        self._written_at: dict[str, float] = {}
-        """Timestamp of each text in `_texts`, by key."""
-        self._edit_counts: dict[str, int] = {}
-        self._saving: dict[str, tuple[Transaction[None], Future[None]]] = {}
-        """Transaction and result of the last save of each draft, by key, until the save has succeeded."""
-        self._late: set[str] = set()
-        """Keys of the drafts whose save failed or takes long."""
+        self._edits: dict[str, _Edit] = {}
+        """The last edit of each draft that this process has written, by key."""
         self._seen: dict[str, tuple[str, int]] = {}
         """Writer and revision of the version on disk that the user has seen, by key."""
         self.changed: Observers[[]] = Observers()
-
-    def observe(self, observer: Callable[[], None]) -> Callable[[], None]:
-        """Call `observer` after this process edits, saves or discards a draft. Returns a function that removes
-        `observer`."""
-        return self.changed.add(observer)
+        """Called after this process has edited, saved or discarded a draft."""
 
     def keys(self) -> frozenset[str]:
         """Return the keys of all drafts on disk, and of the drafts whose save failed or takes long."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
-        on_disk = {str(key) for (key,) in rows if self._texts.get(key) != ""}
+        on_disk = {str(key) for (key,) in rows if (edit := self._edits.get(key)) is None or edit.text}
         return frozenset(on_disk | self.late_keys())
 
     def unsaved(self) -> tuple[Draft, ...]:
         """Return the drafts of this process that are not on disk."""
-        unsaved_keys = (key for key in self._unsaved_keys() if self._texts.get(key))
-        return tuple(Draft(key, self._texts[key], moment(self._written_at[key]), self._writer) for key in unsaved_keys)
+        return tuple(self._draft(edit) for edit in self._edits.values() if edit.text and not edit.is_saved)
 
     def late_keys(self) -> frozenset[str]:
         """Return the keys of `unsaved` drafts whose save failed or takes long."""
-        unsaved_keys = self._unsaved_keys()
-        return frozenset(key for key in self._late if key in unsaved_keys and self._texts.get(key))
+        return frozenset(draft.key for draft in self.unsaved() if draft.is_late)
 
     @property
     def unsaved_reason(self) -> str:
@@ -93,36 +109,24 @@ class Drafts:
 
     def drop_unsaved(self) -> None:
         """Stop trying to save the drafts that are not on disk."""
-        self._saving.clear()
+        self._edits = {key: edit for key, edit in self._edits.items() if edit.is_saved}
 
     async def save_again(self) -> None:
         """Save the drafts whose save failed. Ignores NotSaved if a save fails again, and raises any other error."""
         waiting = []
-        for key, (work, future) in tuple(self._saving.items()):
-            if future.done() and key in self._unsaved_keys():
-                waiting.append(self._wait_saved(key, self.edit_count(key), self._submit(key, work)))
+        for edit in tuple(self._edits.values()):
+            if edit.saving.done() and not edit.is_saved:
+                edit.saving = self._state.submit(edit.work)
+                waiting.append(self._wait_saved(edit))
         for failed in await asyncio.gather(*waiting, return_exceptions=True):
             if failed is not None and not isinstance(failed, NotSaved):
                 raise failed
 
-    def _unsaved_keys(self) -> frozenset[str]:
-        """Return the keys of the drafts whose last save is not done, or failed."""
-        for key, (_, future) in tuple(self._saving.items()):
-            if future.done() and future.exception() is None:
-                del self._saving[key]
-                self._late.discard(key)
-        return frozenset(self._saving)
-
-    def _submit(self, key: str, work: Transaction[None]) -> Future[None]:
-        future = self._state.submit(work)
-        self._saving[key] = work, future
-        return future
-
     def get(self, key: str) -> str | None:
         """Return the text that this process wrote for a draft, else the newest text on disk. None if there is no
         draft."""
-        if (text := self._texts.get(key)) is not None:
-            return text or None
+        if (edit := self._edits.get(key)) is not None:
+            return edit.text or None
         rows = self._state.rows(
             "SELECT writer, revision, text FROM drafts WHERE namespace = ? AND place = ? ORDER BY saved_at DESC LIMIT 1",
             *(self._state.namespace, key),
@@ -143,12 +147,9 @@ class Drafts:
         )
         for key, text, saved_at, writer in rows:
             newest.setdefault(key, Draft(key, text, moment(saved_at), writer))
-        late = self.late_keys()
-        for key, text in self._texts.items():
-            newest.pop(key, None)
-            if text:
-                newest[key] = Draft(key, text, moment(self._written_at[key]), self._writer, key in late)
-        return tuple(sorted(newest.values(), key=lambda draft: draft.saved_at, reverse=True))
+        newest |= {edit.key: self._draft(edit) for edit in self._edits.values()}
+        drafts = (draft for draft in newest.values() if draft.text)
+        return tuple(sorted(drafts, key=lambda draft: draft.saved_at, reverse=True))
 
     def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
         """Return the drafts whose keys begin with `prefix`, the newest first."""
@@ -159,7 +160,7 @@ class Drafts:
             *(self._state.namespace, len(prefix), prefix),
         )
         for key, text, saved_at, writer, revision in rows:
-            text = self._texts.get(key, text)
+            text = edit.text if (edit := self._edits.get(key)) is not None else text
             if text and key not in drafts:
                 drafts[key] = Draft(key, text, moment(saved_at), writer)
                 self._seen[key] = (writer, revision)
@@ -170,41 +171,17 @@ class Drafts:
 
         The text of the last call is stored, in whatever order the results are awaited. Awaiting raises NotSaved.
         """
-        work = self._stage(key, text)
-        return self._wait_saved(key, self._edit_counts[key], self._submit(key, work))
-
-    async def _wait_saved(self, key: str, count: int, future: Future[None]) -> None:
-        late = asyncio.get_running_loop().call_later(LATE_AFTER, self._mark_late, key, count)
-        try:
-            await self._state.wait_written(future)
-        except NotSaved:
-            self._mark_late(key, count)
-            raise
-        finally:
-            late.cancel()
-        self._note_saved(key, count)
-
-    def _mark_late(self, key: str, count: int) -> None:
-        if self.edit_count(key) == count:
-            self._late.add(key)
-            self.changed.notify()
-
-    def _note_saved(self, key: str, count: int) -> None:
-        if self._texts.get(key) == "":
-            self.forget(key, count)
-        elif self.edit_count(key) == count:
-            self.changed.notify()
+        return self._wait_saved(self._edit(key, text))
 
     def save_now(self, key: str, text: str) -> None:
         """Save a draft in a signal handler. Waits for up to two seconds. Raises NotSaved."""
-        work = self._stage(key, text)
-        count, future = self._edit_counts[key], self._submit(key, work)
+        edit = self._edit(key, text)
         try:
-            self._state.wait_written_now(future)
+            self._state.wait_written_now(edit.saving)
         except NotSaved:
-            self._mark_late(key, count)
+            self._mark_late(edit)
             raise
-        self._note_saved(key, count)
+        self._note_saved(edit)
 
     def flush(self) -> None:
         """Wait for up to two seconds until all saves are on disk. Raises NotSaved."""
@@ -215,40 +192,34 @@ class Drafts:
         versions stay. Raises NotSaved."""
         await self.save(key, "")
 
-    def edit_count(self, key: str) -> int:
-        """Return the number of edits that this process has made to a draft."""
-        return self._edit_counts.get(key, 0)
-
-    def removal(self, key: str) -> Transaction[None]:
-        """Return a function that deletes a draft, to be called in another transaction. The caller must call `forget`
-        after the commit."""
+    def removal(self, key: str) -> Removal:
+        """Return the steps that delete a draft like `discard`."""
         namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
+        return Removal(
+            lambda db: _remove(db, namespace, key, writer, seen), partial(self._forget, key, self._edits.get(key))
+        )
 
-        def remove(db: sqlite3.Connection) -> None:
-            _remove(db, namespace, key, writer, seen)
-
-        return remove
-
-    def forget(self, key: str, count: int) -> None:
-        """Remove the text from memory after its deletion on disk. Does nothing if `edit_count` is no longer `count`."""
-        if self.edit_count(key) == count:
-            self._texts.pop(key, None)
+    def _forget(self, key: str, edit: _Edit | None) -> None:
+        if self._edits.get(key) is edit:
+            self._edits.pop(key, None)
             self._seen.pop(key, None)
-            self._saving.pop(key, None)
             self.changed.notify()
 
-    def _stage(self, key: str, text: str) -> Transaction[None]:
-        """Store `text` in memory, and return the transaction that saves it. Submit the transactions in the order of the
-        calls."""
-        self._edit_counts[key] = self.edit_count(key) + 1
-        self._texts[key] = text if text.strip() else ""
-        self._written_at[key] = self._state.now().timestamp()
-        self.changed.notify()
-        return self._insertion(key, text) if text.strip() else self.removal(key)
+    def _draft(self, edit: _Edit) -> Draft:
+        is_late = edit.is_late and not edit.is_saved
+        return Draft(edit.key, edit.text, moment(edit.written_at), self._writer, is_late)
 
-    def _insertion(self, key: str, text: str) -> Transaction[None]:
-        namespace, writer, now = self._state.namespace, self._writer, self._written_at[key]
-        seen = self._seen.get(key)
+    def _edit(self, key: str, text: str) -> _Edit:
+        """Store `text` in memory, and start to save it."""
+        text, now, before = text if text.strip() else "", self._state.now().timestamp(), self._edits.get(key)
+        work = self._insertion(key, text, now) if text else self.removal(key).work
+        was_late = before is not None and before.is_late and not before.is_saved
+        edit = self._edits[key] = _Edit(key, text, now, work, self._state.submit(work), was_late)
+        self.changed.notify()
+        return edit
+
+    def _insertion(self, key: str, text: str, now: float) -> Transaction[None]:
+        namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
 
         def save(db: sqlite3.Connection) -> None:
             _remove(db, namespace, key, None, seen)
@@ -259,6 +230,28 @@ class Drafts:
             )
 
         return save
+
+    async def _wait_saved(self, edit: _Edit) -> None:
+        late = asyncio.get_running_loop().call_later(LATE_AFTER, self._mark_late, edit)
+        try:
+            await self._state.wait_written(edit.saving)
+        except NotSaved:
+            self._mark_late(edit)
+            raise
+        finally:
+            late.cancel()
+        self._note_saved(edit)
+
+    def _mark_late(self, edit: _Edit) -> None:
+        if self._edits.get(edit.key) is edit:
+            edit.is_late = True
+            self.changed.notify()
+
+    def _note_saved(self, edit: _Edit) -> None:
+        if not edit.text:
+            self._forget(edit.key, edit)
+        elif self._edits.get(edit.key) is edit:
+            self.changed.notify()
 
 
 StoredDraft = tuple[str, str, str, int, float]
@@ -429,8 +422,8 @@ class UnsentIndex:
         """Return the unsent texts of a space or change request by page id. Texts that belong to no page have the key
         "".
 
-        `threads` are the threads of `at`. They are needed to find the page of a reply. For a space, unsent page texts
-        are included whichever change request they are for.
+        `threads` are the threads of `at`. They show on which page a reply is. For a space, the unsent page texts for
+        all its change requests are included.
         """
         texts = list(self.of_discussion(at))
         if isinstance(at, SpaceRef):
@@ -445,37 +438,28 @@ class UnsentIndex:
             pages = {
                 thread.id: thread.target.page.id for thread in threads if thread.id in thread_ids and thread.target.page
             }
-        by_page: defaultdict[str, list[UnsentText]] = defaultdict(list)
-        for text in texts:
-            page = text.page or pages.get(text.thread, "")
-            if page or text.kind not in CHANGE_REQUEST_KINDS:
-                by_page[page].append(text)
-        return dict(by_page)
+        with_pages = ((text.page or pages.get(text.thread, ""), text) for text in texts)
+        return _grouped((page, text) for page, text in with_pages if page or text.kind not in CHANGE_REQUEST_KINDS)
 
     @cached_property
     def _threads(self) -> Mapping[tuple[Discussion, str], Sequence[UnsentText]]:
-        by_thread: defaultdict[tuple[Discussion, str], list[UnsentText]] = defaultdict(list)
-        for each in self._all:
-            if each.thread and each.at is not None:
-                by_thread[each.at, each.thread].append(each)
-        return by_thread
+        return _grouped(((each.at, each.thread), each) for each in self._all if each.thread and each.at is not None)
 
     @cached_property
     def _by_discussion(self) -> Mapping[Discussion, Sequence[UnsentText]]:
-        by_place: defaultdict[Discussion, list[UnsentText]] = defaultdict(list)
-        for each in self._all:
-            if each.at is not None:
-                by_place[each.at].append(each)
-        return by_place
+        return _grouped((each.at, each) for each in self._all if each.at is not None)
 
 
 def by_block(texts: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
     """Return the unsent drafts of new comments, by block key. Drafts about the whole page have the key ""."""
-    by_block_key: defaultdict[str, list[UnsentText]] = defaultdict(list)
-    for text in texts:
-        if text.kind == "comment":
-            by_block_key[text.block].append(text)
-    return dict(by_block_key)
+    return _grouped((text.block, text) for text in texts if text.kind == "comment")
+
+
+def _grouped(texts: Iterable[tuple[K, UnsentText]]) -> dict[K, list[UnsentText]]:
+    groups: defaultdict[K, list[UnsentText]] = defaultdict(list)
+    for key, text in texts:
+        groups[key].append(text)
+    return dict(groups)
 
 
 def _discussion(space: str, into: Sequence[str]) -> Discussion:

@@ -29,7 +29,7 @@ from octavo.untrusted_input import parse_json
 Level = Literal["debug", "info", "warning", "error"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 FILE = "octavo.log"
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 """Size of a file after which a new one is started. There are at most two files."""
 
 
@@ -127,7 +127,7 @@ def _append(path: Path, data: bytes) -> None:
     handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         os.write(handle, data)
-        is_full = os.fstat(handle).st_size >= MOST_BYTES
+        is_full = os.fstat(handle).st_size >= MAX_BYTES
     finally:
         os.close(handle)
     if is_full:
@@ -141,7 +141,7 @@ def _start_new_file(path: Path) -> None:
     if unlock is None:
         return  # Another program starts the new file.
     try:
-        if path.stat().st_size >= MOST_BYTES:
+        if path.stat().st_size >= MAX_BYTES:
             path.replace(path.with_name(f"{FILE}.1"))
     finally:
         unlock()
@@ -163,7 +163,7 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
         if size > start:
             with path.open("rb") as file:
                 file.seek(start)
-                data = file.read(2 * MOST_BYTES)
+                data = file.read(2 * MAX_BYTES)
             start += len(data)
             whole, end, rest = (rest + data).rpartition(b"\n")
             yield from _entries(whole + end)
@@ -173,7 +173,7 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
 
 
 def _inode_and_size(path: Path) -> tuple[int, int]:
-    """Return the inode and the size of a file. Zeros if there is none."""
+    """Zeros if there is no file."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -186,7 +186,7 @@ def _entries(data: bytes) -> Iterator[LogEntry]:
 
 
 def _parse_entry(text: bytes) -> LogEntry | None:
-    """Return the entry in a line of the log. None if the line is unreadable."""
+    """None if the line is unreadable."""
     try:
         found = parse_json(text)
         time, level, event = datetime.fromisoformat(found["time"]), found["level"], found["event"]

@@ -28,7 +28,7 @@ from octavo.api.operation import ChangeRequestRef, Discussion, Listing, ListPage
 from octavo.api.organizations import Organization
 from octavo.concurrency import Tasks
 from octavo.data.drafts import Draft, Drafts
-from octavo.data.inbox import Inbox, InboxFacts, InboxRow, ReasonCache, RowTarget, ThreadRef, UnknownCounts, inbox_of
+from octavo.data.inbox import Inbox, InboxFacts, InboxRow, RowTarget, ThreadRef, UnknownCounts, inbox_of
 from octavo.data.inbox_plan import MAX_ITEMS, OWNER, FinishedWrite, InboxPlanner, Lists, discussion_of, url_of
 from octavo.data.inbox_responses import InboxBuilder, InboxResponses, pack_rows, unpack_rows
 from octavo.data.live import Live
@@ -121,7 +121,7 @@ class InboxLoader:
         self._cached_as = f"inbox of {organization.id}"
         self._cached: tuple[InboxRow, ...] | None = None
         """The rows stored on disk. None if no rows are stored."""
-        live.outbox.observe_done(lambda entry: self._plan.finished.append(FinishedWrite(entry, live.now())))
+        live.outbox.done.add(lambda entry: self._plan.finished.append(FinishedWrite(entry, live.now())))
 
     def subscribe(self, callback: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
         """Call `callback` now with the snapshot, and again on each change. Returns a function that removes the
@@ -136,7 +136,7 @@ class InboxLoader:
                 self._builder.inbox = Inbox(self._cached)
             for name, op in self._listings.items():
                 self._leaving.append(self._live.watch(op, partial(self._on_list_loaded, name), refetch=False))
-            self._leaving.append(self._live.outbox.observe(self.rebuild))
+            self._leaving.append(self._live.outbox.changed.add(self.rebuild))
             self._leaving.append(self._live.syncer.changed.add(self._on_progress))
             self._begin_round("start")
         callback(self.snapshot())
@@ -232,7 +232,6 @@ class InboxLoader:
         return next((each for each in threads if each.id == thread.comment_id), None)
 
     def _stop(self) -> None:
-        """End all requests, because the last subscriber has left."""
         for leave in self._leaving:
             leave()
         self._leaving.clear()
@@ -245,11 +244,11 @@ class InboxLoader:
     # Rounds
 
     def _begin_round(self, kind: RoundKind) -> asyncio.Task[None]:
-        """Begin a round, or return the task of the running round. If the running round does not fetch everything that a
-        round of `kind` fetches, a round of `kind` follows it in the same task.
+        """Begin a round, or return the task of the running round. If the running round does not fetch everything that
+        `kind` fetches, a round of `kind` follows in the same task.
 
-        A `start` waits for lists that are being fetched. A `refresh` fetches the lists again. `poll` and `moved` use
-        the lists in memory.
+        A `start` waits for the running requests for the lists. A `refresh` fetches the lists again. `poll` and `moved`
+        use the lists in memory.
         """
         if self._round is None or self._round.done():
             self._kind, self._round = kind, self._tasks.start(self._run_rounds(kind), name=f"inbox, {kind}")
@@ -359,7 +358,7 @@ class InboxLoader:
         if owner == OWNER:
             self._builder.schedule(self._pause, is_stale=False)
 
-    async def _build(self, cache: ReasonCache, is_stale: bool) -> Inbox | None:
+    async def _build(self, is_stale: bool) -> Inbox | None:
         """Build the inbox from everything that is loaded. Return None if nothing has changed since the last build."""
         new = self._responses.take_new_responses()
         is_stale = self._plan.drop_finished() or is_stale
@@ -369,7 +368,7 @@ class InboxLoader:
             is_stale = True
         if not (is_stale and self._builder.can_build):
             return None
-        return await asyncio.to_thread(inbox_of, self._facts(), cache)
+        return await asyncio.to_thread(inbox_of, self._facts())
 
     def _publish(self) -> None:
         snapshot, rows = self.snapshot(), self._builder.inbox.rows

@@ -25,7 +25,7 @@ from octavo.data.state_db import NotSaved, StateDb
 from octavo.local_time import localize
 
 MarkKind = Literal["done", "snoozed", "read"]
-MOST_MARKS = 5000
+MAX_MARKS = 5000
 """Maximum number of marks of a profile. Beyond it, the oldest marks are deleted."""
 _MORNING = 8
 """Hour of the day at which a snooze ends."""
@@ -138,7 +138,7 @@ class InboxMarks:
             for row in rows
         }
         await self._put(new)
-        if (over := len(self._all()) - MOST_MARKS) > 0:
+        if (over := len(self._all()) - MAX_MARKS) > 0:
             oldest = sorted(self._all().items(), key=lambda each: each[1].marked_at)[:over]
             await self._put({place: None for place, _ in oldest})
 

@@ -1,18 +1,17 @@
-"""Computes the wants of the inbox: which responses it needs, and which of them are fetched again because their stamps changed.
-A stamp is a short text that changes when a response changes. Pure.
+"""Computes the stamps of responses, and the wants of the inbox. Pure.
 
-The lists of an organization contain the time of the last update and the number of open threads of each space and change
-request. A response is fetched again when its stamp (`inbox_plan.py`) has changed. Lists do not show every change: a server
-need not change `updatedAt` when a review is requested or withdrawn, and these lists do not count replies. So each `poll`
-and `refresh` also fetches a few other responses again, so that no change is missed forever (`_rechecks`).
+A stamp is a short text that changes when a response changes. It is computed from an item of a list, so one list shows
+which of many responses have changed. For example, the lists of an organization contain the time of the last update and
+the number of open threads of each space and change request. A response is fetched again when its stamp differs from the
+stamp stored with it. If you change a function that computes stamps, all responses of its kind are fetched again once.
+
+Lists do not show every change: a server need not change `updatedAt` when a review is requested or withdrawn, and the
+lists of an organization do not count replies. So each `poll` and `refresh` also fetches a few other responses again, so
+that no change is missed forever (`_rechecks`).
 
 There is a want for the replies of each thread. Only the replies show whether a thread of others mentions the user or
 has a reply by the user. There may be thousands of such threads. So in each round, the replies of
 `MAX_UNCERTAIN_THREADS` of them have rank NEEDED, and all others rank LATER.
-
-Stamps come from the items of lists, so one list shows which of many responses have changed. A response is fetched again
-when its stamp differs from the stamp stored with it. If you change a function here, all responses of its kind are
-fetched again once.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import heapq
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import IntEnum
 from functools import lru_cache
 from itertools import chain
@@ -102,15 +101,14 @@ class ListedPlaces:
     """The spaces and change requests that are in the lists of an organization."""
 
     def __init__(self) -> None:
-        self._lists: dict[int, tuple[ListPage[Any], dict[str, Space | ChangeRequest]]] = {}
-        """Each list by its `id()`, together with its items by the result of `_name`."""
+        self._places: dict[tuple[str, str], Space | ChangeRequest] = {}
+        """The items of the lists by space id and change request id. The second is empty for a space."""
 
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
-        """Replace the lists. A list object that is already stored is not read again."""
-        self._lists = {
-            id(listed): self._lists.get(id(listed)) or (listed, _places_in(listed))
-            for listed in lists
-            if listed is not None
+        """Replace the lists."""
+        items = [item for listed in lists if listed is not None for item in listed.items]
+        self._places = {
+            (item.id, "") if isinstance(item, Space) else (item.space or "", item.id): item for item in items
         }
 
     def stamp_of(self, op: Operation[Any]) -> str:
@@ -118,8 +116,7 @@ class ListedPlaces:
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
             return ""
-        name = _name(at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else "")
-        listed = next((places[name] for _, places in self._lists.values() if name in places), None)
+        listed = self._places.get((at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else ""))
         return stamp_from(listed, op, at) if listed is not None else ""
 
 
@@ -143,16 +140,6 @@ def stamp_from(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion
 def is_of_content(op: Operation[Any]) -> bool:
     """Return whether the response to an operation changes only when the revision of the content changes."""
     return SPECS[type(op)].path.startswith("{content}") or isinstance(op, ListChanges | ListOfSpace)
-
-
-def _places_in(page: ListPage[Any]) -> dict[str, Space | ChangeRequest]:
-    return {
-        _name(item.id) if isinstance(item, Space) else _name(item.space or "", item.id): item for item in page.items
-    }
-
-
-def _name(space: str, change_request: str = "") -> str:
-    return f"{space} {change_request}"
 
 
 class Priority(IntEnum):
@@ -183,7 +170,6 @@ TEAMS_MAX_AGE = timedelta(hours=1)
 _MIN_INTERVAL = timedelta(hours=1)
 _PRIORITY_STEP = 1e11
 """A number larger than any timestamp, so that the priority always outweighs the time of the last update."""
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
 """The items of the lists of an organization: first the spaces, then the change requests of each status."""
 _by_order = attrgetter("order")
@@ -320,7 +306,7 @@ class InboxPlanner:
         return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
 
     def _as_allowed(self, want: Want) -> Iterator[Want]:
-        """Yield a want. If its response must not be fetched now, yield the want with the stamp of the copy on disk, so
+        """Yield a want, if its response may be fetched now. Otherwise yield it with the stamp of the copy on disk, so
         that the Syncer only reads the copy. Yield nothing if there is no copy."""
         if not self.is_from_disk and getattr(want.op, "at", None) not in self.busy_places:
             yield want
@@ -430,9 +416,9 @@ def space_wants(spaces: Iterable[Space]) -> Iterator[Want]:
 def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bool) -> Iterator[Want]:
     """Return the wants for the replies of the open threads of a place.
 
-    They have rank NEEDED if the thread is known to concern the user: the user wrote in it, its first comment mentions
-    the user, or `on_mine` is True because the place is a change request of the user. All others have rank LATER.
-    Only newer servers list who has replied.
+    They have rank NEEDED if the thread concerns the user: the user wrote in it, its first comment mentions the user, or
+    the user created its change request (`on_mine`). All others have rank LATER. Only newer servers list who has
+    replied.
     """
     mention = mention_suffix(me)
     for thread in threads:

@@ -7,30 +7,20 @@ building them from thousands of threads takes seconds.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import fields
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeAlias
 
-from octavo.api.comments import Comment, List, ListReplies
-from octavo.api.operation import ChangeRequestRef, Discussion, Operation, SpaceRef
-from octavo.concurrency import Tasks
-from octavo.data.inbox import (
-    REASONS,
-    DraftRef,
-    Inbox,
-    InboxRow,
-    ReasonCache,
-    RowTarget,
-    ThreadRef,
-    WriteRef,
-    message_facts,
-)
-from octavo.data.queries import PAGE_LIMIT
-from octavo.untrusted_input import parse_json
+from pydantic import TypeAdapter
 
-MOST_SHARED = 10_000
+from octavo.api.comments import Comment, List, ListReplies
+from octavo.api.operation import Operation
+from octavo.concurrency import Tasks
+from octavo.data.inbox import Inbox, InboxRow, message_facts
+from octavo.data.queries import PAGE_LIMIT
+
+MAX_SHARED = 10_000
 """Number of shared authors, pages and permissions above which the shared objects are released."""
 ListedItems: TypeAlias = tuple[Operation[Any], Sequence[Any]]
 """A list operation, and the items of its response."""
@@ -47,8 +37,6 @@ class InboxResponses:
         """Responses that are not reduced yet, by URL."""
         self._shared: dict[Any, Any] = {}
         """Authors, pages and permissions of comments. Equal ones are one object that all comments share."""
-        self._last_posts: dict[str, tuple[object, datetime | None]] = {}
-        """The results of `last_post`, and the items they were computed from."""
 
     @property
     def pages(self) -> dict[str, int]:
@@ -63,7 +51,7 @@ class InboxResponses:
     def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
         """Return the items of each response with only what the inbox needs. Equal parts are shared. Can be called in
         any thread, but not in two at the same time."""
-        if len(self._shared) > MOST_SHARED:
+        if len(self._shared) > MAX_SHARED:
             self._shared.clear()
         return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}
 
@@ -77,7 +65,6 @@ class InboxResponses:
         """Remove all responses except those with these URLs."""
         for url in [url for url in self.values if url not in urls]:
             del self.values[url]
-            self._last_posts.pop(url, None)
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
@@ -87,17 +74,12 @@ class InboxResponses:
         For a response with replies, `concerns_me` is whether its thread concerns the user.
         """
         items = self.values.get(url, ())
-        known = self._last_posts.get(url)
-        if known is not None and known[0] is items:
-            return known[1]
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):
             posts = items if concerns_me or any(item.by == me for item in items) else ()
         elif isinstance(op, List):
             posts = [item for item in items if item.posted_by.id == me]
-        last = max((post.posted_at for post in posts if post.posted_at is not None), default=None)
-        self._last_posts[url] = items, last
-        return last
+        return max((post.posted_at for post in posts if post.posted_at is not None), default=None)
 
     def _reduce_response(
         self, before: tuple[Any, ...] | None, op: Operation[Any], response: Sequence[Any]
@@ -118,33 +100,19 @@ class InboxResponses:
 
 MAX_STORED_ROWS = 1000
 """Maximum number of rows that are stored."""
-_STORED_NAMES = {
-    "key": "key",
-    "reason": "reason",
-    "other_reasons": "also",
-    "reason_text": "words",
-    "title": "title",
-    "context": "context",
-    "space_id": "space_id",
-    "stamp": "stamp",
-}
-"""The stored name of each field of InboxRow that is stored unchanged."""
 
 
 class InboxBuilder:
     """The rows of the inbox, and the task that builds them. Responses that arrive at nearly the same time cause one
     build."""
 
-    def __init__(
-        self, build: Callable[[ReasonCache, bool], Awaitable[Inbox | None]], on_built: Callable[[], None]
-    ) -> None:
-        """`build` returns the new inbox, or None if nothing has changed. Its second argument is True if the caller of
+    def __init__(self, build: Callable[[bool], Awaitable[Inbox | None]], on_built: Callable[[], None]) -> None:
+        """`build` returns the new inbox, or None if nothing has changed. Its argument is True if the caller of
         `schedule` knows of a change. `on_built` is called after each build."""
         self.inbox = Inbox()
         self.can_build = False
         """True if enough is loaded to build rows. Until then, the rows of an earlier run are shown."""
         self._build, self._on_built = build, on_built
-        self._cache = ReasonCache()
         self._tasks = Tasks("Building the rows of the inbox")
         self._task: asyncio.Task[None] | None = None
         self._is_stale = self._is_due = self._is_building = False
@@ -196,72 +164,25 @@ class InboxBuilder:
             is_stale, self._is_stale, self._is_due = self._is_stale and self.can_build, False, False
             self._is_building = True
             try:
-                self.inbox = await self._build(self._cache, is_stale) or self.inbox
+                self.inbox = await self._build(is_stale) or self.inbox
             finally:
                 self._is_building = False
             self._on_built()
 
 
+@cache
+def _row_codec() -> TypeAdapter[tuple[InboxRow, ...]]:
+    return TypeAdapter(tuple[InboxRow, ...])
+
+
 def pack_rows(rows: tuple[InboxRow, ...]) -> bytes:
-    """Return rows as JSON bytes, to be stored."""
-    return json.dumps([_pack_row(row) for row in rows[:MAX_STORED_ROWS]], ensure_ascii=False).encode(
-        "utf-8", "surrogatepass"
-    )
+    """Return the first rows as JSON bytes, to be stored."""
+    return _row_codec().dump_json(rows[:MAX_STORED_ROWS])
 
 
 def unpack_rows(stored: bytes) -> tuple[InboxRow, ...]:
     """Return stored rows. Empty if they cannot be read, because another version of Octavo wrote them."""
     try:
-        return tuple(_unpacked(each) for each in parse_json(stored.decode("utf-8", "surrogatepass")))
-    except (ValueError, TypeError, KeyError, IndexError):
+        return _row_codec().validate_json(stored)
+    except ValueError:
         return ()
-
-
-def _pack_row(row: InboxRow) -> dict[str, Any]:
-    target = row.target
-    match target:
-        case ThreadRef(at=at, comment_id=comment):
-            packed_target = ["thread", comment, *_stored_discussion(at)]
-        case DraftRef(draft_key=place):
-            packed_target = ["draft", place]
-        case WriteRef(entry_id=entry):
-            packed_target = ["write", entry]
-        case _:
-            packed_target = ["request", *_stored_discussion(target)]
-    moment = row.moment.isoformat() if row.moment is not None else None
-    return {
-        **{stored: getattr(row, name) for name, stored in _STORED_NAMES.items()},
-        "moment": moment,
-        "about": packed_target,
-    }
-
-
-def _unpacked(stored: dict[str, Any]) -> InboxRow:
-    kind, *rest = stored["about"]
-    values = {name: stored[key] for name, key in _STORED_NAMES.items()}
-    values["other_reasons"] = tuple(values["other_reasons"])
-    if not {values["reason"], *values["other_reasons"]} <= set(REASONS):
-        raise ValueError("a reason from another version of Octavo")
-    moment = datetime.fromisoformat(stored["moment"]) if stored["moment"] is not None else None
-    return InboxRow(**values, moment=moment, target=_TARGET_DECODERS[kind](*rest))
-
-
-def _stored_discussion(at: Discussion) -> list[str]:
-    return [at.space_id, at.change_request_id] if isinstance(at, ChangeRequestRef) else [at.space_id]
-
-
-def _discussion(space: str, change_request: str = "") -> Discussion:
-    if change_request:
-        return ChangeRequestRef(space_id=space, change_request_id=change_request)
-    return SpaceRef(space_id=space)
-
-
-_TARGET_DECODERS: dict[str, Callable[..., RowTarget]] = {
-    "thread": lambda comment, *place: ThreadRef(_discussion(*place), comment),
-    "draft": DraftRef,
-    "write": WriteRef,
-    "request": lambda space, request: ChangeRequestRef(space_id=space, change_request_id=request),
-}
-assert {*_STORED_NAMES, "moment", "target"} == {field.name for field in fields(InboxRow)}, (
-    "each field of a row is stored"
-)

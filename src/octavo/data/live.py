@@ -123,8 +123,8 @@ class Live:
         """Confirmed writes of the outbox whose changed responses have not yet been fetched again."""
         self._closed = False
         outbox.basis_for = self._basis
-        outbox.observe_done(self._on_write_done)
-        outbox.observe(self._apply_outbox)
+        outbox.done.add(self._on_write_done)
+        outbox.changed.add(self._apply_outbox)
 
     def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
         """Return a sentence that says why the server or the plan does not have an operation. None if Octavo knows no
@@ -144,8 +144,8 @@ class Live:
         watcher.
 
         While there are watchers, the response is fetched in the background, unless it is cached and never changes. With
-        `refetch=False`, it is not fetched if it already has watchers, if it was requested in the last seconds, or if
-        its stamp shows that it has not changed. For a list, further pages are fetched until it has `min_items` items or ends.
+        `refetch=False`, it is not fetched if it has other watchers, was requested in the last seconds, or has an
+        unchanged stamp. Further pages of a list are fetched until it has `min_items` items or ends.
         """
         self.outbox.start()  # so that writes left by an earlier run are sent as soon as a screen shows something
         response = self._response(op)
@@ -273,7 +273,6 @@ class Live:
             response.is_extending = False
 
     async def _fetch_next(self, response: LiveResponse, rank: Rank) -> None:
-        """Fetch the next page of a list. Raises ApiError."""
         assert isinstance(response.op, Listing), "only a list has pages"
         before, now = response.value, self.now()
         response.loading = True
@@ -332,8 +331,8 @@ class Live:
     def refresh_affected(self, op: Operation[Any]) -> None:
         """Fetch all watched responses that a confirmed write may have changed.
 
-        These are the responses whose paths are above or below the path of the write, the lists that contain its target,
-        and the lists of the organization, because the target may have become an item of one of them.
+        Their paths are above or below the path of the write, or they are lists that contain its target. The lists of
+        the organization are fetched too, because the target may be a new item in one of them.
         """
         changed, path = affected_path(op), url_path(op)
         target_id = changed.rpartition("/")[2]
@@ -357,12 +356,8 @@ class Live:
                     self._notify_watchers(response)
 
     def _remove_from_index(self, op: Operation[Any]) -> None:
-        """Remove the target of `op` from the search index. Other responses may contain parts of the target, so each
-        response is indexed again when it next arrives."""
         if self._index is not None:
             self._index.remove_target(op)
-            for response in self._responses.values():
-                response.indexed_value = None
 
     async def wait_idle(self) -> None:
         """Wait until no background request is running. Raises unexpected errors of these requests. An ApiError is not
@@ -410,7 +405,6 @@ class Live:
             self._notify_watchers(response)
 
     async def _wait_until_loaded(self, response: LiveResponse) -> None:
-        """Wait until no request for a response runs."""
         while response.loading and not self._closed:
             await self.syncer.wait_change()
 
@@ -479,18 +473,15 @@ class Live:
 
     def _store(self, response: LiveResponse, fetched: _Fetched) -> Any:
         """Store a response in memory, in the cache and in the search index. Return its value."""
-        is_same = response.accept(fetched.value, fetched.pages, self.now(), fetched.writes_included)
+        response.accept(fetched.value, fetched.pages, self.now(), fetched.writes_included)
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):
             # Do not cache a response that never changes if a part of it is unreadable. A newer Octavo may be able to
             # read that part, but would not fetch the cached response again.
-            response.stored_at = self.cache.put(
-                response.op, fetched.to_cache, unchanged_since=response.stored_at if is_same else None
-            )
-        if self._index is not None and response.indexed_value is not value:
+            self.cache.put(response.op, fetched.to_cache)
+        if self._index is not None:
             self._index.add(response.op, value)
-            response.indexed_value = value
         if unreadable:
             self.unreadable_items.notify(response.op, unreadable)
         return value
@@ -533,21 +524,20 @@ class Live:
         return response
 
     def _is_cached(self, response: LiveResponse) -> bool:
-        """Return whether a response is in memory or on disk."""
         return response.value is not None or (
             not response.is_disk_read and self.cache.read_body(response.op) is not None
         )
 
     def _load_stored(self, response: LiveResponse, body: bytes, stored_at: datetime) -> None:
         if len(body) <= DECODED_IN_THREAD_FROM:
-            if decoded := self.cache.decode(response.op, body, stored_at):
-                response.load_stored(*decoded)
+            if (value := self.cache.decode(response.op, body)) is not None:
+                response.load_stored(value, stored_at)
             return
 
         async def decode() -> None:
-            decoded = await asyncio.to_thread(self.cache.decode, response.op, body, stored_at)
-            if decoded and response.value is None:
-                response.load_stored(*decoded)
+            value = await asyncio.to_thread(self.cache.decode, response.op, body)
+            if value is not None and response.value is None:
+                response.load_stored(value, stored_at)
                 self._notify_watchers(response)
 
         self._tasks.start(decode())
@@ -657,11 +647,9 @@ def _is_list_about(list_path: str, path: str) -> bool:
 
 
 def _join(page: ListPage[Any], following: ListPage[Any]) -> ListPage[Any]:
-    """Return two pages of a list as one."""
     items, unreadable = (*page.items, *following.items), page.unreadable + following.unreadable
     return page.model_copy(update={"items": items, "next": following.next, "unreadable": unreadable})
 
 
 def _is_of_unsent_comment(op: Operation[Any]) -> bool:
-    """Return whether an operation is about a comment that has not been sent yet."""
     return str(getattr(op, "comment_id", "")).startswith("pending-")

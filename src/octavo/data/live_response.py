@@ -91,10 +91,6 @@ class LiveResponse:
     """Number of writes that were confirmed before the request for this value. The value contains them."""
     writes_at_request: int = 0
     """Number of confirmed writes when the last request was sent."""
-    indexed_value: object = None
-    """The value that is in the search index."""
-    stored_at: float | None = None
-    """Timestamp of this value in the response cache, as `ResponseCache.put` returned it. None if it is not cached."""
     last_snapshot: Snapshot[Any] = Snapshot()
     edits: list[Edit] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)
@@ -125,20 +121,18 @@ class LiveResponse:
     def load_stored(self, value: Any, fetched_at: datetime) -> None:
         """Set the value to the response from disk."""
         self.value, self.fetched_at, self.checked_at, self.pages = value, fetched_at, fetched_at, 1
-        self.stored_at = fetched_at.timestamp()  # an equal response need not be written again
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):
             # The whole list was stored: a refresh must fetch all its pages, or the list would be shorter meanwhile.
             self.pages = self.wanted_pages = max(1, -(-len(value.items) // limit))
 
-    def accept(self, value: Any, pages: int, now: datetime, writes: int) -> bool:
-        """Set the value to a fetched response. Return whether it equals the old value, which then stays the same
-        object. `writes` is the number of confirmed writes when the request was sent."""
-        is_same = bool(value is self.value or value == self.value)
-        self.value = self.value if is_same else value
+    def accept(self, value: Any, pages: int, now: datetime, writes: int) -> None:
+        """Set the value to a fetched response. If it equals the old value, the object stays the same. `writes` is the
+        number of confirmed writes when the request was sent."""
+        if value != self.value:
+            self.value = value
         self.pages, self.fetched_at, self.checked_at, self.writes_included = pages, now, now, writes
         self.wanted_pages = max(1, pages) if not self.is_extending else self.wanted_pages
         self.edits = [edit for edit in self.edits if not edit.confirmed_number or edit.confirmed_number > writes]
-        return is_same
 
 
 P = ParamSpec("P")
@@ -151,7 +145,6 @@ class Observers(Generic[P]):
         self._callbacks: list[Callable[P, object]] = []
 
     def __bool__(self) -> bool:
-        """Return whether there is a callback."""
         return bool(self._callbacks)
 
     def add(self, callback: Callable[P, object]) -> Callable[[], None]:

@@ -14,7 +14,7 @@ from octavo.data.sync_queue import Rank
 from octavo.documents.links import FileLink
 
 T = TypeVar("T")
-MOST_FILES = 1000
+MAX_FILES = 1000
 """Maximum number of files that are listed to find a file by its name."""
 
 
@@ -70,7 +70,7 @@ async def file_of(live: Live, at: ContentRef, target: FileLink) -> File | None:
         except ValueError:
             return None
         return await live.cached_or_fetch(op)
-    files = (await live.cached_or_fetch(content.ListFiles(at=at, limit=MOST_FILES))).items
+    files = (await live.cached_or_fetch(content.ListFiles(at=at, limit=MAX_FILES))).items
     same_path = (file for file in files if file.git is not None and file.git.path == target.path)
     same_name = (file for file in files if file.name == target.name)
     similar_path = (file for file in files if file.git is not None and fold(file.git.path or "") == fold(target.path))

@@ -34,8 +34,8 @@ from octavo.data.sync_queue import Rank, Want
 from octavo.data.syncer import RoundKind
 
 LIST_LIMIT, THREAD_LIMIT, CHANGES_LIMITS = 100, 200, (100, 1000)
-"""Values of `limit` that views use: for lists of change requests; for threads, replies, files and links; and for changes
-(the first request, and a request for more). This module must use the same values, because `limit` is part of the URL."""
+"""The values of `limit` in the operations of views, because `limit` is part of the URL: for change requests, for threads,
+files and links, and for changes. CHANGES_LIMITS has the limit of the first request, and of a request for more."""
 MAX_ITEMS = 10_000
 """Maximum number of items of a list that are available offline."""
 
@@ -93,7 +93,7 @@ class OfflinePlanner:
                 revision = self.space.revision if self.space is not None else None
                 yield from wants_of_tree(at, value, revision or "", self.owner)
             case comments.List(at=at, status="all"), ListPage():
-                yield from wants_of_threads(at, (item for item in value.items if _is_on_the_server(item)), self.owner)
+                yield from wants_of_threads(at, value.items, self.owner)
             case change_requests.List(at=at), ListPage():
                 for item in value.items:
                     self._change_requests[item.ref(at)] = item
@@ -103,8 +103,8 @@ class OfflinePlanner:
                     yield from wants_of_changes(at, listed, value, self.owner)
 
     def _prepare_wants(self, wants: Iterable[Want]) -> Iterator[Want]:
-        """Yield the wants. `needs_value` is set for each response that is not pinned yet, so that the Syncer reads it
-        from disk and passes it to this planner, which pins it."""
+        """Yield the wants. For a response that is not pinned yet, `needs_value` is set. Then the Syncer passes it to
+        this planner, also from disk, and the planner pins it."""
         for want in wants:
             self.wanted.add(want.url)
             if want.needs_value:
@@ -245,8 +245,3 @@ def _want(
         needs_value=needs_value,
         min_items=MAX_ITEMS if is_complete_list else 0,
     )
-
-
-def _is_on_the_server(thread: Comment) -> bool:
-    """Return whether a thread is on the server, not only in the outbox."""
-    return not thread.id.startswith("pending-")

@@ -81,9 +81,10 @@ class OfflineSpace:
     longer read it. The copies of a `lost` space are still on disk."""
     why: str = ""
     """A sentence that says why the state is `waiting` or `lost`. Empty for other states, or if the cause is unknown."""
-    read: int = 0
-    """Number of responses on disk, out of `of` responses."""
-    of: int = 0
+    downloaded: int = 0
+    """Number of responses on disk."""
+    wanted: int = 0
+    """Number of responses that the space needs."""
     bytes: int = 0
     pages: int = 0
     failed: tuple[FailedDownload, ...] = ()
@@ -127,7 +128,8 @@ class OfflineSpaces:
         """The stamp of each space at its last round, by id."""
         self._due: dict[str, RoundKind] = {}
         """Ids of the spaces that need a round, in order, with the kind of the round."""
-        self._changed: Observers[[]] = Observers()
+        self.changed: Observers[[]] = Observers()
+        """Called after each change of a space or of its progress."""
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._tasks = Tasks("Updating the offline spaces")
         self._planner: OfflinePlanner | None = None
@@ -141,10 +143,6 @@ class OfflineSpaces:
     def all(self) -> tuple[OfflineSpace, ...]:
         """The spaces that are available offline, the oldest first."""
         return tuple(self._spaces.values())
-
-    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after each change of a space or its progress. Returns a function that removes `watcher`."""
-        return self._changed.add(watcher)
 
     def begin(self) -> None:
         """Start downloading. Does nothing the second time."""
@@ -183,7 +181,7 @@ class OfflineSpaces:
         self._stamps.pop(space_id, None)
         if self._spaces.pop(space_id, None) is not None:
             self._live.cache.unpin(owner)
-            self._changed.notify()
+            self.changed.notify()
 
     def refresh_changed(self, spaces: Iterable[Space]) -> None:
         """Refresh the offline spaces that have changed according to a list from the server."""
@@ -243,7 +241,7 @@ class OfflineSpaces:
         return False
 
     async def _download(self, space_id: str, round_kind: RoundKind) -> bool:
-        """Run one round of a space. Return False if the space itself could not be fetched."""
+        """Return False if the space itself could not be fetched."""
         syncer = self._live.syncer
         pinned = await asyncio.to_thread(self._read_pinned, _owner_of(space_id))
         if space_id not in self._spaces:
@@ -286,12 +284,12 @@ class OfflineSpaces:
         syncer, known = self._live.syncer, self._spaces[space_id]
         unfinished, failures = syncer.queue.unfinished_urls(planner.owner), syncer.failures(planner.owner)
         failed = {failure.want: failure.cause for failure in failures if failure.want.url not in unfinished}
-        of = syncer.progress(planner.owner).wanted
+        wanted = syncer.progress(planner.owner).wanted
         self._change(
             replace(
                 known,
-                read=of - len(unfinished) - len(failed),
-                of=of,
+                downloaded=wanted - len(unfinished) - len(failed),
+                wanted=wanted,
                 bytes=sum(size or 0 for size in pinned.values()) if with_size else known.bytes,
                 pages=planner.pages or known.pages,
                 failed=tuple(FailedDownload(want.label, why) for want, why in (failed | planner.incomplete).items()),
@@ -329,7 +327,7 @@ class OfflineSpaces:
     def _change(self, space: OfflineSpace) -> None:
         before, self._spaces[space.id] = self._spaces.get(space.id), space
         if before != space:
-            self._changed.notify()
+            self.changed.notify()
 
     # Other instances
 
@@ -352,7 +350,7 @@ class OfflineSpaces:
             self._live.cache.reload_versions()
             self._spaces = {space.id: _without_running_download(space) for space in self._spaces.values()}
             self._due |= dict.fromkeys(self._spaces, "start")
-            self._changed.notify()
+            self.changed.notify()
         return True
 
     def _store(self, space_id: str, *, is_new: bool = False) -> None:
@@ -367,7 +365,7 @@ class OfflineSpaces:
                 return [fact for fact in facts if fact.get("id") != space_id]
             if all(fact.get("id") != space_id for fact in facts):
                 return [*facts, _to_json(kept)] if is_new else facts
-            if is_new and not kept.of:
+            if is_new and not kept.wanted:
                 return facts  # another instance has added the space and may have progress: do not overwrite it
             return [_to_json(kept) if fact.get("id") == space_id else fact for fact in facts]
 
@@ -408,7 +406,6 @@ def _without_running_download(kept: OfflineSpace) -> OfflineSpace:
 
 
 def _to_json(kept: OfflineSpace) -> dict[str, Any]:
-    """Return the JSON object that is stored for a space."""
     at = kept.read_at.isoformat() if kept.read_at is not None else None
     few = replace(kept, failed=kept.failed[:_MAX_STORED_FAILURES])
     return {**asdict(few), "read_at": at}
@@ -420,7 +417,9 @@ def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
     for fact in facts if isinstance(facts, list) else ():
         if not isinstance(fact, dict) or not isinstance(fact.get("id"), str):
             continue
-        numbers = {name: fact[name] for name in ("read", "of", "bytes", "pages") if isinstance(fact.get(name), int)}
+        numbers = {
+            name: fact[name] for name in ("downloaded", "wanted", "bytes", "pages") if isinstance(fact.get(name), int)
+        }
         words = {name: fact[name] for name in ("title", "why") if isinstance(fact.get(name), str)}
         state: Phase = next((argument for argument in get_args(Phase) if argument == fact.get("state")), "waiting")
         failed = tuple(

@@ -317,7 +317,6 @@ class PageBlame:
         self.known_since = version.created_at
 
     async def _check(self, at: RevisionRef) -> None:
-        """Find the blocks that a revision wrote."""
         assert self._blame is not None, "the page is loaded first"
         try:
             summary = await load_summary(self._live, at)

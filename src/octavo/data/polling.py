@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from octavo.api import change_requests, comments, content, reviews, spaces
@@ -24,7 +24,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimite
 from octavo.api.operation import Discussion, ListPage, Operation, SpaceRef
 from octavo.data.inbox_plan import ListedPlaces, is_of_content, page_stamp, replies_stamp
 from octavo.data.live import Live
-from octavo.data.sync_queue import Rank, Version, Want, is_due, recheck
+from octavo.data.sync_queue import LONG_AGO, Rank, Version, Want, is_due, recheck
 from octavo.data.syncer import RoundKind
 
 INTERVALS = (
@@ -41,7 +41,6 @@ MAX_MISSES, MAX_MISSES_OFFLINE = 6, 1
 cannot be reached."""
 MAX_STATUS_LOOKUPS = 5
 """Maximum number of change requests whose new status is fetched in a round."""
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
 
 
@@ -59,23 +58,14 @@ class Poller:
         round; the app passes `InboxLoader.poll`."""
         self._live, self._visible, self._after_round = live, visible, after_round
         self._last_key_at = self._polled_at = live.now()
-        self._hidden = self._polling = False
+        self._polling = False
         self._misses = 0
-        self._retry_at = _LONG_AGO
+        self._retry_at = LONG_AGO
         self._places = ListedPlaces()
 
     def on_key_pressed(self) -> None:
         """Record a key press: rounds are more frequent while the user is active."""
         self._last_key_at = self._live.now()
-
-    def on_terminal_hidden(self) -> None:
-        """Stop rounds while the terminal is hidden: `is_due` returns False."""
-        self._hidden = True
-
-    def on_terminal_shown(self) -> None:
-        """Allow rounds again, because the terminal is visible."""
-        self._hidden = False
-        self.on_key_pressed()
 
     @property
     def interval(self) -> timedelta:
@@ -97,7 +87,7 @@ class Poller:
     def may_poll(self) -> bool:
         """Return whether background requests may be sent. The terminal must be visible and the rate limit not nearly
         reached."""
-        return not (self._hidden or self._live.syncer.rate_limit_wait())
+        return not (self._live.syncer.is_hidden or self._live.syncer.rate_limit_wait())
 
     async def run(self) -> RemoteChanges:
         """Run a round, and return the numbers of changes by others. Failed requests are repeated in the next round."""
@@ -130,7 +120,7 @@ class Poller:
         self._places.update(response.value for response in lists)
         before = ViewPlanner(live, self._places, self._visible())
         fetched = [response.fetched_at for response in lists if response.fetched_at is not None]
-        before.adopt_stamps(max(fetched, default=_LONG_AGO))
+        before.adopt_stamps(max(fetched, default=LONG_AGO))
         for response in lists:
             with suppress(NotFound, Forbidden):  # the view of the list shows the error
                 await live.refetch(response)
@@ -220,7 +210,7 @@ class ViewPlanner:
 
     def _last_fetched(self, url: str) -> Version:
         answer = next(each for each in self._watched.values() if each.url == url)
-        return Version("", answer.fetched_at or _LONG_AGO)
+        return Version("", answer.fetched_at or LONG_AGO)
 
     def _stamp(self, op: Operation[Any]) -> str:
         """Return the stamp of a response according to the lists in memory. Empty if no list gives it a stamp."""

@@ -142,11 +142,23 @@ class ProposedNotes:
     ) -> tuple[Accepted, ...]:
         """Make notes pending comments in one transaction. `body` replaces the text of a single note, and the draft of
         `draft_key` is deleted. Notes that were decided meanwhile are left out. Raises NotSaved."""
-        writes = [_write(note if body is None else replace(note, body=body), draft_key) for note in notes]
-        conditions = [partial(self._decide, note_id=note.id) for note in notes]
-        entries = await self._outbox.add_pending_comments(writes, conditions)
+        accepted: list[ProposedNote] = []
+
+        def decide(db: sqlite3.Connection, note: ProposedNote) -> bool:
+            if is_new := self._decide(db, note.id):
+                accepted.append(note)
+            return is_new
+
+        writes = [
+            replace(
+                _write(note if body is None else replace(note, body=body), draft_key),
+                condition=partial(decide, note=note),
+            )
+            for note in notes
+        ]
+        entries = await self._outbox.add_pending_comments(writes)
         self._reload()
-        return tuple(Accepted(note, entry) for note, entry in zip(notes, entries, strict=True) if entry is not None)
+        return tuple(Accepted(note, entry) for note, entry in zip(accepted, entries, strict=True))
 
     async def undo_accept(self, accepted: Sequence[Accepted]) -> None:
         """Propose accepted notes again, and remove their pending comments, unless you edited or sent them. Raises

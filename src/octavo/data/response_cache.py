@@ -7,9 +7,10 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,19 +20,16 @@ from octavo.data.database import (
     Writer,
     closed_on_failure,
     connect,
-    is_busy,
     is_intact,
     moment,
     private_file,
     private_folder,
     set_aside,
-    transaction,
 )
 from octavo.data.sync_queue import Version
 
-SCHEMA_VERSION = 1
-"""Version of the schema, and part of the file name. After an increase, `_take_over` copies the pinned responses from
-the older file. A new table does not need an increase."""
+FILE_NAME = "cache-v1.db"
+"""Name of the file. It contains the version of the schema. A new table does not need a new version."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     namespace TEXT NOT NULL, url TEXT NOT NULL, body BLOB NOT NULL, kept_at REAL NOT NULL, immutable INTEGER NOT NULL,
@@ -52,21 +50,11 @@ CREATE TABLE IF NOT EXISTS made (
 ) STRICT;
 """
 _PIN = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, '', '')"
-"""Inserts a pin. The last two columns are unused; they stay because an older Octavo may use the same file."""
-_FILL_VERSIONS = (
-    "INSERT INTO versions SELECT namespace, url, stamp, read_at, '' FROM readings WHERE true ON CONFLICT DO UPDATE"
-    " SET stamp = excluded.stamp, read_at = excluded.read_at, error = '' WHERE excluded.read_at > versions.read_at",
-    "INSERT OR IGNORE INTO versions SELECT pins.namespace, pins.url, stamp, coalesce(kept_at, 0), why"
-    " FROM pins LEFT JOIN answers USING (namespace, url) WHERE stamp != '' OR why != ''",
-    "DROP TABLE readings",
-)
-"""Statements that move the versions written by an older Octavo from the tables `readings` and `pins` to `versions`."""
-_TABLES = ("answers", "pins", "versions")
-_TAKE_OVER = "INSERT OR IGNORE INTO main.{0} SELECT * FROM old.{0} WHERE (namespace, url) IN (SELECT namespace, url FROM old.pins)"
+"""Inserts a pin. The last two columns are unused."""
+_TABLES = ("answers", "pins", "versions", "made")
 MAX_BYTES = 200_000_000
 MAX_AGE = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
-_SET_TIME = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ?"
 EVICT_EVERY = 500
 """Number of stored responses between two evictions."""
 
@@ -98,72 +86,56 @@ class ResponseCache:
         max_bytes: int = MAX_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Open `cache-v<schema>.db` in `folder`. If the file cannot be opened, keep responses in memory, and add a
+        """Open the file in `folder`. If the file cannot be opened, keep responses in memory, and add a
         sentence for the user to `notices`."""
         self.notices: tuple[str, ...] = ()
         self._namespace = namespace
-        self._most_bytes = max_bytes
+        self._max_bytes = max_bytes
         self._now = now
         self._puts = 0
         self._is_damaged = False
-        self._path = folder / f"cache-v{SCHEMA_VERSION}.db" if folder else None
+        self._path = folder / FILE_NAME if folder else None
         self._db = self._open()
         self._writer = Writer(self._connect_writer, "octavo cache writer")
         self._unwritten: dict[str, tuple[Any, datetime]] = {}
         """Responses that are not yet on disk, by URL."""
-        self._versions: dict[str, Version] | None = None
-        """All versions of the namespace. None until the first use."""
         if self._path is not None:
-            self._writer.submit(self._check)
+            self._writer.submit(self._evict_if_intact)
 
     def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
         """Return the cached response to `op`, and when it was cached. None if it is not cached."""
-        body = self.read_body(op)
-        return self.decode(op, *body) if body else None
+        if (stored := self.read_body(op)) is None or (value := self.decode(op, stored[0])) is None:
+            return None
+        return value, stored[1]
 
     def read_body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
         """Return the cached response to `op` as bytes, and when it was cached. None if it is not cached."""
         if self._is_damaged:
-            self._replace()
+            self._reopen()
         url = encode(op).url
         if (put := self._unwritten.get(url)) is not None:
             return _body(op, put[0]), put[1]
-        query = "SELECT body, kept_at FROM answers WHERE namespace = ? AND url = ?"
-        try:
-            row = self._db.execute(query, (self._namespace, url)).fetchone()
-        except sqlite3.DatabaseError:
-            self._is_damaged = True
-            return None
-        return (row[0], moment(row[1])) if row else None
+        rows = self._rows("SELECT body, kept_at FROM answers WHERE namespace = ? AND url = ?", url)
+        return next(((body, moment(cached_at)) for body, cached_at in rows), None)
 
-    def decode(self, op: Operation[Any], body: bytes, stored_at: datetime) -> tuple[Any, datetime] | None:
-        """Decode the result of `read_body`. If it cannot be decoded, delete the response and return None."""
+    def decode(self, op: Operation[Any], body: bytes) -> Any:
+        """Decode a body that `read_body` returned. If it cannot be decoded, delete the response and return None."""
         try:
-            return read(SPECS[type(op)].codec, body), stored_at
+            return read(SPECS[type(op)].codec, body)
         except ValueError:
-            url = encode(op).url
-            self._execute_later("DELETE FROM answers WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
+            self._execute_later("DELETE FROM answers WHERE namespace = ? AND url = ?", encode(op).url)
             return None
 
-    def put(self, op: Operation[Any], value: Any, *, unchanged_since: float | None = None) -> float:
-        """Cache a response. It is encoded and written in the background. Return the timestamp that is stored with it.
-
-        `unchanged_since` is the timestamp of an earlier call with an equal value. If that value is still on disk, only
-        its timestamp is updated.
-        """
-        url, moment_now, is_immutable = encode(op).url, self._now(), never_changes(op)
-        now = moment_now.timestamp()
-        put = self._unwritten[url] = (value, moment_now)
+    def put(self, op: Operation[Any], value: Any) -> None:
+        """Cache a response in the background. If it is on disk already, only its time is updated."""
+        url, now, is_immutable = encode(op).url, self._now(), never_changes(op)
+        put = self._unwritten[url] = (value, now)
 
         def write(db: sqlite3.Connection) -> None:
-            if (
-                unchanged_since is not None
-                and db.execute(f"{_SET_TIME} AND kept_at = ?", (now, self._namespace, url, unchanged_since)).rowcount
-            ):
-                return
-            body = _body(op, value)
-            if db.execute(f"{_SET_TIME} AND body = ?", (now, self._namespace, url, body)).rowcount == 0:
-                row = (self._namespace, url, body, now, is_immutable)
+            body, time = _body(op, value), now.timestamp()
+            update = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ? AND body = ?"
+            if db.execute(update, (time, self._namespace, url, body)).rowcount == 0:
+                row = (self._namespace, url, body, time, is_immutable)
                 db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
         def work(db: sqlite3.Connection) -> None:
@@ -177,65 +149,49 @@ class ResponseCache:
         self._puts += 1
         if self._puts % EVICT_EVERY == 0 and self._path is not None:
             self._writer.submit(self._evict)
-        return now
 
     def put_version(self, url: str, stamp: str, error: str = "", requested_at: datetime | None = None) -> None:
         """Store the version of the response at `url`. `error` is the message if the server refused the request.
         `requested_at` is when the request was sent, by default now."""
-        version = self._known_versions()[url] = Version(stamp, requested_at or self._now(), error)
-        row = (self._namespace, url, stamp, version.requested_at.timestamp(), error)
-        self._execute_later("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", lambda: row)
+        version = self.versions[url] = Version(stamp, requested_at or self._now(), error)
+        insert = "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)"
+        self._execute_later(insert, url, stamp, version.requested_at.timestamp(), error)
 
     def drop_version(self, url: str) -> None:
         """Forget the version of a response whose body on disk is missing or cannot be used, so that the response is
         fetched again."""
-        self._known_versions().pop(url, None)
-        self._execute_later("DELETE FROM versions WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
+        self.versions.pop(url, None)
+        self._execute_later("DELETE FROM versions WHERE namespace = ? AND url = ?", url)
 
-    @property
-    def versions(self) -> Mapping[str, Version]:
-        """The versions by URL. Some of the responses may have been evicted."""
-        return self._known_versions()
+    @cached_property
+    def versions(self) -> dict[str, Version]:
+        """The versions by URL. Only this class changes them. Some of the responses may have been evicted."""
+        return self._stored_versions()
 
     def reload_versions(self) -> None:
         """Add the newer versions that another instance has written."""
-        versions = self._known_versions()
-        for url, version in self._stored_versions():
-            if url not in versions or versions[url].requested_at < version.requested_at:
-                versions[url] = version
+        for url, version in self._stored_versions().items():
+            if url not in self.versions or self.versions[url].requested_at < version.requested_at:
+                self.versions[url] = version
 
-    def _known_versions(self) -> dict[str, Version]:
-        if self._versions is None:
-            self._versions = dict(self._stored_versions())
-        return self._versions
-
-    def _stored_versions(self) -> Iterator[tuple[str, Version]]:
-        query = "SELECT url, stamp, read_at, error FROM versions WHERE namespace = ?"
-        try:
-            for url, stamp, read_at, error in self._db.execute(query, (self._namespace,)):
-                yield url, Version(stamp, moment(read_at), error)
-        except sqlite3.DatabaseError:
-            self._is_damaged = True
+    def _stored_versions(self) -> dict[str, Version]:
+        rows = self._rows("SELECT url, stamp, read_at, error FROM versions WHERE namespace = ?")
+        return {url: Version(stamp, moment(read_at), error) for url, stamp, read_at, error in rows}
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
         """Store bytes that were computed from responses. `body` computes them, and is called in the background."""
         statement = "INSERT OR REPLACE INTO made VALUES (?, ?, ?)"
-        self._execute_later(statement, lambda: (self._namespace, name, body()))
+        self._write(lambda db: db.execute(statement, (self._namespace, name, body())))
 
     def read_derived(self, name: str) -> bytes | None:
         """Return the bytes that `put_derived` stored under `name`. None if nothing is stored."""
-        try:
-            query = "SELECT body FROM made WHERE namespace = ? AND name = ?"
-            row = self._db.execute(query, (self._namespace, name)).fetchone()
-        except sqlite3.DatabaseError:
-            self._is_damaged = True
-            return None
-        return row[0] if row else None
+        return next(
+            (body for (body,) in self._rows("SELECT body FROM made WHERE namespace = ? AND name = ?", name)), None
+        )
 
     def pin(self, owner: str, url: str) -> None:
         """Protect the response at `url` from eviction until `owner` unpins it."""
-        row = (self._namespace, url, owner)
-        self._execute_later(_PIN, lambda: row)
+        self._execute_later(_PIN, url, owner)
 
     def unpin(self, owner: str, urls: Iterable[str] | None = None) -> None:
         """Remove the pins of `owner` for `urls`, or all its pins. Delete the responses that no other owner has
@@ -264,19 +220,19 @@ class ResponseCache:
             "SELECT pins.url, length(body) FROM pins LEFT JOIN answers USING (namespace, url)"
             " WHERE pins.namespace = ? AND keeper = ?"
         )
-        with self._reading() as db:
+        with self._connection_of_thread() as db:
             return dict(db.execute(query, (self._namespace, owner)).fetchall())
 
     def mean_body_size(self, url_part: str) -> float | None:
         """Return the mean size in bytes of the responses whose URL contains `url_part`. None if no URL contains it. Can
         be called in any thread. Raises sqlite3.Error."""
         query = "SELECT avg(length(body)) FROM answers WHERE namespace = ? AND instr(url, ?)"
-        with self._reading() as db:
+        with self._connection_of_thread() as db:
             mean: float | None = db.execute(query, (self._namespace, url_part)).fetchone()[0]
         return mean
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def _connection_of_thread(self) -> Iterator[sqlite3.Connection]:
         if self._path is None:
             yield self._db
             return
@@ -286,10 +242,8 @@ class ResponseCache:
     def responses_after(self, number: int, limit: int) -> Iterator[StoredResponse]:
         """Return the next `limit` responses after the response `number`, in the order of numbers. Can be called in any
         thread. Raises sqlite3.Error."""
-        if self._path is None:
-            return
         query = "SELECT rowid, url, body, kept_at FROM answers WHERE namespace = ? AND rowid > ? ORDER BY rowid LIMIT ?"
-        with closing(connect(self._path, read_only=True)) as db:
+        with self._connection_of_thread() as db:
             rows = db.execute(query, (self._namespace, number, limit)).fetchall()
         for row_number, url, body, stored_at in rows:
             op = None
@@ -300,9 +254,9 @@ class ResponseCache:
     def clear(self) -> None:
         """Delete everything in this namespace."""
         self._unwritten.clear()
-        self._versions = {}
-        for table in (*_TABLES, "made"):
-            self._execute_later(f"DELETE FROM {table} WHERE namespace = ?", lambda: (self._namespace,))
+        self.versions.clear()
+        for table in _TABLES:
+            self._execute_later(f"DELETE FROM {table} WHERE namespace = ?")
 
     def flush(self) -> None:
         """Wait until everything is written."""
@@ -313,8 +267,17 @@ class ResponseCache:
         self._writer.close()
         self._db.close()
 
-    def _execute_later(self, statement: str, values: Callable[[], tuple[Any, ...]]) -> None:
-        self._write(lambda db: db.execute(statement, values()))
+    def _rows(self, query: str, *values: str) -> list[Any]:
+        """Return the rows of a query whose first parameter is the namespace. Empty if the file is damaged."""
+        try:
+            return self._db.execute(query, (self._namespace, *values)).fetchall()
+        except sqlite3.DatabaseError:
+            self._is_damaged = True
+            return []
+
+    def _execute_later(self, statement: str, *values: str | float) -> None:
+        """Execute a statement whose first parameter is the namespace, in the background."""
+        self._write(lambda db: db.execute(statement, (self._namespace, *values)))
 
     def _write(self, statement: Callable[[sqlite3.Connection], object]) -> None:
         def work(db: sqlite3.Connection) -> None:
@@ -352,40 +315,7 @@ class ResponseCache:
         db = connect(path)
         with closed_on_failure(db):
             db.executescript(SCHEMA)
-            if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'readings'").fetchone():
-                with transaction(db):
-                    for statement in _FILL_VERSIONS:
-                        db.execute(statement)
-            for older in _older_files(path):
-                self._take_over(db, older)
         return db
-
-    def _take_over(self, db: sqlite3.Connection, older: Path) -> None:
-        """Copy the pinned responses from the file of an older schema, then delete that file.
-
-        If they cannot be copied, rename the file and add a notice. If the file is in use, do nothing until the next
-        start.
-        """
-        try:
-            db.execute("ATTACH ? AS old", (str(older),))
-            try:
-                tables = {name for (name,) in db.execute("SELECT name FROM old.sqlite_master")} & set(_TABLES)
-                if "pins" in tables:
-                    with transaction(db):
-                        for table in sorted(tables):
-                            db.execute(_TAKE_OVER.format(table))
-            finally:
-                db.execute("DETACH old")
-        except sqlite3.DatabaseError as error:
-            if is_busy(error):
-                return
-            if error.sqlite_errorname != "SQLITE_NOTADB":
-                old_file = set_aside(older, f"{older.name}.old")
-                self._notice(
-                    f"Could not read the offline copies: {error}. Octavo will download them again. The old file is {old_file}."
-                )
-        for suffix in ("", "-wal", "-shm"):
-            older.with_name(older.name + suffix).unlink(missing_ok=True)
 
     def _replace_damaged_file(self, path: Path) -> sqlite3.Connection:
         set_aside(path, f"{path.name}.damaged")
@@ -395,8 +325,7 @@ class ResponseCache:
     def _connect_writer(self) -> sqlite3.Connection:
         return connect(self._path) if self._path is not None else self._db
 
-    def _replace(self) -> None:
-        """Replace the damaged file with a new one."""
+    def _reopen(self) -> None:
         self._is_damaged = False
         if self._path is None:
             return
@@ -405,8 +334,7 @@ class ResponseCache:
         self._db = self._replace_damaged_file(self._path)
         self._writer = Writer(self._connect_writer, "octavo cache writer")
 
-    def _check(self, db: sqlite3.Connection) -> None:
-        """Check the file for damage. If it is intact, evict."""
+    def _evict_if_intact(self, db: sqlite3.Connection) -> None:
         self._is_damaged = not is_intact(db)
         if not self._is_damaged:
             self._evict(db)
@@ -422,7 +350,7 @@ class ResponseCache:
             "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM ("
             " SELECT rowid, immutable, sum(length(body)) OVER (ORDER BY immutable DESC, kept_at DESC, rowid) AS bytes"
             f" FROM answers WHERE NOT {_IS_PINNED.format('answers')}) WHERE NOT immutable AND bytes > ?)",
-            (self._most_bytes,),
+            (self._max_bytes,),
         )
         db.execute(
             "DELETE FROM versions WHERE (error = '' OR read_at < ?) AND NOT EXISTS"
@@ -433,16 +361,6 @@ class ResponseCache:
     def _notice(self, sentence: str) -> None:
         if sentence not in self.notices:
             self.notices = (*self.notices, sentence)
-
-
-def _older_files(path: Path) -> list[Path]:
-    """Return the files of older schemas in the folder of `path`."""
-    return [each for each in path.parent.glob("cache-v*.db") if _schema_number(each) < _schema_number(path)]
-
-
-def _schema_number(path: Path) -> int:
-    number = path.stem.removeprefix("cache-v")
-    return int(number) if number.isdecimal() else SCHEMA_VERSION
 
 
 def _body(op: Operation[Any], value: Any) -> bytes:
@@ -460,7 +378,7 @@ class ImageCache:
     def __init__(self, folder: Path | None, namespace: str = "", *, max_bytes: int = MAX_IMAGE_BYTES) -> None:
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._folder = folder / "pictures" / name if folder is not None else None
-        self._most_bytes = max_bytes
+        self._max_bytes = max_bytes
 
     def get(self, name: str) -> bytes | None:
         """Return the content of the image stored as `name`. None if it is not stored."""
@@ -478,7 +396,7 @@ class ImageCache:
         """Store an image. If the cache is too large, delete the least recently used images. Errors of the disk are
         ignored."""
         path = self._path(name)
-        if path is None or len(data) > self._most_bytes:
+        if path is None or len(data) > self._max_bytes:
             return
         try:
             private_folder(path.parent)
@@ -508,7 +426,7 @@ class ImageCache:
             images = [(entry.stat().st_mtime_ns, entry.stat().st_size, entry.path) for entry in entries]
         total = sum(size for _, size, _ in images)
         for _, size, path in sorted(images):
-            if total <= self._most_bytes:
+            if total <= self._max_bytes:
                 return
             with suppress(OSError):
                 os.unlink(path)

@@ -20,7 +20,7 @@ import json
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -55,14 +55,14 @@ _search_terms = lazy("octavo.data.search_text:SearchTerms")  # lazy: needed for 
 _index_update = lazy("octavo.data.search_text:index_update")
 _removal_update = lazy("octavo.data.search_text:removal_update")
 
-_MAX_LETTERS = 200_000
+_WHOLE_PAGE_LETTERS = 200_000
 """Number of indexed characters above which the index may not have the whole text of a page."""
-VERSION = 4
+VERSION = 5
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, space TEXT NOT NULL,
     change_request TEXT NOT NULL, page TEXT NOT NULL, node TEXT NOT NULL, thread TEXT NOT NULL, own_id TEXT NOT NULL,
-    title TEXT NOT NULL, author TEXT NOT NULL, about TEXT NOT NULL, lies TEXT NOT NULL, file TEXT NOT NULL,
+    title TEXT NOT NULL, author TEXT NOT NULL, about TEXT NOT NULL, page_path TEXT NOT NULL, file TEXT NOT NULL,
     number INTEGER NOT NULL, at REAL,
     stamp BLOB NOT NULL, known_at REAL NOT NULL, letters INTEGER NOT NULL
 ) STRICT;
@@ -74,7 +74,7 @@ CREATE TABLE IF NOT EXISTS passages (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS of_document ON passages (document);
 CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5 (
-    around, title, words, parts, shown UNINDEXED, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
+    context, title, words, parts, shown UNINDEXED, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
 );
 CREATE TABLE IF NOT EXISTS filling (done INTEGER NOT NULL, after INTEGER NOT NULL) STRICT;
 INSERT INTO filling SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM filling);
@@ -222,11 +222,11 @@ class SearchIndex:
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._path = folder / f"index-v{VERSION}-{name}.db" if folder is not None else None
         self._read_cached = read_cached
-        self._most_letters, self._most_documents = max_letters, max_documents
+        self._max_letters, self._max_documents = max_letters, max_documents
         self._now = now
         self.notice = ""
         """Sentence that says why the index cannot be used. Empty if it can be used."""
-        self.changed: Callable[[], None] = _do_nothing
+        self.changed: Callable[[], None] = lambda: None
         """Called in the writer thread when search results may have changed."""
         self._updates: deque[tuple[Callable[[], IndexUpdate], datetime]] = deque()
         self._flushing = False
@@ -256,10 +256,9 @@ class SearchIndex:
         self._updates.append((compute, known_at))
         if not self._flushing:
             self._flushing = True
-            self._submit(self._flush)
+            self._submit(self._write_updates)
 
-    def _flush(self, db: sqlite3.Connection) -> None:
-        """Write all updates that are waiting."""
+    def _write_updates(self, db: sqlite3.Connection) -> None:
         self._flushing = False
         has_changed = False
         while self._updates and not self._closing:
@@ -302,7 +301,7 @@ class SearchIndex:
         if before is not None and before.stamp and not document.stamp:
             # This response has only the title, so keep the indexed text.
             db.execute(
-                "UPDATE documents SET title = ?, about = ?, lies = ?, file = ? WHERE id = ?",
+                "UPDATE documents SET title = ?, about = ?, page_path = ?, file = ? WHERE id = ?",
                 (document.title, document.about, document.path, document.file, before.id),
             )
             _delete_passages(db, "document = ? AND part = 'page'", before.id)
@@ -329,9 +328,9 @@ class SearchIndex:
     def _evict(self, db: sqlite3.Connection) -> None:
         """Delete the documents that were fetched the longest ago, if the index exceeds its limits."""
         count, letters = db.execute("SELECT count(*), total(letters) FROM documents").fetchone()
-        if count <= self._most_documents and letters <= self._most_letters:
+        if count <= self._max_documents and letters <= self._max_letters:
             return
-        max_documents, max_letters = self._most_documents * 9 // 10, self._most_letters * 9 // 10
+        max_documents, max_letters = self._max_documents * 9 // 10, self._max_letters * 9 // 10
         rows = db.execute("SELECT id, letters FROM documents ORDER BY known_at, id")
         evicted = []
         for number, size in rows:
@@ -352,10 +351,11 @@ class SearchIndex:
         spaces: Collection[str] | None = None,
         snippet_length: int = 160,
     ) -> tuple[Hit, ...]:
-        """Return hits for the documents that contain every word of `query`, the best first.
+        """Return hits for the documents that contain every word of `query`, the best first. Empty if the index cannot
+        be used: then `notice` says why.
 
-        `kinds` and `spaces` limit the search. None searches all spaces. Snippets have about `snippet_length` characters. Empty
-        if the index cannot be used: then `notice` says why.
+        Only documents of `kinds` in `spaces` are searched. With None, all spaces are searched. A snippet has about
+        `snippet_length` characters.
         """
         return await asyncio.to_thread(self._read, partial(_search, query, limit, kinds, spaces, snippet_length), ())
 
@@ -377,10 +377,6 @@ class SearchIndex:
         return await asyncio.to_thread(self._read, _replies, {})
 
     # The file
-
-    def clear(self) -> None:
-        """Delete the index and its file."""
-        self._delete_file()
 
     def flush(self) -> None:
         """Wait until all waiting updates are written. Blocks: never call this on the event loop."""
@@ -414,7 +410,7 @@ class SearchIndex:
         self._flushing = False
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._recreated < MAX_RECREATIONS:
-            self._recreate()
+            self._replace_damaged_file()
         elif not is_busy(error):
             self._give_up(str(error))
 
@@ -422,12 +418,11 @@ class SearchIndex:
         self.notice = f"Could not search the pages you have opened: the search index {self._path or 'in memory'} is unusable ({cause})."
         self._updates.clear()
 
-    def _recreate(self) -> None:
-        """Replace a damaged file by an empty one."""
+    def _replace_damaged_file(self) -> None:
         self._recreated += 1
         with self._lock:
             self._close_reader()
-            self._delete_file()
+            self.delete_file()
             self._writer.close(0.0)
             self._writer = Writer(self._connect_writer, "octavo index writer")
         self._submit(lambda db: None)
@@ -437,7 +432,8 @@ class SearchIndex:
             self._reader.close()
         self._reader = None
 
-    def _delete_file(self) -> None:
+    def delete_file(self) -> None:
+        """Delete the index and its file."""
         if self._path is not None:
             for suffix in ("", "-wal", "-shm"):
                 with suppress(OSError):
@@ -458,7 +454,7 @@ class SearchIndex:
         with closed_on_failure(db):
             if not is_intact(db):
                 db.close()
-                self._delete_file()
+                self.delete_file()
                 private_file(self._path)
                 db = connect(self._path)
             db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
@@ -525,17 +521,6 @@ class IndexedDocument:
         return here != there
 
 
-def _do_nothing() -> None:
-    """Do nothing."""
-
-
-def _batches(values: Iterable[Any], most: int = 500) -> Iterator[list[Any]]:
-    """Yield the values in lists of at most `most` values, so that each list fits into one statement."""
-    rest = list(values)
-    for start in range(0, len(rest), most):
-        yield rest[start : start + most]
-
-
 _IN_JSON = "IN (SELECT value FROM json_each(?))"
 """SQL condition: the value is in a list of any length. The list is one parameter in JSON, because SQLite limits the
 number of parameters."""
@@ -556,14 +541,11 @@ _LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
 
 
 def _read_documents(db: sqlite3.Connection, keys: list[str]) -> dict[str, IndexedDocument]:
-    documents = {}
-    for batch in _batches(keys):
-        rows = db.execute(
-            f"SELECT key, id, title, about, lies, file, stamp, known_at FROM documents WHERE key IN ({', '.join('?' * len(batch))})",
-            batch,
-        )
-        documents.update({key: IndexedDocument(*row) for key, *row in rows})
-    return documents
+    rows = db.execute(
+        f"SELECT key, id, title, about, page_path, file, stamp, known_at FROM documents WHERE key {_IN_JSON}",
+        [_json_list(keys)],
+    )
+    return {key: IndexedDocument(*row) for key, *row in rows}
 
 
 def _in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tuple[int, str]]:
@@ -582,16 +564,19 @@ def _in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tup
     return rows
 
 
-def _delete(db: sqlite3.Connection, documents: Iterable[int]) -> None:
-    for batch in _batches(documents):
-        of_threads = (
-            "SELECT reply.id FROM documents reply JOIN documents thread ON reply.kind = 'reply' AND thread.kind = 'comment'"
-            " AND reply.space = thread.space AND reply.change_request = thread.change_request AND reply.thread = thread.thread"
-            f" WHERE thread.id {_IN_JSON}"
-        )
-        removed = _json_list([*batch, *(number for (number,) in db.execute(of_threads, [_json_list(batch)]))])
-        _delete_passages(db, f"document {_IN_JSON}", removed)
-        db.execute(f"DELETE FROM documents WHERE id {_IN_JSON}", [removed])
+def _delete(db: sqlite3.Connection, documents: list[int]) -> None:
+    """Delete documents, and the replies of deleted threads."""
+    if not documents:
+        return
+    replies = db.execute(
+        "SELECT reply.id FROM documents reply JOIN documents thread ON reply.kind = 'reply' AND thread.kind = 'comment'"
+        " AND reply.space = thread.space AND reply.change_request = thread.change_request AND reply.thread = thread.thread"
+        f" WHERE thread.id {_IN_JSON}",
+        [_json_list(documents)],
+    )
+    removed = _json_list([*documents, *(number for (number,) in replies)])
+    _delete_passages(db, f"document {_IN_JSON}", removed)
+    db.execute(f"DELETE FROM documents WHERE id {_IN_JSON}", [removed])
 
 
 def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
@@ -614,7 +599,7 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
         columns += [to_index_text(shown), ""] if is_simple else [fold_to_index_text(shown), shown]
         columns.insert(3, fold_to_index_text(word_parts(f"{_scalars(part.title)} {shown}")))
         db.execute(
-            "INSERT INTO texts (rowid, around, title, words, parts, shown) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO texts (rowid, context, title, words, parts, shown) VALUES (?, ?, ?, ?, ?, ?)",
             (passage, *columns),
         )
         letters += sum(map(len, columns))
@@ -652,7 +637,7 @@ def _search(
     rows = db.execute(
         "SELECT document.kind, document.space, document.own_id, part, document.title, path, anchor, nth,"
         " document.change_request, document.page, document.node, document.thread, document.author, document.about,"
-        " document.lies, document.number, document.at, document.known_at, passage FROM ("
+        " document.page_path, document.number, document.at, document.known_at, passage FROM ("
         "  SELECT texts.rowid AS passage, document AS owner, part, path, anchor, nth, bm25(texts, 1.0, 8.0, 1.0, 0.5) AS rank"
         "  FROM texts JOIN passages ON passages.id = texts.rowid JOIN documents document ON document.id = passages.document"
         f"  WHERE texts MATCH ? AND {where} ORDER BY texts.rowid DESC LIMIT ?"
@@ -734,7 +719,7 @@ def _counts(spaces: Collection[str] | None, db: sqlite3.Connection) -> IndexedCo
 
 def _pages(space: str, db: sqlite3.Connection) -> tuple[PageName, ...]:
     rows = db.execute(
-        "SELECT page, title, lies, file FROM documents WHERE space = ? AND kind = 'page' ORDER BY id", [space]
+        "SELECT page, title, page_path, file FROM documents WHERE space = ? AND kind = 'page' ORDER BY id", [space]
     )
     return tuple(PageName(*row) for row in rows)
 
@@ -759,7 +744,7 @@ def _indexed_pages(space: str, queries: Iterable[tuple[str, ...]], db: sqlite3.C
     rows = db.execute(
         "SELECT page, at FROM documents WHERE space = ? AND kind = 'page' AND length(stamp) > 0 AND at IS NOT NULL"
         " AND letters <= ?",
-        (space, _MAX_LETTERS),
+        (space, _WHOLE_PAGE_LETTERS),
     )
     updated_at = {str(page): float(at) for page, at in rows}
     found: set[str] = set()

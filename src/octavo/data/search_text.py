@@ -39,7 +39,7 @@ from octavo.api.folding import (
 from octavo.api.operation import ChangeRequestRef, Discussion, ListPage, Operation, SpaceRef
 from octavo.documents.suggestions import plain_text
 
-LONGEST_QUERY, MOST_TERMS = 512, 24
+MAX_QUERY_LENGTH, MAX_TERMS = 512, 24
 MAX_PASSAGE = 4000
 """Maximum characters of a passage. Longer sections are split, so that making snippets is fast."""
 MAX_PAGE_LETTERS = 400_000
@@ -48,7 +48,6 @@ _BEFORE = 32
 """Number of characters of a snippet before the first match."""
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_UNSPACED = re.compile(f"([{_CJK}])")
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:{SIGNED})?")
 
 
@@ -71,8 +70,8 @@ class SearchTerms:
     """
 
     def __init__(self, typed: str) -> None:
-        words = fold(safety.safe_text(typed[:LONGEST_QUERY])).split()
-        words = [word for word in words if any(map(str.isalnum, word))][:MOST_TERMS]
+        words = fold(safety.safe_text(typed[:MAX_QUERY_LENGTH])).split()
+        words = [word for word in words if any(map(str.isalnum, word))][:MAX_TERMS]
         self.terms = tuple(
             (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and place == len(words) - 1))
             for place, word in enumerate(words)
@@ -85,9 +84,9 @@ class SearchTerms:
 
     @property
     def expression(self) -> str:
-        """Return the FTS5 query for the columns `around`, `title`, `words` and `parts`.
+        """Return the FTS5 query for the columns `context`, `title`, `words` and `parts`.
 
-        Every term must match, and at least one term in a column other than `around`.
+        Every term must match, and at least one term in a column other than `context`.
         """
         terms = [_phrase(*term) for term in self.terms]
         any_term = " OR ".join(f"({term})" for term in terms)

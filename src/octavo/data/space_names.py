@@ -15,7 +15,7 @@ from octavo.untrusted_input import parse_json
 
 _READABLE_ID = re.compile(r"[a-z]{2,}(-[a-z0-9]+)*")
 _QUERY = "SELECT body FROM answers WHERE namespace = ? AND url GLOB ? ORDER BY kept_at"
-_MOST_LISTS = 200
+_MAX_LISTS = 200
 
 
 def space_name(space_id: str, titles: Mapping[str, str]) -> str:
@@ -57,7 +57,7 @@ def _items(folder: Path, namespace: str, pattern: str) -> Iterator[dict[str, Any
         return
     try:
         with closing(connect(path, read_only=True)) as db:
-            bodies = [body for (body,) in db.execute(_QUERY, (namespace, pattern)).fetchmany(_MOST_LISTS)]
+            bodies = [body for (body,) in db.execute(_QUERY, (namespace, pattern)).fetchmany(_MAX_LISTS)]
     except sqlite3.Error:
         return
     for body in bodies:

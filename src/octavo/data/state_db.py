@@ -130,15 +130,11 @@ class StateDb:
         loop."""
         return work(self._db)
 
-    async def write(self, work: Transaction[R]) -> R:
-        """Run `work` in one transaction, and return its result when it is on disk. Raises NotSaved.
+    def write(self, work: Transaction[R]) -> Awaitable[R]:
+        """Submit `work`. The awaitable returns its result when it is on disk, and raises NotSaved.
 
         Cancelling the caller does not undo `work`.
         """
-        return await self.write_ordered(work)
-
-    def write_ordered(self, work: Transaction[R]) -> Awaitable[R]:
-        """Like `write`, but the order of writes is the order of the calls, not of the first awaits."""
         return self.wait_written(self.submit(work))
 
     async def wait_written(self, future: Future[R]) -> R:
@@ -194,12 +190,8 @@ class StateDb:
     def get_fact(self, name: str, default: Any = None) -> Any:
         """Return the fact `name`, or `default` if there is no such fact."""
         if name not in self._facts:
-            query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
-            rows = self.rows(query, self.namespace, name)
-            try:
-                self._facts[name] = parse_json(rows[0][0]) if rows else default
-            except ValueError:
-                self._facts[name] = default
+            value = _fact(self._db, self.namespace, name)
+            self._facts[name] = default if value is None else value
         return self._facts[name]
 
     def clear(self, *, keep: Sequence[str] = ()) -> None:

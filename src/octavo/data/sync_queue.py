@@ -31,7 +31,7 @@ LONGEST_UNREACHED = timedelta(minutes=1)
 """Longest pause while the server cannot be reached. It is short because such requests cost the server nothing."""
 LATER_INTERVAL = timedelta(seconds=0.15)
 """Time between two requests of rank LATER."""
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
@@ -117,15 +117,15 @@ def recheck(
     """Choose a few wants to fetch again although their stamps are unchanged. Return them as due, the most overdue
     first.
 
-    The most overdue response has the greatest quotient of its age and `expected_interval`, the expected time between
-    two changes. The chosen responses have at most `max_pages` pages together. The first response is chosen even if it
-    has more. `pages` has the number of pages of each response by URL. A response that is not in it has one page.
+    The age of a response is divided by `expected_interval`, the expected time between two changes. The most overdue
+    response has the greatest result. The chosen responses have at most `max_pages` pages together, but the first is
+    always chosen. `pages` has the number of pages by URL. Without an entry it is 1.
     """
     pages = pages or {}
 
     def overdue(want: Want) -> float:
         version = versions(want.url)
-        return (now - (version.requested_at if version is not None else _LONG_AGO)) / expected_interval(want)
+        return (now - (version.requested_at if version is not None else LONG_AGO)) / expected_interval(want)
 
     chosen: list[Want] = []
     for want in sorted(wants, key=overdue, reverse=True):
@@ -181,7 +181,7 @@ class SyncQueue:
         """The URLs that may be fetched now, by rank, with the `order` of each."""
         self._general_failures: set[str] = set()
         """URLs whose request failed with an error that affects all requests. They are fetched again after the pause."""
-        self._paused_until = self._limited_until = self._spaced_until = _LONG_AGO
+        self._paused_until = self._limited_until = self._spaced_until = LONG_AGO
         self.paused_by: BaseException | None = None
         """The error that caused the pause. None after the server has responded again."""
         self._pauses_in_a_row = self._failures_in_a_row = self._background_starts = 0
@@ -279,7 +279,7 @@ class SyncQueue:
     def end_pause(self) -> None:
         """End the pause, because the server has responded to a request. A rate limit is still respected."""
         self._pauses_in_a_row = self._failures_in_a_row = 0
-        self._paused_until, self.paused_by = _LONG_AGO, None
+        self._paused_until, self.paused_by = LONG_AGO, None
         for url in [url for url in self._general_failures if _is_not_sent(self.errors[url])]:
             self._clear_error(url)
             self._update_ready(url)
@@ -424,7 +424,7 @@ class SyncQueue:
         return max(best, Rank.VISIBLE) if url in self._general_failures else best
 
     def _update_ready(self, url: str) -> None:
-        """Add a URL to `_ready` if it may be fetched now. Otherwise remove it."""
+        """Add a URL to `_ready` if it may be fetched now. Otherwise remove the URL."""
         for ready in self._ready.values():
             ready.pop(url, None)
         has_failed = url in self.errors and url not in self._general_failures

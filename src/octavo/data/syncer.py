@@ -50,9 +50,9 @@ RATE_LIMIT_CHECK = 5.0
 ENDED = "This session has ended."
 
 RoundKind = Literal["start", "poll", "refresh", "moved"]
-"""Cause of a round: the view or app starts, a poll is due, the user refreshes, or a list has changed since the last
-round (`moved`). Only `poll` and `refresh` fetch some responses with unchanged stamps again. Only `refresh` repeats
-requests that the server refused."""
+"""Cause of a round. `start`: the view or the app starts. `poll`: a poll is due. `refresh`: the user refreshes. `moved`: a
+list has changed since the last round. Only `poll` and `refresh` fetch some responses with unchanged stamps again. Only
+`refresh` repeats requests that the server refused."""
 
 
 class Planner(Protocol):
@@ -143,13 +143,13 @@ class Syncer(Generic[R]):
         self._cache, self._read, self._accept, self._fail = cache, read, accept, fail
         self._now, self.rate_limit_wait = now, rate_limit_wait
         self._states: dict[str, _OwnerState] = {}
-        self._waiters: dict[str, list[asyncio.Future[Any]]] = {}
-        """Futures of the callers of `get`, by URL."""
+        self._waiting: dict[asyncio.Future[Any], str] = {}
+        """The futures of the callers of `get`, and the URL that each waits for."""
         self._calls = count(1)
         self._tasks = Tasks("A refresh")
         self._running: dict[Flight, asyncio.Task[None]] = {}
         self._pump_timer: asyncio.Handle | None = None
-        self._pump_scheduled = self._is_hidden = self._is_closed = False
+        self._pump_scheduled = self.is_hidden = self._is_closed = False
         self._change = asyncio.Event()
         """Set and then replaced whenever a request starts or ends, or a round ends."""
 
@@ -162,12 +162,12 @@ class Syncer(Generic[R]):
             raise NotSent(ENDED)
         url, owner = encode(op).url, f"call {next(self._calls)}"
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiters.setdefault(url, []).append(future)
+        self._waiting[future] = url
         self.add(Want(op, url, owner, rank, max_age=timedelta()))
         try:
             return await future
         finally:
-            self._remove_waiter(url, future)
+            del self._waiting[future]
             self._cancel(self.queue.drop(owner, (url,)))
 
     def add(self, want: Want) -> None:
@@ -178,7 +178,9 @@ class Syncer(Generic[R]):
 
     def drop(self, owner: str) -> None:
         """Remove all wants of `owner`. Cancel the requests that no other owner wants."""
-        self._cancel_round(owner)
+        state = self._states.pop(owner, None)
+        if state is not None and state.task is not None:
+            state.task.cancel()
         self._cancel(self.queue.set_wants(owner, (), self._now()))
 
     def run(self, planner: Planner, round_kind: RoundKind) -> None:
@@ -281,11 +283,11 @@ class Syncer(Generic[R]):
 
     def on_terminal_hidden(self) -> None:
         """Start no requests of ranks VISIBLE and LATER while the terminal is hidden."""
-        self._is_hidden = True
+        self.is_hidden = True
 
     def on_terminal_shown(self) -> None:
         """Allow requests of all ranks again, because the terminal is visible."""
-        self._is_hidden = False
+        self.is_hidden = False
         self._schedule_pump()
 
     @property
@@ -299,7 +301,7 @@ class Syncer(Generic[R]):
         if self._pump_timer is not None:
             self._pump_timer.cancel()
         self._pump_scheduled = False
-        for future in [waiter for waiters in self._waiters.values() for waiter in waiters]:
+        for future in self._waiting:
             future.cancel()
         await self._tasks.close()
         self._notify_change()
@@ -326,18 +328,15 @@ class Syncer(Generic[R]):
                 state.wants |= {each.url: each for each in children[url] if each.url not in state.wants}
         state.wants_after = children
         state.used_versions = {url: version for url, version in state.used_versions.items() if url in state.wants}
-        self._set_state(planner.owner, state)
+        self._cancel(self.queue.set_wants(planner.owner, state.wants.values(), self._now()))
+        state.due = {url: state.wants[url].rank for url in self.queue.waiting_urls(planner.owner)}
+        self._schedule_pump()
+        self.changed.notify(planner.owner)
         await self._use_cached_responses(state, roots.values())
 
     def _on_planning_ended(self, state: _OwnerState, task: asyncio.Task[None]) -> None:
         state.planning_tasks -= 1
         self._notify_change()
-
-    def _set_state(self, owner: str, state: _OwnerState) -> None:
-        self._cancel(self.queue.set_wants(owner, state.wants.values(), self._now()))
-        state.due = {url: state.wants[url].rank for url in self.queue.waiting_urls(owner)}
-        self._schedule_pump()
-        self.changed.notify(owner)
 
     def _due_if_refused(self, want: Want) -> Want:
         """Return a want as due if the server refused its request before. Otherwise return it unchanged."""
@@ -381,8 +380,7 @@ class Syncer(Generic[R]):
         list. Can be called in any thread."""
         values = []
         for want, _, body in wants:
-            decoded = self._cache.decode(want.op, *body) if body is not None else None
-            value = decoded[0] if decoded is not None else None
+            value = self._cache.decode(want.op, body[0]) if body is not None else None
             is_cut = want.min_items and isinstance(value, ListPage) and value.next is not None
             values.append(None if is_cut else value)
         return values
@@ -421,16 +419,11 @@ class Syncer(Generic[R]):
             await self._use_cached_responses(state, not_due)
         self.changed.notify(want.owner)
 
-    def _cancel_round(self, owner: str) -> None:
-        state = self._states.pop(owner, None)
-        if state is not None and state.task is not None:
-            state.task.cancel()
-
     # Requests
 
     def _may_start(self, rank: Rank) -> bool:
         is_for_screen = rank in (Rank.VISIBLE, Rank.LATER)
-        return not (self.rate_limit_wait() > 0 or (self._is_hidden and is_for_screen))
+        return not (self.rate_limit_wait() > 0 or (self.is_hidden and is_for_screen))
 
     def _schedule_pump(self) -> None:
         """Start requests in the next turn of the event loop, when all wants of this turn have been added."""
@@ -470,9 +463,7 @@ class Syncer(Generic[R]):
         value = self._accept(flight.op, response, flight.is_stale)
         self._store_version(flight, version)
         if not flight.is_stale:
-            for future in self._waiters.pop(flight.url, ()):
-                if not future.done():
-                    future.set_result(value)
+            self._end_waiting(flight.url, lambda future: future.set_result(value))
             for state in self._states.values():
                 want = state.wants.get(flight.url)
                 if want is not None and state.planner is not None and flight.satisfies(want):
@@ -486,9 +477,7 @@ class Syncer(Generic[R]):
         self._fail(flight.op, error)
         self._store_version(flight, version)
         if not flight.is_stale or affects_all_requests(error):
-            for future in self._waiters.pop(flight.url, ()):
-                if not future.done():
-                    future.set_exception(error)
+            self._end_waiting(flight.url, lambda future: future.set_exception(error))
         self._notify_owners(flight.url)
 
     def _store_version(self, flight: Flight, version: Version | None) -> None:
@@ -508,11 +497,9 @@ class Syncer(Generic[R]):
             if not self._is_closed:
                 why = "The request was canceled." if error is None else "This is a bug in Octavo."
                 self._fail(flight.op, LocalFailure(f"Could not load the response. {why}"))
-            for future in self._waiters.pop(flight.url, ()):
-                if error is None:
-                    future.cancel()
-                elif not future.done():
-                    future.set_exception(error)
+            self._end_waiting(
+                flight.url, lambda future: future.cancel() if error is None else future.set_exception(error)
+            )
         self._schedule_pump()
         self._notify_change()
 
@@ -521,12 +508,11 @@ class Syncer(Generic[R]):
             if flight in self._running:
                 self._running[flight].cancel()
 
-    def _remove_waiter(self, url: str, future: asyncio.Future[Any]) -> None:
-        waiters = self._waiters.get(url, [])
-        if future in waiters:
-            waiters.remove(future)
-        if not waiters:
-            self._waiters.pop(url, None)
+    def _end_waiting(self, url: str, end: Callable[[asyncio.Future[Any]], object]) -> None:
+        """Call `end` with the futures that wait for the response at `url`."""
+        for future, waited_url in self._waiting.items():
+            if waited_url == url and not future.done():
+                end(future)
 
     def _notify_change(self) -> None:
         self._change.set()

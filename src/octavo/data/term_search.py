@@ -58,10 +58,10 @@ class TermResults:
 async def search_term(
     live: Live, index: SearchIndex, at: RevisionRef, change: TermChange, changed: Collection[str] = ()
 ) -> AsyncIterator[TermResults]:
-    """Search the pages of a revision, and yield the results after every few pages. `changed` has the ids of pages whose
-    text differs from main. The index is not used for these pages.
+    """Search the pages of a revision, and yield the results after every few pages. Pages that cannot be loaded are not
+    searched. Raises ApiError if the page tree cannot be loaded.
 
-    Raises ApiError if the page tree cannot be loaded. Pages that cannot be loaded are not searched.
+    `changed` has the ids of the pages whose text differs from main. The index has only the text of main.
     """
     tree = await live.cached_or_fetch(ListPages(at=at))
     documents = [page for page in tree.walk() if page.type == "document"]
@@ -107,7 +107,6 @@ def _in_order(found: Mapping[str, PageMatches], order: Mapping[str, int]) -> tup
 
 
 def _title_matches(pages: Iterable[Page], change: TermChange) -> dict[str, PageMatches]:
-    """Return the pages whose titles have the term, by page id."""
     first_word = min(change.old.split(), key=len).lower()
     found: dict[str, PageMatches] = {}
     for page in pages:

@@ -32,6 +32,7 @@ from octavo.data.writes.machine import (
     Ready,
     WriteFacts,
     WriteKind,
+    no_undo,
 )
 
 MAX_REVISIONS = 10
@@ -80,7 +81,7 @@ async def _change_request_merged_as(send: Send, at: ChangeRequestRef, main: str 
     if main is None:
         return None
     try:
-        revision = await send(content.Get(at=_revision_ref(at, main)))
+        revision = await send(content.Get(at=revision_ref(at, main)))
     except ApiError:
         return None
     return change_request_in(revision.merged_from)
@@ -96,7 +97,6 @@ def change_request_in(merged_from: Any) -> ChangeRequest | None:
 
 
 async def _check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> Check:
-    """Compare the change request and main with the basis of the checks."""
     now = await read_basis(send, attempt.op.at)
     if now.change_request.status == "merged":
         result = MergeResult(revision=now.change_request.revision_merged, result="")
@@ -107,8 +107,7 @@ async def _check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> C
 
 
 async def _find_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
-    """Return the merge. Its `result` is empty, because only the lost response said whether there were conflicts. None
-    if the change request is not merged."""
+    """The `result` of the merge is empty, because only the lost response said whether there were conflicts."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if now.status != "merged":
         return None
@@ -116,7 +115,6 @@ async def _find_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> Al
 
 
 async def _check_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> Check:
-    """Compare the change request and main with the basis of the checks."""
     now = await read_basis(send, attempt.op.at)
     change_request = now.change_request
     if change_request.status == attempt.basis.status and not change_request.outdated:
@@ -128,8 +126,7 @@ async def _check_update(send: Send, attempt: Attempt[change_requests.UpdateFromM
 
 
 async def _find_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
-    """Return the update. Its `result` is empty, because only the lost response said whether there were conflicts.
-    None if the change request was not updated."""
+    """The `result` of the update is empty, because only the lost response said whether there were conflicts."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if now.base == attempt.basis.base or now.revision == attempt.basis.revision:
         return None
@@ -148,8 +145,7 @@ def review_target_changed(now: ChangeRequest, basis: Basis) -> Changed | None:
 
 
 async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
-    """Compare the head of the change request with the revision that the user read. The baseline is the existing
-    reviews."""
+    """The baseline has the existing reviews."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if (changed := review_target_changed(now, attempt.basis)) is not None:
         return changed
@@ -172,12 +168,8 @@ async def _find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyD
     return None
 
 
-def _no_undo_of_review(op: reviews.Submit, basis: Basis) -> str:
-    return "Could not undo: your review has already been submitted. Withdraw the review, or submit another review."
-
-
 async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:
-    """Return the drafts of the user as the baseline."""
+    """The baseline has the drafts of the user."""
     return Ready(tuple(draft.id for draft in await _drafts_of_user(send, attempt)))
 
 
@@ -194,7 +186,6 @@ async def _drafts_of_user(send: Send, attempt: Attempt[change_requests.Create]) 
 
 
 async def _check_status(send: Send, attempt: Attempt[change_requests.Update]) -> Check:
-    """Compare the status of the change request with the status that the user saw."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if now.status == attempt.basis.status:
         return Ready()
@@ -238,9 +229,8 @@ async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check
 
 
 async def _find_request(send: Send, attempt: Attempt[reviews.Request]) -> AlreadyDone | None:
-    """Return AlreadyDone if the server already has the effect of the request. None otherwise. A request for reviews has
-    its effect if all its reviewers are requested. A request that withdraws a review has its effect if that review is
-    outdated."""
+    """A request has its effect if all its reviewers are requested. If it withdraws a review, it has its effect if that
+    review is outdated."""
     at = attempt.op.at
     if attempt.basis.review is not None:
         given = (await send(reviews_of(at))).items
@@ -272,7 +262,6 @@ class FoundEdit:
 
 
 async def _check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
-    """Compare the head of the change request with the revision on screen."""
     now, expected = await send(change_requests.Get(at=attempt.op.at)), attempt.basis.revision
     if expected is None or now.revision == expected:
         return Ready()
@@ -283,7 +272,7 @@ async def _check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
 
 
 async def _find_edit(send: Send, attempt: Attempt[content.Edit]) -> AlreadyDone | None:
-    """Return the edit as a FoundEdit. None if no later revision contains the changes of the edit."""
+    """The result is a FoundEdit. None if no later revision contains all changes of the edit."""
     op, expected = attempt.op, attempt.basis.revision
     head = (await send(change_requests.Get(at=op.at))).revision
     if head is None or head == expected:
@@ -326,7 +315,7 @@ async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, aft
 
 
 async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, after: Revision) -> bool:
-    """Return True if the page already has every value that `change` sets."""
+    """Return whether the page has every value that `change` sets."""
     if change.title is not None and page.title != safe_line(change.title):
         return False
     changed = _SETTINGS & change.model_fields_set
@@ -338,7 +327,7 @@ async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, 
             return False
     if change.document is None or change.document.markdown is None:
         return True
-    stored = await send(content.GetRawPage(at=_revision_ref(op.at, after.id), page_id=page.id, format="markdown"))
+    stored = await send(content.GetRawPage(at=revision_ref(op.at, after.id), page_id=page.id, format="markdown"))
     # Compare words, because a server may change the line breaks of a text.
     return stored.markdown is not None and stored.markdown.text.split() == change.document.markdown.split()
 
@@ -359,13 +348,13 @@ def _pages(revision: Revision | None) -> dict[str, Page]:
     return {page.id: page for page in revision.walk()} if revision is not None else {}
 
 
-def _revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
+def revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
     return RevisionRef(space_id=at.space_id, revision_id=revision)
 
 
 def get_revision(at: ChangeRequestRef, revision: str) -> content.Get:
     """Return the operation that reads a revision of the space of a change request."""
-    return content.Get(at=_revision_ref(at, revision))
+    return content.Get(at=revision_ref(at, revision))
 
 
 def _lock_name(verb: str) -> Callable[[Any, Basis], str]:
@@ -400,7 +389,9 @@ CHANGE_REQUEST_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
         _find_review,
         _check_review,
         _facts_of_review,
-        _no_undo_of_review,
+        no_undo(
+            "Could not undo: your review has already been submitted. Withdraw the review, or submit another review."
+        ),
         is_durable=True,
         lock_name=_lock_name("review"),
     ),

@@ -21,6 +21,7 @@ from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.operation import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.reviews import RequestedReviewers, Review
+from octavo.data.access import NO_METHOD
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.change_request_kinds import MergeBasis, review_target_changed, status_name
@@ -148,7 +149,6 @@ async def create(live: Live, at: SpaceRef, subject: str) -> SendResult[ChangeReq
 NO_DRAFTS = (
     "This server cannot mark a change request as ready or convert it to a draft. Press o to do this in the browser."
 )
-_NO_OPERATION = {405, 501}
 
 
 async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) -> SendResult[ChangeRequest]:
@@ -161,7 +161,7 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) ->
     sent = await send_direct(live, op, Basis(status=seen.status), failed=failed, missing=unchanged)
     if sent.kind == "changed":
         live.refresh_affected(op)  # The shown status is outdated.
-    if isinstance(sent.error, NotFound) or (sent.error is not None and sent.error.status in _NO_OPERATION):
+    if isinstance(sent.error, NotFound) or (sent.error is not None and sent.error.status in NO_METHOD):
         # The check has just read the change request. So 404 means that the server does not have the operation.
         live.has_draft_status = False
         return SendResult("refused", NO_DRAFTS)

@@ -27,6 +27,7 @@ from octavo.data.writes.machine import (
     Ready,
     WriteFacts,
     WriteKind,
+    no_undo,
 )
 
 PAGE_SIZE = 100
@@ -37,7 +38,7 @@ _Delete = comments.Delete | comments.DeleteReply
 
 
 async def _check_comment(send: Send, attempt: Attempt[Create]) -> Check:
-    """Return the newest threads as the baseline, so that the new thread can be recognized later."""
+    """The baseline has the newest threads."""
     async for page in _newest_threads(send, attempt.op):
         if page.items:  # A page is empty if the user may not read its items.
             return _ready(page.items)
@@ -54,7 +55,7 @@ async def _find_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDone | N
 
 
 async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
-    """Return the replies of the thread as the baseline."""
+    """The baseline has the replies of the thread."""
     replies: list[Reply] = []
     # An incomplete baseline is enough, because `find_created` also leaves out items older than `newest_at`.
     with suppress(PaginationError):
@@ -68,11 +69,8 @@ async def _find_reply(send: Send, attempt: Attempt[CreateReply]) -> AlreadyDone 
 
 
 async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> Check:
-    """Compare the comment with the version that the user changed.
-
-    In a repeated attempt, also compare the signs of a change by others (`_signs_of_change`) with those before the first
-    attempt.
-    """
+    """In a repeated attempt, also compare the signs of a change by others (`_signs_of_change`) with those before the
+    first attempt."""
     op, now = attempt.op, await _fetch_current(send, attempt.op)
     if is_applied(attempt, now):
         return AlreadyDone()
@@ -89,7 +87,6 @@ async def _find_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]
 
 
 async def _check_delete(send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]) -> Check:
-    """Compare the comment with the version that the user saw."""
     try:
         now = await _fetch_current(send, attempt.op)
     except NotFound:
@@ -109,7 +106,6 @@ async def _find_deletion(
 
 
 def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
-    """Return the operation that restores the comment, or a sentence that says why the edit cannot be undone."""
     changes: dict[str, Any] = {}
     if op.body is not None:
         if basis.text is None:
@@ -127,17 +123,8 @@ def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
     return type(op)(**target, **changes)
 
 
-def _no_undo_of_comment(op: Create | CreateReply, basis: Basis) -> str:
-    return "Could not undo: the comment has already been posted. Delete the comment instead."
-
-
-def _no_undo_of_delete(op: _Delete, basis: Basis) -> str:
-    return "Could not undo: the text has already been deleted. Write the text again instead."
-
-
 def _signs_of_change(op: _Edit, now: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that change if other users undo `op`. The check needs these texts, because the content alone is then
-    the same as before `op`.
+    """Return texts that change if other users undo `op`. The content alone does not show this.
 
     For example, a thread that was resolved and reopened looks like a thread that was never resolved, except for its
     number of replies.
@@ -286,12 +273,14 @@ def is_applied(attempt: Attempt[Update] | Attempt[UpdateReply], now: Comment | R
     )
 
 
+_NO_UNDO = no_undo("Could not undo: the comment has already been posted. Delete the comment instead.")
+_NO_UNDO_OF_DELETE = no_undo("Could not undo: the text has already been deleted. Write the text again instead.")
 COMMENT_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
-    Create: WriteKind(_find_comment, _check_comment, _facts, _no_undo_of_comment, is_durable=True),
-    CreateReply: WriteKind(_find_reply, _check_reply, _facts, _no_undo_of_comment, is_durable=True),
+    Create: WriteKind(_find_comment, _check_comment, _facts, _NO_UNDO, is_durable=True),
+    CreateReply: WriteKind(_find_reply, _check_reply, _facts, _NO_UNDO, is_durable=True),
     Update: WriteKind(_find_edit, _check_edit, _facts, _undo_edit, is_durable=True),
     UpdateReply: WriteKind(_find_edit, _check_edit, _facts, _undo_edit, is_durable=True),
-    comments.Delete: WriteKind(_find_deletion, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
-    comments.DeleteReply: WriteKind(_find_deletion, _check_delete, _facts, _no_undo_of_delete, is_durable=True),
+    comments.Delete: WriteKind(_find_deletion, _check_delete, _facts, _NO_UNDO_OF_DELETE, is_durable=True),
+    comments.DeleteReply: WriteKind(_find_deletion, _check_delete, _facts, _NO_UNDO_OF_DELETE, is_durable=True),
 }
 """The kind of each write of a comment or reply, by operation."""

@@ -15,7 +15,7 @@ from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.access import Send
 from octavo.data.live import Live
-from octavo.data.writes.change_request_kinds import NOT_SAVED, FoundEdit, get_revision
+from octavo.data.writes.change_request_kinds import NOT_SAVED, FoundEdit, get_revision, revision_ref
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.machine import Basis, NewWrite
 from octavo.lazy_import import lazy
@@ -262,10 +262,6 @@ def _head_in(response: Any) -> str | None:
     return head if isinstance(head, str) else None
 
 
-def revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
-    return RevisionRef(space_id=at.space_id, revision_id=revision)
-
-
 class _CannotRestore(Exception):
     """A page cannot be restored without reverting it. `str(error)` is the reason."""
 
@@ -275,8 +271,8 @@ async def restore_pages(
 ) -> EditOutcome:
     """Send `changes` that restore pages from earlier revisions.
 
-    A server that cannot revert pages refuses all changes. Then Octavo sends equivalent edits instead: they set the
-    earlier text, title and position of each page, and delete pages that the earlier revision does not contain.
+    A server that cannot revert pages refuses all `changes`. Then Octavo sends equivalent edits: they set the earlier
+    text, title and position of each page. They delete pages that the earlier revision does not contain.
     """
     can_use_edits = expected is not None and any(isinstance(change, RevertPage) for change in changes)
     if live.can_revert_pages or not can_use_edits:
@@ -404,6 +400,5 @@ async def _saved_page(saved: SavedTexts, page_id: str, sent: WrittenText, mine: 
 
 
 async def _with_markers(before: Raw, theirs: Raw, mine: Raw) -> Raw:
-    """Return both texts merged, with conflict markers."""
     merged = await asyncio.to_thread(_merge, before.text, theirs.text, mine.text)
     return Raw(merged.text(request=OWN_LABEL, main=OTHERS_LABEL))

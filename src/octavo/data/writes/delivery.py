@@ -212,7 +212,6 @@ class OutboxDelivery:
         return await kind_of(entry.op).find(self._send, attempt)
 
     async def _store_failed_lookup(self, entry: OutboxEntry, now: datetime, error: ApiError) -> None:
-        """Store that the search for the write failed."""
         reason = f"Octavo could not check whether the server received this change. {error}"
         is_refused, is_own_failure = classify_failure(error, was_sent=False) == "refused", concerns_one_request(error)
         may_arrive = entry.may_arrive_until is not None and now < entry.may_arrive_until

@@ -97,10 +97,11 @@ async def delete_lock(state: StateDb, name: str) -> None:
 
 
 async def _add_once(live: Live, name: str, later_writes: Sequence[NewWrite]) -> tuple[str, ...]:
-    """Delete the lock of the write `name`, which is done, and add its later writes to the outbox in one transaction.
+    """Delete the lock of the write `name`, which is done, and add its later writes to the outbox in the same
+    transaction. So each later write is added exactly once, even if Octavo is killed. Return the ids of the added
+    entries.
 
-    So each later write is added exactly once, also if Octavo is killed. Return the ids of the added entries. Empty
-    if another instance has deleted the lock, and so has added them. Raises NotSaved.
+    Empty if another instance has done this. Raises NotSaved.
     """
     state, deleted = live.outbox.state, list[bool]()
 
@@ -109,7 +110,8 @@ async def _add_once(live: Live, name: str, later_writes: Sequence[NewWrite]) -> 
             deleted.append(_delete_lock(db, state, name))
         return deleted[0]
 
-    return await live.outbox.add_if(later_writes, is_first)
+    added = await live.outbox.add_all([replace(write, condition=is_first) for write in later_writes])
+    return tuple(entry.id for entry in added)
 
 
 @dataclass(frozen=True)
@@ -304,7 +306,7 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
 
 
 def _insert_lock(db: sqlite3.Connection, state: StateDb, name: str, record: str) -> bool:
-    """Store a lock. Return False if the write is already locked."""
+    """Return False if the write is already locked."""
     now, row = state.now().timestamp(), (state.namespace, name)
     db.execute("DELETE FROM once WHERE namespace = ? AND name = ? AND started_at < ?", (*row, now - STALE_SECONDS))
     insert = "INSERT OR IGNORE INTO once (namespace, name, started_at, attempt) VALUES (?, ?, ?, ?)"
@@ -312,21 +314,22 @@ def _insert_lock(db: sqlite3.Connection, state: StateDb, name: str, record: str)
 
 
 def _delete_lock(db: sqlite3.Connection, state: StateDb, name: str) -> bool:
-    """Delete a lock. Return False if there is no such lock."""
+    """Return False if there is no such lock."""
     return db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", (state.namespace, name)).rowcount == 1
 
 
 def _record(attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> str:
     fields = {"basis": asdict(attempt.basis), "baseline": attempt.baseline, "me": attempt.me}
     later = [
-        {**_request_fields(each.op), "doing": each.action, "about": each.context, "basis": _fields_of(each.basis)}
+        {
+            **_request_fields(each.op),
+            "doing": each.action,
+            "about": each.context,
+            "basis": asdict(each.basis) if each.basis is not None else None,
+        }
         for each in later_writes
     ]
     return json.dumps({**_request_fields(attempt.op), **fields, "later": later})
-
-
-def _fields_of(basis: Basis | None) -> dict[str, Any] | None:
-    return asdict(basis) if basis is not None else None
 
 
 def _request_fields(op: Operation[Any]) -> dict[str, Any]:

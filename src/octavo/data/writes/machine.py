@@ -43,6 +43,7 @@ from octavo.data.access import Send
 
 if TYPE_CHECKING:
     from octavo.api import comments, reviews
+    from octavo.data.database import Transaction
 
     DurableWrite: TypeAlias = (
         comments.Create
@@ -168,8 +169,12 @@ def _no_facts(op: Operation[Any]) -> WriteFacts:
     return WriteFacts()
 
 
-def _no_undo(op: Operation[Any], basis: Basis) -> str:
-    return "You cannot undo this change by pressing u."
+def no_undo(reason: str) -> Callable[[Operation[Any], Basis], str]:
+    """Return the function `undo` of a write that cannot be undone."""
+    return lambda op, basis: reason
+
+
+_NO_UNDO = no_undo("You cannot undo this change by pressing u.")
 
 
 def _path(op: Operation[Any], basis: Basis) -> str:
@@ -186,7 +191,7 @@ class WriteKind(Generic[W]):
     check: Callable[[Send, Attempt[W]], Awaitable[Check]] = _no_check
     """Compares the target with the basis before the write is sent. Raises ApiError."""
     facts: Callable[[W], WriteFacts] = _no_facts
-    undo: Callable[[W, Basis], Operation[Any] | str] = _no_undo
+    undo: Callable[[W, Basis], Operation[Any] | str] = _NO_UNDO
     """Returns the operation that undoes the write, or a sentence that says why it cannot be undone."""
     is_durable: bool = False
     """True if the write can wait in the outbox."""
@@ -254,6 +259,9 @@ class NewWrite:
     block_text: str = ""
     """For a new comment on a block, the beginning of the text of the block. Empty if the text is unknown, or if only
     the old version of a comparison has the block."""
+    condition: Transaction[bool] | None = None
+    """Called in the transaction that adds the write, and may change other tables. If the result is False, the write is
+    not added. None to add the write always."""
 
 
 @dataclass(frozen=True)
@@ -588,7 +596,7 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
 
 
 def _require_state(entry: OutboxEntry, *states: EntryState) -> OutboxEntry:
-    """Return `entry` if it is in one of `states`. Raises WrongState."""
+    """Raises WrongState if `entry` is in none of `states`."""
     if entry.state not in states:
         raise WrongState(f"{entry.action} is {entry.state}")
     return entry

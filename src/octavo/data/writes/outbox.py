@@ -12,13 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from octavo.data.access import Send
+from octavo.data.database import Transaction
 from octavo.data.drafts import Drafts, StoredDraft, delete_drafts, delete_returned, restore_drafts, store_returned
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes import machine
-from octavo.data.writes.delivery import Account, ConnectionState
+from octavo.data.writes.delivery import Account, ConnectionState, OutboxDelivery
 from octavo.data.writes.machine import Basis, EntryState, NewWrite, OutboxEntry, blocked_by
 from octavo.data.writes.store import OutboxEntries, StoredEntry, kind_of, restore_entry, take_pending_comment
 from octavo.data.writes.worker import OutboxWorker, UndoResult, WriteGroup, undo_writes
@@ -71,15 +73,18 @@ class Outbox:
         self._drafts = drafts
         self._now = state.now
         self._entries = OutboxEntries(state, self._now)
+        self.changed, self.done = self._entries.changed, self._entries.done
         self._account = Account(send, me)
-        self._worker = OutboxWorker(
+        self.connection = ConnectionState(self._now, jitter)
+        delivery = OutboxDelivery(
             send,
             self._entries,
+            self.connection,
             self._account,
             request_timeout=timedelta(seconds=timeout),
             may_arrive_for=timedelta(seconds=timeout + arrival_margin),
-            jitter=jitter,
         )
+        self._worker = OutboxWorker(self._entries, self._account, self.connection, delivery)
         self._task: asyncio.Task[None] | None = None
         self._history = _unsent_groups(self._entries.all)
         """The groups that `undo` can undo, the newest last."""
@@ -103,9 +108,9 @@ class Outbox:
         """Return the signed-in user. None while unknown."""
         return self._account.shown
 
-    def set_account(self, me: User, *, asked: bool) -> None:
-        """Set the signed-in user. `asked` is True if the server has named the user in this session."""
-        if asked:
+    def set_account(self, me: User, *, is_confirmed: bool) -> None:
+        """Set the signed-in user. `is_confirmed` is True if the server has named the user in this session."""
+        if is_confirmed:
             self._account.user = me
             self._worker.wake()
         else:
@@ -116,25 +121,12 @@ class Outbox:
         """Return the entries that another account wrote. This account does not send them."""
         return tuple(entry for entry in self.entries if not self._account.may_send(entry))
 
-    @property
-    def connection(self) -> ConnectionState:
-        """Return the state of the connection, which says why and until when sending pauses."""
-        return self._worker.connection
-
     def other_account_reason(self, entry: OutboxEntry) -> str:
         """Return a sentence that says which other account must send `entry`. Empty if this account may send it."""
         if self._account.may_send(entry):
             return ""
         author, sender = entry.author_name or "Another account", entry.author_name or "that account"
         return f"{author} made this change. Octavo will send it when {sender} signs in on this computer again."
-
-    def observe(self, observer: Callable[[], None]) -> Callable[[], None]:
-        """Call `observer` after each change of the entries. Returns a function that removes `observer`."""
-        return self._entries.changed.add(observer)
-
-    def observe_done(self, observer: Callable[[OutboxEntry], None]) -> None:
-        """Call `observer` with each write that becomes done, in this or another instance."""
-        self._entries.done.add(observer)
 
     def start(self) -> None:
         """Start the worker if it is not running and writes are allowed. Needs a running event loop."""
@@ -151,24 +143,13 @@ class Outbox:
         return entry
 
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add writes that are undone together. All are on disk when this returns.
+        """Add writes that are undone together. Return the added entries, which are on disk.
 
         Raises NotSaved, and then no write is stored.
         """
         entries = await self._add(writes, undo_seconds=self.undo_seconds)
         self._remember(entries)
         return entries
-
-    async def add_if(
-        self, writes: Sequence[NewWrite], condition: Callable[[sqlite3.Connection], bool]
-    ) -> tuple[str, ...]:
-        """Add writes that are undone together, if `condition` returns True in the same transaction. It may change other
-        tables. Return the ids of their entries, empty if they were not added. Raises NotSaved, and then nothing is
-        changed."""
-        entries = await self._add(writes, undo_seconds=self.undo_seconds, conditions=[condition] * len(writes))
-        added = [entry for entry in entries if self._entries.find(entry.id) is not None]
-        self._remember(added)
-        return tuple(entry.id for entry in added)
 
     async def undo_entries(self, entry_ids: Sequence[str]) -> None:
         """Undo these writes, also if they are not the newest: cancel them, or add the opposite writes. Raises NotSaved."""
@@ -183,21 +164,16 @@ class Outbox:
         self._remember(entries)
         return entries[0]
 
-    async def add_pending_comments(
-        self, writes: Sequence[NewWrite], conditions: Sequence[Callable[[sqlite3.Connection], bool]]
-    ) -> tuple[OutboxEntry | None, ...]:
-        """Add pending comments in one transaction, and return the entry of each write. `undo` does not undo them.
-
-        A comment is added if its condition, which may change other tables, returns True. Else its entry is None. Raises
-        NotSaved, and then nothing is changed.
-        """
-        added = await self._add(writes, state="pending", conditions=conditions)
-        return tuple(entry if self._entries.find(entry.id) is not None else None for entry in added)
+    async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
+        """Add pending comments in one transaction, and return the added entries. `undo` does not undo them. Raises
+        NotSaved, and then nothing is changed."""
+        return await self._add(writes, state="pending")
 
     async def remove_pending_comments(
-        self, entry_ids: Sequence[str], work: Callable[[sqlite3.Connection], None]
+        self, entry_ids: Sequence[str], work: Transaction[None] = lambda db: None
     ) -> None:
-        """Remove pending comments without keeping their texts, and do `work` in the same transaction. Raises NotSaved."""
+        """Remove the comments that are still pending, without keeping their texts. Do `work` in the same transaction.
+        Raises NotSaved."""
 
         def remove(db: sqlite3.Connection) -> None:
             for entry_id in entry_ids:
@@ -219,11 +195,11 @@ class Outbox:
 
         Return False if the comment is no longer pending. Then nothing is changed. Raises NotSaved.
         """
-        removal, count = self._drafts.removal(draft_key), self._drafts.edit_count(draft_key)
+        removal = self._drafts.removal(draft_key)
         change = partial(machine.edit, op=op, facts=kind_of(op).facts(op))
-        after = await self._entries.step(entry_id, change, lambda db, _: removal(db))
+        after = await self._entries.step(entry_id, change, lambda db, _: removal.work(db))
         if after is not None:
-            self._drafts.forget(draft_key, count)
+            removal.forget()
         return after is not None
 
     async def move_pending_comment(self, entry_id: str, op: comments.Create) -> None:
@@ -267,7 +243,7 @@ class Outbox:
     async def retry(self, entry_id: str) -> None:
         """Send an entry that waits for the user. If the server may have received it, search for it first. Raises
         NotSaved."""
-        self._check_writable()
+        self._raise_if_read_only()
 
         def delete_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
             delete_returned(db, self.state.namespace, entry.draft_key, entry.id)
@@ -287,7 +263,7 @@ class Outbox:
 
         Comments that are no longer pending are kept. Raises NotSaved, and then nothing is discarded.
         """
-        counts = {key: self._drafts.edit_count(key) for key in draft_keys}
+        removals = [self._drafts.removal(key) for key in draft_keys]
 
         def work(db: sqlite3.Connection) -> Discarded:
             removed = (take_pending_comment(db, entry_id) for entry_id in entry_ids)
@@ -295,8 +271,8 @@ class Outbox:
             return Discarded(tuple(delete_drafts(db, self.state.namespace, draft_keys)), comments)
 
         discarded = await self.state.write(work)
-        for key, count in counts.items():
-            self._drafts.forget(key, count)
+        for removal in removals:
+            removal.forget()
         self._entries.reload()
         return discarded
 
@@ -327,7 +303,7 @@ class Outbox:
         """
         await self._release()
         changed = asyncio.Event()
-        remove_observer = self.observe(changed.set)
+        remove_observer = self.changed.add(changed.set)
         try:
             async with asyncio.timeout(max_wait):
                 while self.is_sending:
@@ -372,8 +348,7 @@ class Outbox:
                 with suppress(asyncio.CancelledError):
                     await task
         finally:
-            with suppress(NotSaved):
-                await self._worker.release()
+            self._worker.release_lock()
 
     def _remember(self, entries: Sequence[OutboxEntry], review: str = "") -> None:
         if entries:
@@ -388,14 +363,13 @@ class Outbox:
         undo_seconds: float = 0.0,
         review_id: str = "",
         reviewed: Discussion | None = None,
-        conditions: Sequence[Callable[[sqlite3.Connection], bool]] = (),
     ) -> tuple[OutboxEntry, ...]:
         """Store new entries and delete their drafts in one transaction. Return the entries. Raises NotSaved.
 
-        `conditions` are those of `add_pending_comments`. With `undo_seconds`, the entries are held for that time. With
-        `reviewed`, the same transaction also submits the pending comments of `reviewed` as parts of the review `review_id`.
+        With `undo_seconds`, the entries are held for that time. With `reviewed`, the same transaction also submits the
+        pending comments of `reviewed` as parts of the review `review_id`.
         """
-        self._check_writable()
+        self._raise_if_read_only()
         now, group = self._now(), secrets.token_hex(8)
         held_until = now + timedelta(seconds=undo_seconds) if undo_seconds > 0 else None
         entries = [
@@ -421,24 +395,23 @@ class Outbox:
             for write in writes
         ]
         self._account.entries_of_instance.update(entry.id for entry in entries)
+        new = {entry.id: write for entry, write in zip(entries, writes, strict=True)}
         removals = {
-            entry.id: [
-                (key, self._drafts.removal(key), self._drafts.edit_count(key))
+            entry_id: [
+                self._drafts.removal(key)
                 for key in filter(None, (write.draft_key,) if write.used_draft_keys is None else write.used_draft_keys)
             ]
-            for entry, write in zip(entries, writes, strict=True)
+            for entry_id, write in new.items()
         }
         failed = [(entry.id, entry.draft_key) for entry in self.entries if entry.state == "failed" and entry.draft_key]
 
-        condition_by_id = {entry.id: condition for entry, condition in zip(entries, conditions, strict=False)}
+        def is_wanted(db: sqlite3.Connection, entry: OutboxEntry) -> bool:
+            condition = new[entry.id].condition
+            return condition is None or condition(db)
 
         def remove_drafts(db: sqlite3.Connection, entry: OutboxEntry) -> None:
-            condition = condition_by_id.get(entry.id)
-            if condition is not None and not condition(db):
-                db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
-                return
-            for _, remove, _ in removals[entry.id]:
-                remove(db)
+            for removal in removals[entry.id]:
+                removal.work(db)
             for entry_id, key in failed:
                 # The new entry contains the text of the failed entry. So delete the failed entry.
                 if key == entry.draft_key and (entry.facts.text or entry.facts.is_review):
@@ -451,16 +424,14 @@ class Outbox:
                 lambda entry: self._is_pending(entry, reviewed), submit, entries, remove_drafts
             )
         else:
-            stored = await self._entries.insert(entries, remove_drafts)
+            stored = await self._entries.insert(entries, is_wanted, remove_drafts)
         if stored:
-            for of_entry in removals.values():
-                for key, _, count in of_entry:
-                    self._drafts.forget(key, count)
+            for removal in chain.from_iterable(removals.get(entry.id, ()) for entry in stored):
+                removal.forget()
             self._start_worker()
         return stored
 
-    def _check_writable(self) -> None:
-        """Raise NotSaved if writes are not allowed in this session."""
+    def _raise_if_read_only(self) -> None:
         if self._read_only:
             raise NotSaved(self._read_only)
 

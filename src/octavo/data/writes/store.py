@@ -227,16 +227,22 @@ class OutboxEntries:
         self.reload()
         return result
 
-    async def insert(self, entries: Sequence[OutboxEntry], extra: ExtraWork) -> tuple[OutboxEntry, ...]:
-        """Store all `entries`, or none, and return them."""
+    async def insert(
+        self,
+        entries: Sequence[OutboxEntry],
+        is_wanted: Callable[[sqlite3.Connection, OutboxEntry], bool],
+        extra: ExtraWork,
+    ) -> tuple[OutboxEntry, ...]:
+        """Store the entries for which `is_wanted` returns True, and return them."""
 
-        def work(db: sqlite3.Connection) -> None:
-            for entry in entries:
+        def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
+            wanted = tuple(entry for entry in entries if is_wanted(db, entry))
+            for entry in wanted:
                 _insert_entry(db, self.state.namespace, entry)
                 extra(db, entry)
+            return wanted
 
-        await self._write(work)
-        return tuple(entries)
+        return await self._write(work)
 
     async def step(self, entry_id: str, change: EntryStep, extra: ExtraWork | None = None) -> OutboxEntry | None:
         """Apply one step to the stored entry, and return the changed entry. None if there is no such entry, or if the

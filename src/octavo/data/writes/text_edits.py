@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 from octavo.api import comments
@@ -17,8 +18,10 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.api.safety import safe_text
 from octavo.api.text import Raw
+from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
+from octavo.data.writes.change_request_kinds import revision_ref
 from octavo.data.writes.content_writes import (
     CHANGES_OF_ONE_EDIT,
     OTHERS_KEEP_EDITING,
@@ -27,7 +30,6 @@ from octavo.data.writes.content_writes import (
     WrittenText,
     latest_heads,
     page_source,
-    revision_ref,
     save_texts,
 )
 from octavo.data.writes.direct import SendResult
@@ -110,8 +112,8 @@ async def apply_suggestions(
 ) -> SendResult[SuggestionOutcome]:
     """Apply all suggestions in a single edit, and then add `later_writes` to the outbox.
 
-    The result is `changed` and nothing is sent in three cases: a block no longer has the text that its suggestion was
-    made for, no suggestion changes its page, or the result differs from the result that the user `previewed`.
+    The result is `changed` and nothing is sent in three cases: a block has changed since its suggestion was made, no
+    suggestion changes its page, or the result differs from `previewed`, which the user has seen.
     """
     try:
         async for head in latest_heads(live, at):
@@ -122,7 +124,7 @@ async def apply_suggestions(
             if sent.result is not None:
                 return await _saved_outcome(live, sent.result, replace(outcome, later_ids=sent.later_ids), sent.message)
             if sent.kind != "changed":
-                return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.message)
+                return SendResult(sent.kind, sent.message)
     except (ApiError, NotEditable) as error:
         return SendResult("refused", str(error))
     return SendResult("refused", OTHERS_KEEP_EDITING)
@@ -162,8 +164,7 @@ async def revert_suggestions(
                 before = dict(outcome.before) | {page: each.after for page, each in sent.result.texts.items()}
                 return SendResult("done", result=SuggestionOutcome((), outcome.after, before))
             if sent.kind != "changed":
-                message = f"Could not undo the applied suggestion: {sent.message}"
-                return SendResult("unknown" if sent.kind == "unknown" else "refused", message)
+                return SendResult(sent.kind, f"Could not undo the applied suggestion: {sent.message}")
     except (ApiError, NotEditable, NotSaved) as error:
         return SendResult("refused", f"Could not undo the applied suggestion: {error}")
     return SendResult("refused", f"Could not undo the applied suggestion: {OTHERS_KEEP_EDITING}")
@@ -311,15 +312,12 @@ async def _replaced_texts(live: Live, head: RevisionRef, changes: Mapping[str, T
     each with the reason. Raises ApiError."""
     written: dict[str, WrittenText] = {}
     refused: dict[str, str] = {}
-    ids = list(changes)
-    for start in range(0, len(ids), _PAGES_AT_ONCE):
-        some = ids[start : start + _PAGES_AT_ONCE]
-        sources = await asyncio.gather(*(page_source(live, head, page) for page in some))
-        for page, source in zip(some, sources, strict=True):
-            if source is None:
-                refused[page] = "was deleted in this change request"
-            elif (new := await asyncio.to_thread(changes[page], source)) is None:
-                refused[page] = _EDITED
-            elif new != source:
-                written[page] = WrittenText(source, new)
+    sources = await gather_bounded(partial(page_source, live, head), changes, _PAGES_AT_ONCE)
+    for (page, change), source in zip(changes.items(), sources, strict=True):
+        if source is None:
+            refused[page] = "was deleted in this change request"
+        elif (new := await asyncio.to_thread(change, source)) is None:
+            refused[page] = _EDITED
+        elif new != source:
+            written[page] = WrittenText(source, new)
     return TermOutcome(written, refused)

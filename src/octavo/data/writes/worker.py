@@ -6,14 +6,12 @@ Of all instances with the same profile on this computer, only the instance with 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from octavo.data.access import Send
 from octavo.data.state_db import NotSaved
 from octavo.data.writes import machine
 from octavo.data.writes.delivery import CLOSED, Account, ConnectionState, OutboxDelivery
@@ -26,33 +24,14 @@ MAX_PLACES = 3
 """Maximum number of places to which entries are sent at the same time. With more than one, a slow place does not
 delay the others."""
 
-_RUNNING = "outbox.running"
-
 
 class OutboxWorker:
     """Takes the steps of the entries. In each place, only one step runs at a time."""
 
     def __init__(
-        self,
-        send: Send,
-        entries: OutboxEntries,
-        account: Account,
-        *,
-        request_timeout: timedelta,
-        may_arrive_for: timedelta,
-        jitter: Callable[[], float],
+        self, entries: OutboxEntries, account: Account, connection: ConnectionState, delivery: OutboxDelivery
     ) -> None:
-        """The keyword arguments are passed to OutboxDelivery and ConnectionState."""
-        self.connection = ConnectionState(entries.now, jitter)
-        self._account = account
-        self._delivery = OutboxDelivery(
-            send,
-            entries,
-            self.connection,
-            account,
-            request_timeout=request_timeout,
-            may_arrive_for=may_arrive_for,
-        )
+        self._account, self._connection, self._delivery = account, connection, delivery
         self._entries = entries
         self._unlock: Callable[[], None] | None = None
         self._woken = asyncio.Event()
@@ -72,7 +51,7 @@ class OutboxWorker:
                     # A running step may have failed to store its result. So release the lock, and take over the entries
                     # again as after a crash. `StateDb.save_error` has the reason.
                     await self._wait_for_running()
-                    self._release_lock()
+                    self.release_lock()
                     wait = POLL_SECONDS
                 if wait > 0 and not self._is_stopping:
                     try:
@@ -102,7 +81,7 @@ class OutboxWorker:
         return POLL_SECONDS
 
     def _remove_ended(self) -> None:
-        """Remove the steps that have ended. Raises their errors."""
+        """Raises the errors of the steps that have ended."""
         for place, task in list(self._running.items()):
             if task.done():
                 del self._running[place]
@@ -133,10 +112,10 @@ class OutboxWorker:
         now = self._entries.now()
         await self._remove_old_failures(now)
         sendable = tuple(filter(self._account.may_send, self._entries.all))
-        entry = next_due(sendable, now, is_paused=self.connection.is_paused, busy_places=self._running)
+        entry = next_due(sendable, now, is_paused=self._connection.is_paused, busy_places=self._running)
         if entry is not None:
             return entry, 0.0
-        times = (next_wake(sendable, now), self.connection.paused_until)
+        times = (next_wake(sendable, now), self._connection.paused_until)
         return None, min([POLL_SECONDS, *((time - now).total_seconds() for time in times if time and time > now)])
 
     async def _take_step(self, entry: OutboxEntry) -> None:
@@ -155,12 +134,12 @@ class OutboxWorker:
     def server_responded(self) -> None:
         """Record that the server has responded to a request that is not from the outbox. Entries that waited for this
         are sent now."""
-        if self.connection.server_responded():
+        if self._connection.server_responded():
             self.wake()
 
     def resume(self) -> None:
         """End the pause and send, because the user has signed in or retries an entry."""
-        self.connection.end_pause()
+        self._connection.end_pause()
         self.wake()
 
     def stop(self) -> None:
@@ -168,49 +147,30 @@ class OutboxWorker:
         self._is_stopping = True
         self.wake()
 
-    async def release(self) -> None:
-        """Release the lock, so that another instance can send. No step may be running. Raises NotSaved."""
-        if self._unlock is not None:
-            try:
-                await self._entries.state.write(lambda db: self._mark(db, running=False))
-            finally:
-                self._release_lock()
-
-    def _release_lock(self) -> None:
+    def release_lock(self) -> None:
+        """Release the lock, so that another instance can send. No step may be running."""
         if self._unlock is not None:
             self._unlock()
             self._unlock = None
 
     async def _take_over(self) -> bool:
-        """Get the lock, and correct the entries that a crashed instance left behind.
-
-        Return False if another instance has the lock. Raises NotSaved.
-        """
+        """Get the lock, and correct the entries that an earlier instance left behind. Return False if another instance
+        has the lock. Raises NotSaved."""
         state = self._entries.state
         self._unlock = None if state.read_only else state.try_lock("outbox")
         if self._unlock is None:
             return False
         self._entries.reload()
         now = self._entries.now()
-        query = "SELECT 1 FROM facts WHERE namespace = ? AND name = ?"
-        has_crashed = bool(state.rows(query, state.namespace, _RUNNING))
         for entry in self._entries.all:
             if entry.state == "sending":
                 await self._delivery.record_lost_response(entry, CLOSED, timedelta())
-            elif has_crashed and entry.state == "held" and entry.held_until is not None and entry.held_until < now:
-                # The undo delay ended while no instance was running. So restart it, to give the user time to undo.
+            elif entry.id in self._account.entries_of_instance:
+                continue
+            elif entry.state == "held" and entry.held_until is not None and entry.held_until < now:
+                # The undo delay ended while no worker was running. So restart it, to give the user time to undo.
                 await self._entries.step(entry.id, partial(machine.restart_undo_delay, now=now))
-        await state.write(lambda db: self._mark(db, running=True))
         return True
-
-    def _mark(self, db: sqlite3.Connection, *, running: bool) -> None:
-        """Store or delete the mark of a running worker. A worker that finds the mark of an earlier worker knows that
-        the earlier worker has crashed."""
-        fact = (self._entries.state.namespace, _RUNNING)
-        if running:
-            db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, 'true')", fact)
-        else:
-            db.execute("DELETE FROM facts WHERE namespace = ? AND name = ?", fact)
 
     async def _remove_old_failures(self, now: datetime) -> None:
         """Remove entries that were refused more than a day ago and do not wait for the user."""

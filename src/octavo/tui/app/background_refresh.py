@@ -132,15 +132,13 @@ class BackgroundRefresh:
             return
         if self._session is not None:
             self._session.live.syncer.on_terminal_hidden()
-        if self.poller is not None:
-            self.poller.on_terminal_hidden()
 
     def on_terminal_shown(self) -> None:
         """Refresh everything, because the terminal got the focus."""
         if self._session is not None:
             self._session.live.syncer.on_terminal_shown()
         if self.poller is not None:
-            self.poller.on_terminal_shown()
+            self.poller.on_key_pressed()
             self.refresh_if_due()
 
     def refresh_if_due(self) -> None:
@@ -150,8 +148,6 @@ class BackgroundRefresh:
         if self.poller is None:
             poll_inbox = self._app.workspace.inbox.poll
             self.poller = _new_poller(self._session.live, visible=self._visible_ops, after_round=poll_inbox)
-            if self._is_hidden:
-                self.poller.on_terminal_hidden()
         if self.poller.is_due:
             self._app.background(self._refresh(self.poller))
         if self._session.reload_files is not None and not self._is_reading_files:

@@ -126,7 +126,7 @@ class UnsavedDrafts(ConfirmDialog):
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
-        self._unobserve = shell.session.drafts.observe(self._update)
+        self._unobserve = shell.session.drafts.changed.add(self._update)
         self._drafts: tuple[Draft, ...] = shell.session.drafts.unsaved()
         super().__init__(
             "Quit and discard unsaved drafts?",

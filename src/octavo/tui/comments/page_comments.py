@@ -274,13 +274,12 @@ class SelectedBlocks:
             added: list[str] = []
 
             async def apply() -> None:
-                added.extend(each.id for each in await outbox.add_pending_comments(writes, ()) if each is not None)
+                added.extend(each.id for each in await outbox.add_pending_comments(writes))
                 self.clear()
 
             async def undo() -> None:
-                pending = [each.id for each in outbox.pending_comments(at) if each.id in added]
                 await app.session.drafts.save(draft_key, text)
-                await outbox.remove_pending_comments(pending, lambda _: None)
+                await outbox.remove_pending_comments(added)
                 self._blocks[:] = blocks
                 self._on_change()
 

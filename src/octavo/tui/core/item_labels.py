@@ -91,7 +91,7 @@ def is_first_download(space: OfflineSpace) -> bool:
 
 def download_progress(space: OfflineSpace) -> str:
     """Return the progress of a download, such as `12/340`."""
-    return f"{space.read + len(space.failed)}/{space.of}" if space.of else "…"
+    return f"{space.downloaded + len(space.failed)}/{space.wanted}" if space.wanted else "…"
 
 
 def offline_mark(space: OfflineSpace) -> str:

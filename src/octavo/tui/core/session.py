@@ -203,8 +203,8 @@ class UnsentTexts:
         """Follow the unsent texts of `session`."""
         self._session = session
         self._unsubscribers = [
-            session.drafts.observe(self._on_texts_changed),
-            session.outbox.observe(self._on_texts_changed),
+            session.drafts.changed.add(self._on_texts_changed),
+            session.outbox.changed.add(self._on_texts_changed),
         ]
         self._on_texts_changed()
 

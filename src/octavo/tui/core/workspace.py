@@ -216,9 +216,9 @@ class Workspace:
         self.connection.follow(session)
         self.tour.follow(session)
         self._reported = {entry.id for entry in session.outbox.entries if _needs_attention(entry)}
-        self._unsubscribe["outbox"] = session.outbox.observe(self._on_outbox_changed)
-        self._unsubscribe["offline"] = session.offline.watch(self._on_offline_changed)
-        session.outbox.observe_done(self._report_review)
+        self._unsubscribe["outbox"] = session.outbox.changed.add(self._on_outbox_changed)
+        self._unsubscribe["offline"] = session.offline.changed.add(self._on_offline_changed)
+        session.outbox.done.add(self._report_review)
         self.unsent.follow(session)
         self._unsubscribe["left out"] = session.live.unreadable_items.add(self._report_unreadable)
         self._unsubscribe["me"] = session.live.watch(Me(), self._show_me)
@@ -482,7 +482,7 @@ class Workspace:
         if snapshot.value is None or self._session is None or session_start is None:
             return
         is_current = snapshot.fetched_at is not None and snapshot.fetched_at >= session_start
-        self._session.outbox.set_account(snapshot.value, asked=is_current)
+        self._session.outbox.set_account(snapshot.value, is_confirmed=is_current)
         if snapshot.value != self.me or is_current:
             self.me = snapshot.value
             self._publish_frame()

@@ -119,17 +119,15 @@ class PageFindings:
         text = selected.comment_with_suggestion if with_suggestion else selected.comment
         write = pending_comment(self._at, page.page.id, selected.finding.block, text)
         page_key, outbox = page.key, app.session.outbox
-        added: tuple[OutboxEntry | None, ...] = ()
+        added: tuple[OutboxEntry, ...] = ()
 
         async def apply() -> None:
             nonlocal added
-            added = await outbox.add_pending_comments([write], [lambda _: True])
+            added = await outbox.add_pending_comments([write])
             self._findings.dismiss(page_key, selected.key)
 
         async def undo() -> None:
-            ids = {each.id for each in added if each is not None}
-            pending = [each.id for each in outbox.pending_comments(self._at) if each.id in ids]
-            await outbox.remove_pending_comments(pending, lambda _: None)
+            await outbox.remove_pending_comments([each.id for each in added])
             self._findings.restore(page_key, selected.key)
 
         kind = "suggestion" if with_suggestion else "comment"

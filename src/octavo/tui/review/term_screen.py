@@ -254,16 +254,14 @@ async def _add_suggestions(
             write for page_matches, matches in _by_page(rows) for write in _suggestions(source, page_matches, matches)
         ]
     )
-    added: tuple[OutboxEntry | None, ...] = ()
+    added: tuple[OutboxEntry, ...] = ()
 
     async def apply() -> None:
         nonlocal added
-        added = await outbox.add_pending_comments(writes, [lambda _: True] * len(writes))
+        added = await outbox.add_pending_comments(writes)
 
     async def undo() -> None:
-        ids = {each.id for each in added if each is not None}
-        pending = [each.id for each in outbox.pending_comments(source.at) if each.id in ids]
-        await outbox.remove_pending_comments(pending, lambda _: None)
+        await outbox.remove_pending_comments([each.id for each in added])
 
     count = plural(len(writes), "pending suggestion")
     change = LocalChange(f"add {count}", apply, undo, f"Removed {count}.")
