@@ -72,16 +72,16 @@ async def test_shared_request_keeps_no_context_of_its_caller(connect: Connect) -
 async def test_client_reports_the_longest_running_request(connect: Connect, time: Time) -> None:
     gate = BlockedApp()
     client = connect("http://octavo.local", transport=gate)
-    assert client.waited == 0
+    assert client.response_wait == 0
     asking = asyncio.create_task(client(ME))
     await run_ready_tasks()
     time.seconds += 7
     later = asyncio.create_task(client(POST))
     await run_ready_tasks()
-    assert client.waited == 7, "the longest wait counts"
+    assert client.response_wait == 7, "the longest wait counts"
     gate.open.set()
     await asyncio.gather(asking, later)
-    assert client.waited == 0
+    assert client.response_wait == 0
 
 
 async def test_equal_writes_are_sent_separately(connect: Connect) -> None:

@@ -20,7 +20,7 @@ from octavo.api.operation import SpaceRef
 from octavo.client import responses
 from octavo.client.client import raw_request
 from octavo.client.policy import Truncated
-from octavo.client.responses import LIST_CAP, MIB, PAGE_CAP, Answer
+from octavo.client.responses import LIST_CAP, MIB, PAGE_CAP, StreamedResponse
 from tests.client.conftest import Connect, Time
 from tests.client.peer import Peer, ReceivedRequest, Reply, reply
 from tests.client.test_client import MIA, answer_in_turn
@@ -35,8 +35,8 @@ class Source:
         self._chunks = chunks
         self.taken = 0
 
-    def answer(self, encoding: str = "", **headers: str) -> Answer:
-        return Answer(200, {"content-encoding": encoding, **headers}, self._each())
+    def answer(self, encoding: str = "", **headers: str) -> StreamedResponse:
+        return StreamedResponse(200, {"content-encoding": encoding, **headers}, self._each())
 
     async def _each(self) -> AsyncIterator[bytes]:
         for chunk in self._chunks:

@@ -138,8 +138,8 @@ def word_part_starts(text: str) -> list[int]:
 
 
 def word_parts(text: str) -> str:
-    """Return the parts of each word in `text`, and the ends of the word that begin with a middle part:
-    `getStationId` becomes `get Station Id StationId`. Words without parts are left out."""
+    """Return the parts of the words in `text`, such as `get Station Id` for `getStationId`. For each middle part, add the
+    rest of the word from there: `StationId`. Words without parts are left out."""
     found: dict[str, None] = {}
     for word in _WORD.findall(text):
         if word.islower() or word.isupper() or len(word) > MAX_SPLIT_WORD or not (starts := word_part_starts(word)):

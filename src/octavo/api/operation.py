@@ -165,14 +165,13 @@ class Operation(BaseModel, Generic[T]):
         repeats_request: bool = False,
         **options: Any,
     ) -> None:
-        """Declare the method and the path. `success` is the expected status if it is not 200 (201 for POST, 204 for
-        DELETE).
+        """Declare the method and the path. `success` is the expected status, by default 201 for POST, 204 for DELETE, and
+        200 for the other methods.
 
-        `query` names fields that are sent in the query although the request has a body. `nullable` names body fields
-        for which null has a
-        meaning; other fields are left out if they are None. `repeats_request` marks an operation with the same request
-        as another operation, but
-        a different reading of the response."""
+        `query` names fields that are sent in the query although the request has a body. `nullable` names body fields that
+        are sent as null if they are None. `repeats_request` marks an operation that sends the same request as another
+        operation, but reads the response differently.
+        """
         super().__init_subclass__(**options)
 
     @classmethod
@@ -187,8 +186,8 @@ class Operation(BaseModel, Generic[T]):
     ) -> None:
         for method, path in route.items():
             verb = method.upper()
-            usual = {"POST": 201, "DELETE": 204}.get(verb, 200)
-            SPECS[cls] = Spec(cls, verb, path, success or usual, query, nullable, repeats_request)
+            default_success = {"POST": 201, "DELETE": 204}.get(verb, 200)
+            SPECS[cls] = Spec(cls, verb, path, success or default_success, query, nullable, repeats_request)
 
 
 class Listing(Operation[ListPage[T]], Generic[T]):
@@ -224,12 +223,12 @@ class Spec:
 
     @property
     def changes(self) -> bool:
-        """Return whether the operation changes fields. Such an operation needs at least one field."""
+        """Whether the operation changes fields. Such an operation needs at least one field."""
         return self.operation.__name__.startswith(("Update", "Move"))
 
     @cached_property
     def places(self) -> tuple[type[Ref], ...]:
-        """Return the types of `at` that the operation accepts. Empty for an operation without `at`."""
+        """The types of `at` that the operation accepts. Empty for an operation without `at`."""
         field = self.operation.model_fields.get("at")
         if field is None:
             return ()
@@ -237,18 +236,18 @@ class Spec:
 
     @cached_property
     def response_type(self) -> Any:
-        """Return the response type, which is the `T` of `Operation[T]`."""
+        """The `T` of `Operation[T]`."""
         for base in self.operation.__dict__.get("__orig_bases__", ()):
             kinds = get_args(base)
             if get_origin(base) is Listing:
                 return ListPage[kinds]  # type: ignore[valid-type]  # the class determines the type
             if get_origin(base) is Operation:
                 return kinds[0]
-        raise TypeError(f"{self.name} does not say what it answers")
+        raise TypeError(f"{self.name} does not declare the type of its response")
 
     @cached_property
     def codec(self) -> TypeAdapter[Any]:
-        """Return the converter between the response type and JSON."""
+        """Converter between the response type and JSON."""
         return TypeAdapter(self.response_type)
 
 

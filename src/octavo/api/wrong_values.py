@@ -101,8 +101,8 @@ def _plural(count: int, noun: str) -> str:
 def _field(error: ErrorDetails, given: Any) -> str:
     """Return the wire path of a field, such as `position.before.space` or `changes[0].title`.
 
-    Pydantic's path also contains the shapes that it tried, which are left out. A name is kept if it is in the body, if
-    it is the first part (the field may be in the path or query), or if it is the name of a missing field.
+    The path of pydantic also contains the names of the types that it tried. So of the names that are not in the body, only
+    the first name (a parameter of the path or query) and the name of a missing field are kept.
     """
     parts, path, value = error["loc"], "", given
     for depth, part in enumerate(parts):

@@ -185,7 +185,7 @@ class LazyClient:
     @property
     def response_wait(self) -> float:
         if self._client is not None:
-            return self._client.waited
+            return self._client.response_wait
         is_reading = self._key_task is not None and not self._key_task.done()
         return monotonic() - self._reading_started_at if is_reading else 0.0
 

@@ -5,7 +5,7 @@
     async for page in client.pages(comments.List(at=place)): ...
 
 Every failure raises an `ApiError` whose message is a sentence. httpx is loaded with the first request.
-`Turns` and `RequestsInFlight`, at the end, order the requests and share equal reads.
+`RequestQueue` and `RequestsInFlight`, at the end, order the requests and share equal reads.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ MAX_REQUESTS = 6
 MAX_BACKGROUND_REQUESTS = 4
 """Maximum number of background requests at the same time. It is low, so that requests of the user start immediately."""
 DEADLINE = 30.0
-REMEMBERED = 200
+MAX_ACTIVITIES = 200
 AGENT = f"octavo/{__version__}"
 
 
@@ -89,13 +89,13 @@ class Client:
         sent to `origin`.
         """
         self.origin = origin if transport is not None else origin_of(origin)
-        self.activity: deque[Activity] = deque(maxlen=REMEMBERED)
+        self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
         self.on_activity = on_activity
         self.limits: Limits | None = None
         """The rate limit in the last response. None until a response contains a rate limit."""
         self.clock_offset: float | None = None
         """Seconds by which this machine's clock is ahead of the server's. None until a response has a date."""
-        self._under_way: set[Exchange] = set()
+        self._running_exchanges: set[Exchange] = set()
         self._key = key
         self._transport = transport
         self._ca_file = ca_file
@@ -105,10 +105,10 @@ class Client:
         self._context = ExchangeContext(self.origin, sleep, clock, now, rng, Budget(clock))
         self._carrier: Carrier | None = None
         self._closed = False
-        self._building = asyncio.Lock()
-        self._large = asyncio.Lock()
-        self._turns = Turns(MAX_REQUESTS, MAX_BACKGROUND_REQUESTS)
-        self._reads_in_flight = RequestsInFlight(self._turns.start_next_requests)
+        self._carrier_lock = asyncio.Lock()
+        self._large_lock = asyncio.Lock()
+        self._queue = RequestQueue(MAX_REQUESTS, MAX_BACKGROUND_REQUESTS)
+        self._reads_in_flight = RequestsInFlight(self._queue.start_next_requests)
         self._last = responses.ParsedResponseCache()
         if key is not None:
             redaction.remember_token(key.get_secret_value())
@@ -118,9 +118,9 @@ class Client:
         the order of requests. Raises ApiError."""
         if SPECS[type(op)].method in READS:
             return await self._reads_in_flight.join(
-                (type(op), _request(op).url), current_urgency(), partial(self._answer, op)
+                (type(op), _request(op).url), current_urgency(), partial(self._send_operation, op)
             )
-        return await self._answer(op, current_urgency())
+        return await self._send_operation(op, current_urgency())
 
     async def raw(self, request: RawRequest) -> RawResponse:
         """Send `request` and return the response as JSON, including unknown fields. Raises ApiError."""
@@ -147,9 +147,11 @@ class Client:
     async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
         """Download a URL from a response, and yield its bytes. Raises ApiError, also if there are more than `most`
         bytes."""
-        carrier, agent, ca_file = await self._ready(), self._agent, self._ca_file
-        coming = exchange.download(url, most, origin=self.origin, carrier=carrier, agent=agent, ca_file=ca_file)
-        async with aclosing(coming) as chunks:
+        own_carrier, agent, ca_file = await self._ready(), self._agent, self._ca_file
+        download = exchange.download(
+            url, most, origin=self.origin, own_carrier=own_carrier, agent=agent, ca_file=ca_file
+        )
+        async with aclosing(download) as chunks:
             async for chunk in chunks:
                 yield chunk
 
@@ -159,34 +161,34 @@ class Client:
         Raises ApiError, such as ReadOnly.
         """
         self._check_writable()
-        keyless = await self._build_carrier(None)
+        own_carrier = await self._build_carrier(None)
         try:
             agent, ca_file = self._agent, self._ca_file
             await exchange.upload(
-                url, content, size, kind, origin=self.origin, keyless=keyless, agent=agent, ca_file=ca_file
+                url, content, size, kind, origin=self.origin, own_carrier=own_carrier, agent=agent, ca_file=ca_file
             )
         finally:
-            await keyless.aclose()
+            await own_carrier.aclose()
 
     async def aclose(self) -> None:
         """Cancel all requests and close the connections. The client cannot be used afterwards."""
         self._closed = True
         await self._reads_in_flight.end()
-        async with self._building:
+        async with self._carrier_lock:
             if self._carrier is not None:
                 await self._carrier.aclose()
                 self._carrier = None
 
-    async def _answer(self, op: Operation[T], is_waited_for: IsWaitedFor) -> T:
+    async def _send_operation(self, op: Operation[T], is_waited_for: IsWaitedFor) -> T:
         spec, host = SPECS[type(op)], self._context.host
 
         async def read(body: bytes | None, _: Exchange) -> T:
-            answer: T
+            response: T
             if spec.method in READS:
-                answer = await self._last.read_as(spec, _request(op).url, body, host)
+                response = await self._last.read_as(spec, _request(op).url, body, host)
             else:
-                answer = await responses.read_as(spec, body, host)
-            return answer
+                response = await responses.read_as(spec, body, host)
+            return response
 
         return await self._send(op, responses.cap(spec), read, is_waited_for)
 
@@ -197,20 +199,20 @@ class Client:
         return await self._exchange(outgoing_request(op, self._agent), route_of(op), cap, read, is_waited_for)
 
     async def _exchange(self, sent: Outgoing, route: str, cap: int, read: _Read[T], is_waited_for: IsWaitedFor) -> T:
-        async with self._turns.turn(is_waited_for):
-            turn = LargeTurn(self._large)
+        async with self._queue.wait_for_turn(is_waited_for):
+            turn = LargeTurn(self._large_lock)
             exchange = Exchange(sent, route, self._deadline, self._context, cap=cap, turn=turn)
-            self._under_way.add(exchange)
+            self._running_exchanges.add(exchange)
             try:
                 return await read(await exchange.run(await self._ready()), exchange)
             except ApiError as error:
-                raise exchange.failed(error) from error.__cause__
+                raise exchange.record_error(error) from error.__cause__
             except asyncio.CancelledError:
                 exchange.record_cancel()
                 raise
             finally:
                 turn.give_back()
-                self._under_way.discard(exchange)
+                self._running_exchanges.discard(exchange)
                 self._note(exchange)
 
     async def _raw_response(self, body: bytes | None, exchange: Exchange) -> RawResponse:
@@ -224,14 +226,14 @@ class Client:
             raise ReadOnly(self._read_only)
 
     @property
-    def waited(self) -> float:
-        """Return the seconds since the oldest unanswered request was sent. 0 if there is no such request."""
-        return max((each.elapsed for each in self._under_way), default=0.0)
+    def response_wait(self) -> float:
+        """Seconds since the oldest request without a response was sent. 0 if there is no such request."""
+        return max((each.elapsed for each in self._running_exchanges), default=0.0)
 
     @property
     def background_wait(self) -> float:
-        """Return the seconds for which background requests must wait because the rate limit is nearly reached.
-        Otherwise 0."""
+        """Seconds for which background requests must wait, because the rate limit is nearly reached. 0 if they need not
+        wait."""
         return background_wait(self.limits, self._context.now())
 
     def _note(self, exchange: Exchange) -> None:
@@ -247,7 +249,7 @@ class Client:
             self.on_activity(activity)
 
     async def _ready(self) -> Carrier:
-        async with self._building:
+        async with self._carrier_lock:
             if self._closed:
                 raise Unsendable(f"The connection to {self._context.host} was closed. Restart Octavo to connect again.")
             if self._carrier is None:
@@ -381,43 +383,43 @@ class RequestsInFlight:
 @dataclass(eq=False)
 class _WaitingRequest:
     is_waited_for: IsWaitedFor
-    comes: asyncio.Future[None]
+    may_start: asyncio.Future[None]
 
 
-class Turns:
+class RequestQueue:
     """Limits the number of requests at the same time to `max_requests`, and of background requests to
     `max_background_requests`. Requests that the user waits for start first."""
 
     def __init__(self, max_requests: int, max_background_requests: int) -> None:
         self._max_requests, self._max_background = max_requests, max_background_requests
-        self._line: dict[_WaitingRequest, None] = {}
-        self._under_way: set[_WaitingRequest] = set()
+        self._waiting: dict[_WaitingRequest, None] = {}
+        self._running: set[_WaitingRequest] = set()
 
     @asynccontextmanager
-    async def turn(self, is_waited_for: IsWaitedFor) -> AsyncIterator[None]:
+    async def wait_for_turn(self, is_waited_for: IsWaitedFor) -> AsyncIterator[None]:
         """Wait until the request may be sent. It counts as running until the end of the `with` block."""
-        turn = _WaitingRequest(is_waited_for, asyncio.get_running_loop().create_future())
-        self._line[turn] = None
+        request = _WaitingRequest(is_waited_for, asyncio.get_running_loop().create_future())
+        self._waiting[request] = None
         self.start_next_requests()
         try:
-            await turn.comes
+            await request.may_start
             yield
         finally:
-            self._line.pop(turn, None)
-            self._under_way.discard(turn)
+            self._waiting.pop(request, None)
+            self._running.discard(request)
             self.start_next_requests()
 
     def start_next_requests(self) -> None:
         """Start waiting requests if the limits allow it. Called when a request has ended or has become more urgent."""
-        while len(self._under_way) < self._max_requests and (turn := self._next()) is not None:
-            del self._line[turn]
-            self._under_way.add(turn)
-            if not turn.comes.done():
-                turn.comes.set_result(None)
+        while len(self._running) < self._max_requests and (request := self._next()) is not None:
+            del self._waiting[request]
+            self._running.add(request)
+            if not request.may_start.done():
+                request.may_start.set_result(None)
 
     def _next(self) -> _WaitingRequest | None:
-        waited_for = next((each for each in self._line if each.is_waited_for()), None)
+        waited_for = next((each for each in self._waiting if each.is_waited_for()), None)
         if waited_for is not None:
             return waited_for
-        background_count = sum(not each.is_waited_for() for each in self._under_way)
-        return next(iter(self._line), None) if background_count < self._max_background else None
+        background_count = sum(not each.is_waited_for() for each in self._running)
+        return next(iter(self._waiting), None) if background_count < self._max_background else None

@@ -26,7 +26,7 @@ from octavo.api.errors import ApiError, BadResponse, NotSent, TimedOut, Trace, r
 from octavo.api.safety import safe_line
 from octavo.client import policy, responses
 from octavo.client.origin import PORTS, host_of, proxy_for, triple
-from octavo.client.responses import Answer, Carrier, Outgoing
+from octavo.client.responses import Carrier, Outgoing, StreamedResponse
 from octavo.concurrency import run_in_thread
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class Exchange:
         cap: int,
         turn: responses.LargeTurn,
     ) -> None:
-        """`cap` is the maximum size of the body in bytes. If it is 0, the body of a successful response is ignored.
-        `turn` is given back before each attempt. The caller gives it back at the end."""
+        """`cap` is the maximum size of the body in bytes. If it is 0, the body of a successful response is ignored. Each
+        attempt first gives `turn` back. The caller gives it back at the end."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
         """Headers of the last response."""
@@ -107,12 +107,12 @@ class Exchange:
                 raise
         raise TimedOut(policy.too_slow(self._context.host, self._deadline, self.outgoing.method))
 
-    def failed(self, error: ApiError) -> ApiError:
-        """Return `error` with the method, the route and the attempts of this request."""
+    def record_error(self, error: ApiError) -> ApiError:
+        """Record an error for the log. Return it with the method, the route and the attempts of this request."""
         self._error = str(error)
-        known = {"method": self.outgoing.method, "route": self._route, "request_id": self._request_id}
+        request = {"method": self.outgoing.method, "route": self._route, "request_id": self._request_id}
         status = {} if self._status is None else {"status": self._status}
-        return error.with_trace(**known, **status, attempts=self._attempt, elapsed=self.elapsed)
+        return error.with_trace(**request, **status, attempts=self._attempt, elapsed=self.elapsed)
 
     def record_cancel(self) -> None:
         """Record that the caller canceled the request."""
@@ -140,7 +140,7 @@ class Exchange:
 
     @property
     def elapsed(self) -> float:
-        """Return the seconds since the first attempt."""
+        """Seconds since the first attempt."""
         return self._context.clock() - self._began
 
     @property
@@ -170,29 +170,29 @@ class Exchange:
     async def _follow_redirects(self, carrier: Carrier) -> bytes | None:
         outgoing = self.outgoing
         for _ in range(HOPS + 1):
-            async with carrier.send(outgoing) as answer:
-                self._status, self.headers = answer.status, answer.headers
-                if answer.status in NO_CONTENT_STATUSES or (not self._cap and 200 <= answer.status < 300):
-                    await responses.discard(answer)
+            async with carrier.send(outgoing) as response:
+                self._status, self.headers = response.status, response.headers
+                if response.status in NO_CONTENT_STATUSES or (not self._cap and 200 <= response.status < 300):
+                    await responses.discard(response)
                     return None
-                if 200 <= answer.status < 300:
-                    content = await responses.read_body(answer, self._cap, self._context.host, self._turn)
+                if 200 <= response.status < 300:
+                    content = await responses.read_body(response, self._cap, self._context.host, self._turn)
                     self._size = len(content)
                     return content
-                if answer.status >= 400:
-                    await self._raise_for_status(answer)
-                target = self._redirect_target(answer, outgoing)
-                await responses.discard(answer)
+                if response.status >= 400:
+                    await self._raise_for_status(response)
+                target = self._redirect_target(response, outgoing)
+                await responses.discard(response)
             outgoing = replace(outgoing, target=target)
         raise BadResponse(f"{self._context.host} sent too many redirects. Check the base URL.")
 
-    async def _raise_for_status(self, answer: Answer) -> None:
+    async def _raise_for_status(self, response: StreamedResponse) -> None:
         """Raise the error for an error status, or `_RetryNeeded` if the request must be retried."""
         now = self._context.now()
-        message = await responses.error_message(answer, self._context.host)
+        message = await responses.error_message(response, self._context.host)
         decision = policy.decide_after_status(
-            answer.status,
-            answer.headers,
+            response.status,
+            response.headers,
             method=self.outgoing.method,
             attempt=self._attempt,
             elapsed=self.elapsed,
@@ -201,31 +201,33 @@ class Exchange:
             rng=self._context.rng,
         )
         self._follow(decision)
-        asked = policy.requested_wait(answer.headers, now)
-        retry_at = None if asked is None else now + timedelta(seconds=min(asked, policy.MAX_RETRY_SECONDS))
+        wait = policy.requested_wait(response.headers, now)
+        retry_at = None if wait is None else now + timedelta(seconds=min(wait, policy.MAX_RETRY_SECONDS))
         again = policy.retry_sentence(retry_at, now) if retry_at is not None else ""
-        sentence = policy.refusal(self._context.host, answer.status, message, again, self.outgoing.method)
-        raise rejected(sentence, Trace(status=answer.status, retry_at=retry_at))
+        sentence = policy.refusal(self._context.host, response.status, message, again, self.outgoing.method)
+        raise rejected(sentence, Trace(status=response.status, retry_at=retry_at))
 
     def _follow(self, decision: policy.Decision) -> None:
         if decision.retry and self._context.budget.take():
             raise _RetryNeeded(decision.delay)
 
-    def _redirect_target(self, answer: Answer, outgoing: Outgoing) -> str:
+    def _redirect_target(self, response: StreamedResponse, outgoing: Outgoing) -> str:
         """Return the target of the redirect of a read in the same origin. Raises BadResponse for all other redirects,
         so that the token is not sent to another origin."""
-        location = answer.headers.get("location", "")
-        elsewhere = "an invalid URL"
+        location = response.headers.get("location", "")
+        other_host = "an invalid URL"
         try:
-            new = urljoin(self._context.origin + outgoing.target, location)
-            scheme, host, port = triple(new)
-            elsewhere = "" if (scheme, host, port) == triple(self._context.origin) else host
+            new_url = urljoin(self._context.origin + outgoing.target, location)
+            scheme, host, port = triple(new_url)
+            other_host = "" if (scheme, host, port) == triple(self._context.origin) else host
         except ValueError:
-            new = ""
-        parts = urlsplit(new)
-        may = answer.status in REDIRECTS and outgoing.method in policy.READS and location and "@" not in parts.netloc
-        if elsewhere or not may:
-            raise BadResponse(policy.redirected(self._context.host, elsewhere, answer.status))
+            new_url = ""
+        parts = urlsplit(new_url)
+        is_allowed = (
+            response.status in REDIRECTS and outgoing.method in policy.READS and location and "@" not in parts.netloc
+        )
+        if other_host or not is_allowed:
+            raise BadResponse(policy.redirected(self._context.host, other_host, response.status))
         return urlunsplit(("", "", parts.path or "/", parts.query, ""))
 
 
@@ -233,53 +235,57 @@ TRANSFER_HOPS = 5
 
 
 async def download(
-    url: str, most: int, *, origin: str, carrier: Carrier, agent: str, ca_file: Path | None
+    url: str, most: int, *, origin: str, own_carrier: Carrier, agent: str, ca_file: Path | None
 ) -> AsyncGenerator[bytes, None]:
-    """Download `url`, and yield its bytes. `carrier` is used for URLs of `origin`. Raises ApiError, also if there are
+    """Download `url`, and yield its bytes. `own_carrier` is used for URLs of `origin`. Raises ApiError, also if there are
     more than `most` bytes."""
     base = url
     for _ in range(TRANSFER_HOPS + 1):
         parts = split_url(base, url)
         base = parts.geturl()
-        home = is_of_origin(parts, origin)
-        asked = carrier if home else await connect_to(parts, ca_file)
+        is_own_origin = is_of_origin(parts, origin)
+        chosen_carrier = own_carrier if is_own_origin else await connect_to(parts, ca_file)
         headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": agent}
         try:
-            async with asked.send(Outgoing("GET", request_target(parts), headers)) as answer:
-                location = answer.headers.get("location", "") if answer.status in REDIRECTS else ""
+            async with chosen_carrier.send(Outgoing("GET", request_target(parts), headers)) as response:
+                location = response.headers.get("location", "") if response.status in REDIRECTS else ""
                 if not location:
-                    async with aclosing(await _content(answer, most, parts.netloc, home=home)) as chunks:
+                    async with aclosing(
+                        await _content(response, most, parts.netloc, is_own_origin=is_own_origin)
+                    ) as chunks:
                         async for chunk in chunks:
                             yield chunk
                     return
-                await responses.discard(answer)
+                await responses.discard(response)
                 url = location
         finally:
-            if not home:
-                await asked.aclose()
+            if not is_own_origin:
+                await chosen_carrier.aclose()
     raise BadResponse("Could not download the file: too many redirects. Refresh the view, then try again.")
 
 
-async def _content(answer: Answer, most: int, host: str, *, home: bool) -> AsyncGenerator[bytes, None]:
-    if answer.status != 200:
-        raise await _refusal(answer, host, home=home)
-    if answer.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+async def _content(
+    response: StreamedResponse, most: int, host: str, *, is_own_origin: bool
+) -> AsyncGenerator[bytes, None]:
+    if response.status != 200:
+        raise await _refusal(response, host, is_own_origin=is_own_origin)
+    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         raise BadResponse(
             f"Could not download the file: {host} sent the file compressed, which Octavo does not support. Open the link in a browser."
         )
     too_large = BadResponse(f"The file is larger than {most // responses.MIB} MiB, the download limit.")
-    return responses.limited_chunks(answer, most, too_large)
+    return responses.limited_chunks(response, most, too_large)
 
 
-async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:
-    status = answer.status
+async def _refusal(response: StreamedResponse, host: str, *, is_own_origin: bool) -> ApiError:
+    status = response.status
     if status < 400:
         return BadResponse(f"Could not download the file: {host} responded with status {status}. Try again.")
-    if home:
+    if is_own_origin:
         return rejected(
-            policy.refusal(host, status, await responses.error_message(answer, host)), Trace("GET", "", status)
+            policy.refusal(host, status, await responses.error_message(response, host)), Trace("GET", "", status)
         )
-    await responses.discard(answer)
+    await responses.discard(response)
     sentence = f"Could not download the file from {host} ({status}): the link may have expired. Refresh the view."
     return rejected(sentence, Trace("GET", "", status))
 
@@ -312,8 +318,8 @@ async def connect_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
     if scheme != "https":
         raise BadResponse(f"Could not download the file: the connection to {host} would not be encrypted.")
     ip_address = "" if proxy_for(scheme, host) else await run_in_thread(lambda: _resolve(host, port))
-    at = f"[{host}]" if ":" in host else host
-    origin = f"https://{at}" + ("" if port == PORTS["https"] else f":{port}")
+    authority = f"[{host}]" if ":" in host else host
+    origin = f"https://{authority}" + ("" if port == PORTS["https"] else f":{port}")
     return await open_carrier(origin, None, ca_file=ca_file, ip_address=ip_address)
 
 
@@ -356,25 +362,25 @@ async def upload(
     kind: str,
     *,
     origin: str,
-    keyless: Carrier,
+    own_carrier: Carrier,
     agent: str,
     ca_file: Path | None,
 ) -> None:
-    """Upload `size` bytes of the media type `kind` to `url`, without retries. `keyless` is the carrier for URLs of
+    """Upload `size` bytes of the media type `kind` to `url`, without retries. `own_carrier` is the carrier for URLs of
     `origin`, without a token. Raises ApiError."""
     parts = split_url(url, url)
-    home = is_of_origin(parts, origin)
-    asked = keyless if home else await connect_to(parts, ca_file)
+    is_own_origin = is_of_origin(parts, origin)
+    chosen_carrier = own_carrier if is_own_origin else await connect_to(parts, ca_file)
     headers = {"content-type": kind, "content-length": str(size), "user-agent": agent, "accept": "*/*"}
     try:
-        async with asked.send(Outgoing("PUT", request_target(parts), headers, content)) as answer:
-            status, host = answer.status, parts.netloc
-            message = await responses.error_message(answer, host) if home and status >= 400 else ""
+        async with chosen_carrier.send(Outgoing("PUT", request_target(parts), headers, content)) as response:
+            status, host = response.status, parts.netloc
+            message = await responses.error_message(response, host) if is_own_origin and status >= 400 else ""
             if status < 400:
-                await responses.discard(answer)
+                await responses.discard(response)
     finally:
-        if not home:
-            await asked.aclose()
+        if not is_own_origin:
+            await chosen_carrier.aclose()
     if status in REDIRECTS or status < 200:
         raise BadResponse(
             f"Could not upload the file: {host} redirected the upload. Octavo does not follow redirects when it uploads a file."
@@ -382,7 +388,7 @@ async def upload(
     if status >= 400:
         sentence = (
             policy.refusal(host, status, message)
-            if home
+            if is_own_origin
             else f"Could not upload the file: {host} responded with status {status}."
         )
         raise rejected(sentence, Trace("PUT", "", status))

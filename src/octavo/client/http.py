@@ -27,7 +27,7 @@ from pydantic import SecretStr
 from octavo.api.errors import ApiError, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
 from octavo.client.origin import NO_PROXY_PROBLEM, PORTS, environment_problem, host_of, is_loopback, proxy_for, triple
 from octavo.client.policy import PROXY_WANTS_SIGN_IN, Truncated, Unsendable, next_step_after
-from octavo.client.responses import Answer, Outgoing
+from octavo.client.responses import Outgoing, StreamedResponse
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
@@ -124,11 +124,11 @@ class HttpCarrier:
         ):
             raise Unsendable(problem)
         proxy = "" if transport is not None or is_this_machine else proxy_for(scheme, host)
-        self._under_way: set[_OpenRequest] = set()
+        self._open_requests: set[_OpenRequest] = set()
         self._closed = False
         self._is_untraced = transport is not None
         """True if the transport may send a request without a trace event."""
-        self._called = f"the proxy in {proxy}" if proxy else self._host
+        self._connected_host = f"the proxy in {proxy}" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
                 verify=_trust(ca_file),
@@ -144,27 +144,27 @@ class HttpCarrier:
             raise Unsendable(NO_PROXY_PROBLEM) from error
 
     @asynccontextmanager
-    async def send(self, outgoing: Outgoing) -> AsyncIterator[Answer]:
+    async def send(self, outgoing: Outgoing) -> AsyncIterator[StreamedResponse]:
         """Send the request once. Raises ApiError, also while the chunks are read."""
         if self._closed:
             raise self._closed_error()
-        sending = _OpenRequest(may_be_sent=self._is_untraced)
+        open_request = _OpenRequest(may_be_sent=self._is_untraced)
         chunks = None
-        self._under_way.add(sending)
+        self._open_requests.add(open_request)
         try:
             with self._translate_errors(outgoing.method):
-                work = sending.send(self._http, self._request(outgoing), self._auth)
-                response = await run_in_scope(sending.scope, work)
+                work = open_request.send(self._http, self._request(outgoing), self._auth)
+                response = await run_in_scope(open_request.scope, work)
             chunks = self._chunks(response, outgoing.method)
-            yield Answer(response.status_code, {**response.headers, **response.extensions[_LOCATION]}, chunks)
+            yield StreamedResponse(response.status_code, {**response.headers, **response.extensions[_LOCATION]}, chunks)
         except Canceled:
-            if not sending.may_be_sent:
+            if not open_request.may_be_sent:
                 raise self._closed_error() from None
             step = next_step_after(outgoing.method)
             raise Lost(f"The connection to {self._host} was closed before the response arrived. {step}") from None
         finally:
-            self._under_way.discard(sending)
-            await run_to_end(_release(chunks, sending.response))
+            self._open_requests.discard(open_request)
+            await run_to_end(_release(chunks, open_request.response))
 
     async def aclose(self) -> None:
         """Close the connections. Requests that were not sent raise Unsendable. Requests that wait for a
@@ -173,11 +173,11 @@ class HttpCarrier:
         await run_to_end(self._cancel_all())
 
     async def _cancel_all(self) -> None:
-        under_way = tuple(self._under_way)
-        for sending in under_way:
-            sending.scope.cancel()
-        for sending in under_way:
-            await sending.settled.wait()
+        open_requests = tuple(self._open_requests)
+        for open_request in open_requests:
+            open_request.scope.cancel()
+        for open_request in open_requests:
+            await open_request.settled.wait()
         await self._http.aclose()
 
     def _closed_error(self) -> ApiError:
@@ -206,17 +206,17 @@ class HttpCarrier:
         raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
 
     async def _chunks(self, response: httpx.Response, method: str) -> AsyncGenerator[bytes, None]:
-        with self._translate_errors(method, under_way=True):
-            coming = response.aiter_raw()
-            while (chunk := await run_in_scope(CancelScope(), _next_chunk(coming))) is not None:
+        with self._translate_errors(method, has_response=True):
+            raw_chunks = response.aiter_raw()
+            while (chunk := await run_in_scope(CancelScope(), _next_chunk(raw_chunks))) is not None:
                 yield chunk
 
     @contextmanager
-    def _translate_errors(self, method: str, *, under_way: bool = False) -> Iterator[None]:
+    def _translate_errors(self, method: str, *, has_response: bool = False) -> Iterator[None]:
         try:
             yield
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            raise _to_api_error(error, self._host, self._called, method, under_way=under_way) from error
+            raise _to_api_error(error, self._host, self._connected_host, method, has_response=has_response) from error
 
 
 async def _next_chunk(coming: AsyncIterator[bytes]) -> bytes | None:
@@ -256,8 +256,8 @@ def _trust(ca_file: Path | None) -> ssl.SSLContext:
     return context
 
 
-def _to_api_error(error: Exception, host: str, called: str, method: str, *, under_way: bool) -> ApiError:
-    """Convert an error of httpx to an ApiError. `called` is the host that the connection goes to, which may be a
+def _to_api_error(error: Exception, host: str, connected_host: str, method: str, *, has_response: bool) -> ApiError:
+    """Convert an error of httpx to an ApiError. `connected_host` is the host that the connection goes to, which may be a
     proxy."""
     match error:
         case httpx.ProxyError():
@@ -276,10 +276,10 @@ def _to_api_error(error: Exception, host: str, called: str, method: str, *, unde
         case httpx.PoolTimeout():
             return NotSent(f"Too many API requests to {host} at the same time. Try again.")
         case httpx.ConnectError():
-            return _no_connection(error, host, called)
+            return _no_connection(error, host, connected_host)
         case httpx.TimeoutException():
             return TimedOut(f"{host} did not respond within {READ_SECONDS:g} s. {next_step_after(method)}")
-        case httpx.RemoteProtocolError() if under_way:
+        case httpx.RemoteProtocolError() if has_response:
             return Truncated(f"The response from {host} is incomplete. {next_step_after(method)}")
         case httpx.NetworkError() | httpx.RemoteProtocolError():
             return Lost(f"The connection to {host} was lost before the response arrived. {next_step_after(method)}")
@@ -287,7 +287,7 @@ def _to_api_error(error: Exception, host: str, called: str, method: str, *, unde
             return Unsendable(f"Could not send the API request to {host}. Check the base URL.")
 
 
-def _no_connection(error: Exception, host: str, called: str) -> ApiError:
+def _no_connection(error: Exception, host: str, connected_host: str) -> ApiError:
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -298,13 +298,13 @@ def _no_connection(error: Exception, host: str, called: str) -> ApiError:
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError):
             return TlsError(f"Could not set up a TLS connection to {host}. Check the URL and its port.")
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return NotSent(f"Could not find {called}. Check the name and your network, then try again.")
+        return NotSent(f"Could not find {connected_host}. Check the name and your network, then try again.")
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         step = "Check the URL, and check that the server is running."
-        if called != host:
-            step = f"Start the proxy, or correct or unset {called.rpartition(' ')[2]}."
-        return NotSent(f"Could not connect to {called}: connection refused. {step}")
-    return NotSent(f"Could not reach {called}. Check your network, then try again.")
+        if connected_host != host:
+            step = f"Start the proxy, or correct or unset {connected_host.rpartition(' ')[2]}."
+        return NotSent(f"Could not connect to {connected_host}: connection refused. {step}")
+    return NotSent(f"Could not reach {connected_host}. Check your network, then try again.")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

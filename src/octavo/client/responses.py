@@ -1,6 +1,5 @@
-"""The interface between the client and a transport, the transport to an ASGI application in the same process, and response
-bodies: read and decompressed up to a limit, and parsed into the types that operations return. Start at `read_body` and
-`ParsedResponseCache`.
+"""Reads, decompresses and parses the bodies of responses, up to a limit. Start at `read_body` and `ParsedResponseCache`. Also
+declares the interface of transports, and has the transport to an ASGI application in the same process.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True)
-class Answer:
+class StreamedResponse:
     """A response whose body is read as a stream."""
 
     status: int
@@ -54,7 +53,7 @@ class Answer:
 
 
 class Carrier(Protocol):
-    def send(self, outgoing: Outgoing) -> AbstractAsyncContextManager[Answer]:
+    def send(self, outgoing: Outgoing) -> AbstractAsyncContextManager[StreamedResponse]:
         """Send the request once. Redirects are not followed, and nothing is retried. Raises ApiError, also while the
         chunks are read."""
 
@@ -107,7 +106,7 @@ class InProcessCarrier:
         self._application = application
 
     @asynccontextmanager
-    async def send(self, outgoing: Outgoing) -> AsyncIterator[Answer]:
+    async def send(self, outgoing: Outgoing) -> AsyncIterator[StreamedResponse]:
         """Send the request. Raises Lost if the application ends without a response."""
         if not outgoing.target.startswith("/") or outgoing.target.startswith("//"):
             raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
@@ -143,7 +142,7 @@ class InProcessCarrier:
         await self._application(self._scope(outgoing), receive, send)
         if not status:
             raise Lost(f"{self._host} did not respond. {MAY_BE_DONE}")
-        yield Answer(status, headers, _iterate(parts))
+        yield StreamedResponse(status, headers, _iterate(parts))
 
     async def aclose(self) -> None:
         """Do nothing, because there are no connections."""
@@ -213,14 +212,14 @@ class LargeTurn:
             self._lock.release()
 
 
-async def read_body(answer: Answer, cap: int, host: str, turn: LargeTurn) -> bytes:
+async def read_body(response: StreamedResponse, cap: int, host: str, turn: LargeTurn) -> bytes:
     """Return the decompressed body. Raises BadResponse if it is damaged, in an unsupported encoding, or larger than
     `cap` bytes.
 
     For a large body, this takes `turn`. The caller must give it back.
     """
-    chunks = limited_chunks(answer, cap, _too_large(host, cap))
-    encoding = answer.headers.get("content-encoding", "identity").strip().lower()
+    chunks = limited_chunks(response, cap, _too_large(host, cap))
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding in ("identity", ""):
         decoded = chunks
     elif encoding in ("gzip", "x-gzip"):
@@ -240,26 +239,26 @@ async def read_body(answer: Answer, cap: int, host: str, turn: LargeTurn) -> byt
     return b"".join(parts)
 
 
-async def limited_chunks(answer: Answer, most: int, too_large: BadResponse) -> AsyncGenerator[bytes, None]:
+async def limited_chunks(response: StreamedResponse, most: int, too_large: BadResponse) -> AsyncGenerator[bytes, None]:
     """Yield the body as sent, not decompressed. Raises `too_large` if the body or its declared length exceeds `most`
     bytes."""
-    declared = answer.headers.get("content-length", "")
+    declared = response.headers.get("content-length", "")
     if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > most):
         raise too_large
     size = 0
-    async for chunk in answer.chunks:
+    async for chunk in response.chunks:
         size += len(chunk)
         if size > most:
             raise too_large
         yield chunk
 
 
-async def discard(answer: Answer) -> None:
+async def discard(response: StreamedResponse) -> None:
     """Read a body that is not needed, so that the connection can be reused. Stop after ERROR_CAP bytes, or at an
     error."""
     size = 0
     try:
-        async for chunk in answer.chunks:
+        async for chunk in response.chunks:
             size += len(chunk)
             if size > ERROR_CAP:
                 return
@@ -267,10 +266,10 @@ async def discard(answer: Answer) -> None:
         return  # ignored, because the body is not needed
 
 
-async def error_message(answer: Answer, host: str) -> str:
+async def error_message(response: StreamedResponse, host: str) -> str:
     """Return the sanitized error message of a response. Empty if it has no message."""
     try:
-        return message_in(await read_body(answer, ERROR_CAP, host, LargeTurn(asyncio.Lock())), answer.headers)
+        return message_in(await read_body(response, ERROR_CAP, host, LargeTurn(asyncio.Lock())), response.headers)
     except ApiError:
         return ""
 
@@ -333,15 +332,15 @@ class ParsedResponseCache:
         digest = hashlib.blake2b(body, digest_size=16).digest()
         asked = spec.operation, url
         before, known = self._last.get(asked, (b"", None))
-        if known is not None and before == digest and (answer := known()) is not None:
-            return answer
-        answer = await read_as(spec, body, host)
-        if isinstance(answer, BaseModel):
-            self._last[asked] = digest, ref(answer)
+        if known is not None and before == digest and (response := known()) is not None:
+            return response
+        response = await read_as(spec, body, host)
+        if isinstance(response, BaseModel):
+            self._last[asked] = digest, ref(response)
             self._last.move_to_end(asked)
             while len(self._last) > CACHE_SIZE:
                 self._last.popitem(last=False)
-        return answer
+        return response
 
 
 def has_no_body(spec: Spec) -> bool:

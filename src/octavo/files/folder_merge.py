@@ -87,7 +87,7 @@ class WantedFile:
 
 @dataclass
 class FolderMerge:
-    """A merge of the files that a space has now with a folder."""
+    """Merges the current files of a space into a folder."""
 
     folder: PulledFolder
     local: LocalFiles
@@ -103,7 +103,7 @@ class FolderMerge:
     _removed: set[str] = field(default_factory=set)
 
     def apply(self) -> None:
-        """Merge everything, write it and store the state. Raises OSError."""
+        """Merge all files, write them and store the state. Raises OSError."""
         self._merge_summary()
         for wanted in self.wanted:
             if wanted.kind in ("file", "variables"):
@@ -142,12 +142,12 @@ class FolderMerge:
         server = self._server_entries(base)
         text, base_text = self.local.text(SUMMARY), self._base(file) or ""
         if self._is_first and data is not None:
-            local_changes.identify(mine, {path: name for name, path in self.layout.paths.items()}, server)
+            local_changes.assign_ids(mine, {path: name for name, path in self.layout.paths.items()}, server)
             is_same = local_changes.structure(mine) == local_changes.structure(server)
             base_text = text if is_same else write_summary(server)
             if not is_same:
                 self.result.kept.append(SUMMARY)
-            merged = local_changes.without(mine, ())
+            merged = local_changes.without_entries(mine, ())
         else:
             merged = self._merged_entries(base, server)
             if not base_text or list(local_changes.flatten(server)) != list(local_changes.flatten(base)):
@@ -163,14 +163,13 @@ class FolderMerge:
         ):
             is_mine = file is None or text_digest(text) != file.base_sha256
             if is_mine and write_summary(mine) != text:
-                self._copies[SUMMARY] = (
-                    data  # Keep a copy: Octavo writes only the entries, so all other lines are lost.
-                )
+                # Octavo writes only the entries, so all other lines would be lost without a copy.
+                self._copies[SUMMARY] = data
             self._put(SUMMARY, encode_like(new, data), self.result.merged if is_mine else self.result.edited)
 
     def _server_entries(self, base: Entries) -> Entries:
-        """Return the table of contents of the space. An entry keeps its title in the last pull, if the title of its
-        page has not changed since."""
+        """Return the table of contents of the space. An entry keeps the title of the last pull, if the title of its page
+        has not changed since."""
         known = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
@@ -184,8 +183,8 @@ class FolderMerge:
     def _merged_entries(self, base: Entries, server: Entries) -> Entries:
         pages = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         missing = {name for name, file in pages.items() if self.local.current_path(file) not in self.local.data}
-        mine = local_changes.without(self.local.entries, missing)
-        mine = local_changes.with_missing(mine, base, pages.keys() - missing)
+        mine = local_changes.without_entries(self.local.entries, missing)
+        mine = local_changes.with_missing_entries(mine, base, pages.keys() - missing)
         edited = {file.id for file in self._deleted_files if self.local.is_changed(file)}
         for wanted in self.wanted:
             if wanted.id in missing and text_digest(wanted.text) != text_digest(self._base(wanted.before) or ""):
@@ -261,18 +260,16 @@ class FolderMerge:
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, wanted: WantedFile) -> bytes | None:
-        """Return the bytes that a file has in the folder now, and record if its path changes. None if the file does not
-        exist."""
+        """Return the bytes of a file in the folder, and record a change of its path. None if the file does not exist."""
         if wanted.before is None:
-            # Another page may still have this path, because it is moved or deleted in this pull. Its file is not the
-            # file of this page.
+            # The file at this path may still belong to another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != wanted.path for file in self.folder.files.values())
             return self.folder.data(wanted.path) if is_own else None
-        here = self.local.current_path(wanted.before)
-        data = self.local.data.get(here)
-        if data is not None and here != wanted.path:
-            self.result.renamed.append((here, wanted.path))
-            self._removed.add(here)
+        current_path = self.local.current_path(wanted.before)
+        data = self.local.data.get(current_path)
+        if data is not None and current_path != wanted.path:
+            self.result.renamed.append((current_path, wanted.path))
+            self._removed.add(current_path)
         return data
 
     def _remove(self, file: TrackedFile) -> None:
@@ -381,7 +378,7 @@ def _summary(folder: PulledFolder, layout: FolderLayout, now: list[Entry]) -> Ex
     """Return the change to `SUMMARY.md`. None if the structure is the same."""
     wanted = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     now = [entry for entry in now if entry.title != UNLISTED or entry.kind != "group"]
-    local_changes.identify(now, {path: name for name, path in layout.paths.items()}, wanted)
+    local_changes.assign_ids(now, {path: name for name, path in layout.paths.items()}, wanted)
     if structure(now) == structure(wanted):
         return None
     short = {entry.path: entry.link_title for entry in walk_entries(now)}
@@ -421,21 +418,21 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
     revision = await reader.revision()
     if revision.id == folder.revision and folder.files:
         return PullResult(revision.id, is_current=True)
-    proposed = await _settle_proposal(folder, reader)
+    proposed = await _finish_proposal(folder, reader)
     local = LocalFiles.read(folder)
     before = await _revision_before(folder, reader)
     layout, server_paths = _layout(folder, local, revision)
-    remote = _Remote(folder, local, layout, server_paths, before, proposed)
-    wanted = await remote.read(reader, report)
-    skipped = [*layout.skipped, *_missing_includes(folder, layout), *remote.skipped]
+    space_files = _SpaceFiles(folder, local, layout, server_paths, before, proposed)
+    wanted = await space_files.read(reader, report)
+    skipped = [*layout.skipped, *_missing_includes(folder, layout), *space_files.skipped]
     result = PullResult(revision.id, skipped=skipped)
     FolderMerge(folder, local, layout, wanted, result).apply()
     return result
 
 
-async def _settle_proposal(folder: PulledFolder, reader: SpaceReader) -> frozenset[str]:
-    """Forget a proposal whose change request was merged or archived. After a merge, the proposed files become the files
-    of the last pull. Return the IDs of the proposed pages after a merge, and no IDs otherwise."""
+async def _finish_proposal(folder: PulledFolder, reader: SpaceReader) -> frozenset[str]:
+    """Forget a proposal whose change request was merged or archived. After a merge, the proposed files become the files of
+    the last pull. Return the IDs of the pages of a merged proposal. Empty in all other cases."""
     name = folder.proposal.get("changeRequest")
     if not name:
         return frozenset()
@@ -462,9 +459,8 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the layout of a revision in the folder, and the paths in a new folder. A file keeps its current path. It
-    moves only if its path in the space has changed, the new path is free, and the file was not renamed in the
-    folder."""
+    """Return the layout of a revision in the folder, and the paths in a new folder. A file moves only if its path in the
+    space has changed, the new path is free, and the file was not renamed in the folder."""
     new = FolderLayout.of(revision, folder.space)
     known: dict[str, str] = {}
     files = {file.id for file in revision.files}
@@ -498,7 +494,7 @@ def _path_without_suffix(path: str) -> str:
 
 
 @dataclass
-class _Remote:
+class _SpaceFiles:
     """Reads the files of a revision that may differ from the last pull."""
 
     folder: PulledFolder

@@ -1,5 +1,5 @@
-"""Compares a pulled folder with the last pull: edited, new, deleted and renamed files, and the tables of contents, whose
-entries have the IDs of pages.
+"""Finds what changed in a pulled folder since the last pull: edited, new, deleted and renamed files. Also compares and merges
+tables of contents, whose entries get the IDs of pages.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ NEW_PAGE = "new:"
 Entries = list[Entry]
 
 
-def identify(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry]) -> None:
-    """Set the ID of each entry. A page gets the ID that `ids` has for its path, else `NEW` and its path. A group or
-    link gets the ID of the matching entry in `known`."""
+def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry]) -> None:
+    """Set the ID of each entry. A page gets the ID that `ids` has for its path, or `NEW_PAGE` followed by its path. A
+    group or link gets the ID of the matching entry in `known`."""
     others: dict[str, list[Entry]] = {"group": [], "link": []}
     for entry in walk_entries(list(known)):
         if entry.kind in others:
             others[entry.kind].append(entry)
-    every = list(walk_entries(entries))
-    for number, entry in enumerate(every):
+    all_entries = list(walk_entries(entries))
+    for number, entry in enumerate(all_entries):
         if entry.kind == "document":
             path = entry.path.as_posix() if entry.path is not None else ""
             entry.id = ids.get(path) or (f"{NEW_PAGE}{path}" if path else f"text:{number}:{entry.title}")
         else:
             entry.id = ""
     for same in (_title_and_target, lambda entry: entry.title, lambda entry: entry.target):
-        for entry in every:
+        for entry in all_entries:
             if entry.kind in others and not entry.id:
-                _take(entry, others[entry.kind], same)
-    # If a group is missing and a group with another title is in its place, the group was renamed.
-    unknown = [entry for entry in every if entry.kind == "group" and not entry.id]
+                _take_id(entry, others[entry.kind], same)
+    # If as many groups are new as are missing, the groups were renamed.
+    unknown = [entry for entry in all_entries if entry.kind == "group" and not entry.id]
     if len(unknown) == len(others["group"]):
         for entry, before in zip(unknown, others["group"], strict=True):
             entry.id = before.id
-    for number, entry in enumerate(every):
+    for number, entry in enumerate(all_entries):
         entry.id = entry.id or f"{entry.kind}:{number}:{entry.title}"
 
 
@@ -69,7 +69,8 @@ def _title_and_target(entry: Entry) -> object:
     return entry.title, entry.target
 
 
-def _take(entry: Entry, others: list[Entry], same: Callable[[Entry], object]) -> None:
+def _take_id(entry: Entry, others: list[Entry], same: Callable[[Entry], object]) -> None:
+    """Give an entry the ID of the first of the `others` for which `same` returns an equal value that is not empty."""
     found = next((each for each in others if same(each) and same(each) == same(entry)), None)
     if found is not None:
         entry.id = found.id
@@ -95,21 +96,20 @@ def structure(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
     ]
 
 
-def without(entries: Iterable[Entry], ids: Collection[str]) -> Entries:
-    """Return a table of contents without some entries. Their children stay in their place."""
+def without_entries(entries: Iterable[Entry], ids: Collection[str]) -> Entries:
+    """Return a table of contents without the entries with these IDs. The children of an entry replace it."""
     result: Entries = []
     for entry in entries:
-        children = without(entry.children, ids)
+        children = without_entries(entry.children, ids)
         result += children if entry.id in ids else [replace(entry, children=children)]
     return result
 
 
-def with_missing(entries: Entries, known: Entries, missing: Collection[str]) -> Entries:
-    """Return `entries` with the entries added whose IDs are in `missing`. The added entries, and their places, come
-    from `known`."""
-    pages, sources = nodes(entries), {entry.id: entry for entry in walk_entries(known)}
+def with_missing_entries(entries: Entries, known: Entries, missing: Collection[str]) -> Entries:
+    """Return `entries` together with the entries of `known` whose IDs are in `missing`, at their positions in `known`."""
+    pages, sources = to_page_tree(entries), {entry.id: entry for entry in walk_entries(known)}
     sources |= {entry.id: entry for entry in walk_entries(entries)}
-    known_pages = nodes(known)
+    known_pages = to_page_tree(known)
     above = page_trees.parents(known_pages)
     for name in above:
         present = page_trees.parents(pages)
@@ -117,24 +117,26 @@ def with_missing(entries: Entries, known: Entries, missing: Collection[str]) -> 
             continue
         parent = above[name] if above[name] in present else None
         siblings = [each for each, over in above.items() if over == above[name]]
-        there = [each for each, over in present.items() if over == parent]
-        before = [each for each in siblings[: siblings.index(name)] if each in there]
-        place = there.index(before[-1]) + 1 if before else 0
+        present_siblings = [each for each, over in present.items() if over == parent]
+        before = [each for each in siblings[: siblings.index(name)] if each in present_siblings]
+        index = present_siblings.index(before[-1]) + 1 if before else 0
         node = {"id": name, "type": sources[name].kind, "pages": []}
-        pages = page_trees.insert_page(pages, node, parent, place)
+        pages = page_trees.insert_page(pages, node, parent, index)
     return _entries_of(pages, sources)
 
 
-def nodes(entries: Iterable[Entry]) -> Pages:
-    """Return a table of contents as a page tree."""
+def to_page_tree(entries: Iterable[Entry]) -> Pages:
+    """Convert a table of contents to a page tree."""
     return [
-        {"id": entry.id, "type": entry.kind, "title": entry.title, "pages": nodes(entry.children)} for entry in entries
+        {"id": entry.id, "type": entry.kind, "title": entry.title, "pages": to_page_tree(entry.children)}
+        for entry in entries
     ]
 
 
 def merge_contents(base: Entries, local: Entries, server: Entries, *, edited: Collection[str]) -> Entries:
-    """Return `local` with the changes of `server` since `base`. A page of `edited` that one side deleted is kept."""
-    sides = [TreeVersion.of(nodes(each)) for each in (base, local, server)]
+    """Return `local` with the changes of `server` since `base`. Pages of `edited` that were deleted in one of them are
+    kept."""
+    sides = [TreeVersion.of(to_page_tree(each)) for each in (base, local, server)]
     order = merge_page_order(*sides, edited=lambda before, after: after["id"] in edited)
     by_id = [{entry.id: entry for entry in walk_entries(each)} for each in (base, local, server)]
 
@@ -148,7 +150,7 @@ def merge_contents(base: Entries, local: Entries, server: Entries, *, edited: Co
 
 
 def _merge_entry(base: Entry | None, local: Entry | None, server: Entry | None) -> Entry:
-    """Return an entry with the changes of both sides. If both changed a field, `local` decides."""
+    """Return an entry with the changes of `local` and `server`. If both changed a field, the value of `local` is used."""
     if local is None or server is None:
         found = local or server
         assert found is not None, "a merged entry is in one of the versions"
@@ -209,8 +211,8 @@ def deleted_pages(pages: Pages, order: PageOrder, kept: Collection[str]) -> list
     out."""
     above = parents(pages)
     wanted = {name for names in order.children.values() for name in names} | set(kept)
-    gone = [name for name in above if name not in wanted]
-    return [name for name in gone if above[name] not in gone]
+    deleted = [name for name in above if name not in wanted]
+    return [name for name in deleted if above[name] not in deleted]
 
 
 SIMILAR = 0.6
@@ -245,7 +247,7 @@ class LocalFiles:
     data: dict[str, bytes] = field(default_factory=dict)
     """Bytes by path: files of the last pull that exist, pages in `SUMMARY.md`, and files in the assets folder."""
     entries: Entries = field(default_factory=list)
-    """The table of contents, with IDs. IDs of new pages start with `contents.NEW`."""
+    """The table of contents, with IDs. IDs of new pages begin with `NEW_PAGE`."""
     renamed: dict[str, str] = field(default_factory=dict)
     """Current paths of renamed files, by their paths in the last pull."""
     unlisted: list[str] = field(default_factory=list)
@@ -273,7 +275,7 @@ class LocalFiles:
         known = {
             files.renamed.get(file.path, file.path): file.id for file in folder.files.values() if file.kind == "page"
         }
-        identify(files.entries, known, base_entries(folder))
+        assign_ids(files.entries, known, base_entries(folder))
         return files
 
     def _read(self, path: str) -> None:
@@ -326,7 +328,7 @@ def base_entries(folder: PulledFolder) -> Entries:
     if file is None:
         return []
     entries = entries_of(folder, folder.base_text(file.base_sha256))
-    identify(entries, {each.path: each.id for each in folder.files.values() if each.kind == "page"}, [])
+    assign_ids(entries, {each.path: each.id for each in folder.files.values() if each.kind == "page"}, [])
     return entries
 
 

@@ -40,9 +40,9 @@ from octavo.files.local_changes import (
     NEW_PAGE,
     LocalFiles,
     TreeStep,
+    assign_ids,
     base_entries,
     entries_of,
-    identify,
     proposed_files,
 )
 from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
@@ -78,8 +78,7 @@ class Proposal:
     _head: Revision | None = None
 
     async def plan(self) -> ProposalPlan:
-        """Return the plan of the changes to send. Sends nothing. Raises ApiError, OSError, NotPulled or
-        ProposalFailed."""
+        """Return the changes to send, without sending them. Raises ApiError, OSError, NotPulled or ProposalFailed."""
         self.local = LocalFiles.read(self.folder)
         self._request = self.into or await self._open_request()
         at = self._request.ref(self._space) if self._request is not None else self._space
@@ -146,7 +145,7 @@ class Proposal:
         if SUMMARY in files:
             before = entries
             entries = entries_of(self.folder, self.folder.base_text(files[SUMMARY].base_sha256))
-            identify(entries, {file.path: file.id for file in files.values() if file.kind == "page"}, before)
+            assign_ids(entries, {file.path: file.id for file in files.values() if file.kind == "page"}, before)
         return Baseline(files, entries)
 
     def _recognize_new_pages(self, base: Revision) -> None:
@@ -155,14 +154,14 @@ class Proposal:
         if self._is_known:
             known = {path: stored["id"] for path, stored in self.folder.proposal.get("pages", {}).items()}
             if not self.folder.proposal.get("isComplete"):
-                known |= self._same_titles(base)
+                known |= self._find_by_title(base)
         for path, name in known.items():
             if path not in self.folder.files and all(file.id != name for file in self.folder.files.values()):
                 self._rename_entry(f"{NEW_PAGE}{path}", name)
 
-    def _same_titles(self, base: Revision) -> dict[str, str]:
-        """Find pages of the change request that are not in `base` and have the same title as a new file. Return their
-        IDs by the path of the file."""
+    def _find_by_title(self, base: Revision) -> dict[str, str]:
+        """Return the IDs of pages of the change request that are not in `base` and have the title of a new file, by the
+        path of this file."""
         assert self._head is not None
         old = {page.id for page in base.walk()}
         made = {page.title: page.id for page in self._head.walk() if page.id not in old and page.type == "document"}
@@ -184,7 +183,7 @@ class Proposal:
         """Send a plan, and return the change request. Raises ApiError, OSError or ProposalFailed."""
         if self._request is None:
             self._request = await self._create()
-        self._name_request()
+        self._store_request()
         sender = _Sender(self, plan)
         await sender.send()
         self._record(plan, sender)
@@ -198,9 +197,8 @@ class Proposal:
         return found
 
     async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
-        """Mark the change request of an interrupted proposal as ready for review. Call this only if the plan is empty:
-        the change request then has all changes. Return the change request of the proposal. None if there is none.
-        Raises ApiError."""
+        """Mark the change request of an interrupted proposal as ready for review, and return it. None if there is none.
+        Call this only if the plan is empty, so that the change request has all changes. Raises ApiError."""
         request = self._request
         is_interrupted = self._is_known and not self.folder.proposal.get("isComplete")
         if request is None or request.status != "draft" or not is_interrupted or is_draft or self.into is not None:
@@ -219,7 +217,7 @@ class Proposal:
             raise sent.error or _failure(sent.kind, sent.message)
         return sent.result
 
-    def _name_request(self) -> None:
+    def _store_request(self) -> None:
         assert self._request is not None
         if not self._is_known:
             self.folder.proposal = {"changeRequest": self._request.id, "number": self._request.number}

@@ -35,11 +35,11 @@ from octavo.files.local_changes import (
     LocalFiles,
     TreeStep,
     deleted_pages,
-    nodes,
     page_file_title,
+    to_page_tree,
     tree_steps,
-    with_missing,
-    without,
+    with_missing_entries,
+    without_entries,
 )
 from octavo.files.pulled_folder import PulledFolder, TrackedFile
 
@@ -53,7 +53,7 @@ ReadText = Callable[[Page], Awaitable[str | None]]
 
 @dataclass
 class ProposalPlan:
-    """The changes of a proposal. The ID of a new page is `contents.NEW` followed by its path."""
+    """The changes of a proposal. The ID of a new page is `NEW_PAGE` followed by its path."""
 
     targets: FolderLinkTargets
     new_files: dict[str, bytes] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class ProposalPlan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing would be sent."""
+        """Whether there are no changes to send."""
         return not (self.new_files or self.new_pages or self.steps or self.edits or self.deletions)
 
     @property
@@ -155,7 +155,7 @@ class ProposalPlanner:
         def is_edited(before: Json, after: Json) -> bool:
             return after["id"] in edited_here or self._has_changed_on_main(after["id"])
 
-        versions = TreeVersion.of(nodes(base)), TreeVersion.of(head), TreeVersion.of(nodes(mine))
+        versions = TreeVersion.of(to_page_tree(base)), TreeVersion.of(head), TreeVersion.of(to_page_tree(mine))
         order = merge_page_order(*versions, edited=is_edited)
         self._note_conflicts(plan, order)
         entries = {entry.id: entry for entry in walk_entries(mine)}
@@ -171,8 +171,8 @@ class ProposalPlanner:
         plan.deletions = deleted_pages(head, order, ())
 
     def _local_entries(self, plan: ProposalPlan) -> Entries:
-        """Return the table of contents of the folder without the changes that the API does not support. Note these
-        changes in `plan`."""
+        """Return the table of contents of the folder without the changes that the API does not support. These changes are
+        added to `plan`."""
         before = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
         now = {entry.id: entry for entry in walk_entries(self.local.entries)}
         left_out = set()
@@ -202,18 +202,17 @@ class ProposalPlanner:
                     f"{file.path} is not in {SUMMARY}, but its file exists. To delete the page, delete the file."
                 )
                 kept.add(name)
-        mine = without(self.local.entries, missing | left_out)
-        return with_missing(mine, self.baseline.entries, kept)
+        mine = without_entries(self.local.entries, missing | left_out)
+        return with_missing_entries(mine, self.baseline.entries, kept)
 
     def _exists(self, entry: Entry) -> bool:
         return entry.path is not None and entry.path.as_posix() in self.local.data
 
     def _without_unknown_pages(self, entries: Entries) -> Entries:
-        """Return the entries without document entries that are no page of the space, for example list items that are
-        only text, without a link."""
+        """Return the entries without those that are no page of the space, such as list items without a link."""
         known = self.baseline.pages.keys()
         unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in known}
-        return without(entries, unknown)
+        return without_entries(entries, unknown)
 
     def _note_conflicts(self, plan: ProposalPlan, order: PageOrder) -> None:
         for kind, name in order.conflicts:
@@ -262,7 +261,7 @@ class ProposalPlanner:
             plan.new_files[path] = data
 
     def _sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
-        """Return the ID of a file in the change request with this name and size that an interrupted proposal added.
+        """Return the ID of the file that an interrupted proposal added to the change request. It has this name and size.
         None if there is none."""
         others = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
         others |= set(plan.sent_files.values())

@@ -1,8 +1,7 @@
-"""A folder that was pulled from a space: its files, what the last pull wrote, in `.octavo`, and the content of the space that
-is read for it.
+"""Reads and writes a folder that was pulled from a space, and reads the content of the space for it.
 
-`.octavo/state.json` names the space, the revision and each file; it contains no text and no token. `.octavo/base` has the
-text of each file as it was pulled, compressed, by its hash.
+`.octavo/state.json` names the space, the revision and each file. It contains no text and no token. `.octavo/base` has the
+pulled text of each file, compressed, by its hash.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ __all__ = [
     "FILE",
     "INBOX_REASONS",
     "LONGEST_NAME",
-    "Found",
     "InboxFilter",
+    "SetValue",
     "Settings",
     "did_you_mean",
     "in_words",
@@ -101,12 +101,13 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Found:
-    """A value that was set, and its place: a variable, or the file and line."""
+class SetValue:
+    """A value that the user set."""
 
     value: Any
-    """The validated value of a switch or a number. Any other value as it was written."""
-    place: str
+    """The validated value of a switch or a number. Other values are as the user wrote them."""
+    source: str
+    """The environment variable, or the file and line."""
 
 
 def in_words(error: Exception) -> str:
@@ -130,7 +131,7 @@ def read(environ: Mapping[str, str]) -> Settings:
     return read_each(environ)[0]
 
 
-def read_each(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, Found]]:
+def read_each(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, SetValue]]:
     """Return the settings, and each valid value that was set, by the name of its setting."""
     folders, problems = _folders(environ)
     file = SettingsFile(folders["config"] / FILE)
@@ -167,7 +168,7 @@ class _Values:
         self._file = file
         self._environ = environ
         self.problems = problems
-        self.found: dict[str, Found] = {}
+        self.found: dict[str, SetValue] = {}
         """The valid values that were set, by the names of their settings."""
 
     def check_names(self) -> None:
@@ -203,7 +204,7 @@ class _Values:
         except InvalidValueError as error:
             self._report(place, why=f"{error}.{error.meant} Octavo uses the default.")
             return default
-        self.found[setting.name] = Found(
+        self.found[setting.name] = SetValue(
             valid if isinstance(valid, (bool, float)) else value, self._variable_of(place) or self._line_of(place)
         )
         return valid

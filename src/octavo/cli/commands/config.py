@@ -16,7 +16,7 @@ from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
 from octavo.client.private_files import write_private
 from octavo.lazy_import import lazy, load
-from octavo.settings import Found, Settings, did_you_mean, in_words, read_each
+from octavo.settings import Settings, SetValue, did_you_mean, in_words, read_each
 from octavo.settings.file import FILE, InvalidValueError, quoted, toml_of, with_value, without_value
 from octavo.settings.table import BY_NAME, TABLE, Setting
 from octavo.untrusted_input import read_toml_text
@@ -66,7 +66,7 @@ def _declare(command: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    settings, found = read_each(os.environ)
+    settings, set_values = read_each(os.environ)
     path = settings.config_folder / FILE
     match options.action:
         case "path":
@@ -79,10 +79,10 @@ def _run(options: argparse.Namespace) -> int:
             tell(*settings.problems)
             with Output(options, FIELDS, _COLUMNS) as output:
                 for each in TABLE:
-                    output.add(_row(each, found.get(each.name)))
+                    output.add(_row(each, set_values.get(each.name)))
         case "get":
             tell(*settings.problems)
-            _get(_setting(options.name), found)
+            _get(_setting(options.name), set_values)
         case "set":
             _set(_setting(options.name), path, options.values)
         case "unset":
@@ -98,12 +98,12 @@ def _setting(name: str) -> Setting[Any]:
     raise Failure(f"Unknown setting {quoted(name)}.{hint}", USAGE)
 
 
-def _row(setting: Setting[Any], found: Found | None) -> dict[str, Any]:
+def _row(setting: Setting[Any], set_value: SetValue | None) -> dict[str, Any]:
     return {
         "name": setting.name,
-        "value": found.value if found else None,
-        "shown": _value_text(found.value) if found else setting.default,
-        "source": found.place if found else _DEFAULT,
+        "value": set_value.value if set_value else None,
+        "shown": _value_text(set_value.value) if set_value else setting.default,
+        "source": set_value.source if set_value else _DEFAULT,
         "default": setting.default,
         "type": setting.kind,
         "choices": list(setting.choices),
@@ -111,10 +111,10 @@ def _row(setting: Setting[Any], found: Found | None) -> dict[str, Any]:
     }
 
 
-def _get(setting: Setting[Any], found: Mapping[str, Found]) -> None:
-    if setting.name not in found:
+def _get(setting: Setting[Any], set_values: Mapping[str, SetValue]) -> None:
+    if setting.name not in set_values:
         raise Failure(f"{setting.name} is not set. The default is: {setting.default}")
-    write_out(f"{_value_text(found[setting.name].value)}\n")
+    write_out(f"{_value_text(set_values[setting.name].value)}\n")
 
 
 def _value_text(value: Any) -> str:
