@@ -365,7 +365,7 @@ def has_document_ids(revision: Revision) -> bool:
 
 def revision_differences(before: Json, after: Json, download_url: Callable[[Json], str]) -> list[Json]:
     """Return the changes from `before` to `after`: pages in tree order, then deleted pages, files, reusable content
-    and variables. `address` returns the download URL of a file."""
+    and variables. `download_url` returns the download URL of a file."""
     return [
         *_pages(before["pages"], after["pages"]),
         *_items("file", before["files"], after["files"], lambda file: {**file, "downloadURL": download_url(file)}),

@@ -65,7 +65,8 @@ def read_folder(folder: Path) -> Folder:
 
 
 def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
-    """Return the path of the first page and the configured table of contents, if any. Sets the root of the folder."""
+    """Set the root of the folder from `.gitbook.yaml`. Return the path of the first page, and the path of the table of
+    contents, or None if the file names none."""
     text = folder.text(Path(".gitbook.yaml")) if folder.has_file(Path(".gitbook.yaml")) else None
     try:
         configuration = front_matter.parse(text or "")

@@ -300,7 +300,8 @@ class _RevisionMerger:
         return merged
 
     def _text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting: Json) -> str | None:
-        """Return the name of the merged text. Fields in conflict are added to the text between conflict markers."""
+        """Return the name of the merged text, or None if no text is left. Fields in conflict are added to the text
+        between conflict markers."""
         base_name, main_name, proposed_name = (each.get("text") for each in (base, main, proposed))
         if not conflicting or main.get("type") != "document":
             conflicting = {}

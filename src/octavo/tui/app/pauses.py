@@ -245,7 +245,7 @@ def keep_large_blocks_apart() -> None:
 
 
 def trim() -> None:
-    """Return free memory to the system. Otherwise the process stays as large as its peak."""
+    """Give free memory back to the system. Otherwise the process stays as large as its peak."""
     _call("malloc_trim", 0)
 
 

@@ -63,7 +63,7 @@ class SignInScreen(HasCommands, Screen[None]):
         return shell_of(self)
 
     def go_back(self) -> None:
-        """Return to the session before this screen."""
+        """Open the session from which the user came to this screen."""
         self.shell.background(self._enter(self.shell.sign_in_methods.open_previous))
 
     async def on_event(self, event: Event) -> None:

@@ -401,7 +401,8 @@ def why_not_apply(
 
 
 def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
-    """Return the reason why the pages of a change request cannot be edited, as far as the change request is loaded."""
+    """Return the reason why the pages of a change request cannot be edited, or None. If the change request is not
+    loaded, only its space is checked."""
     change_request = app.session.live.peek(change_requests.Get(at=at)).value
     if change_request is None:
         return why_not_in_space(app, at.space_id, "edit")

@@ -156,8 +156,8 @@ def _match_letters(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Return the index of the next `letter`, and its distance from `start`: the number of skipped characters. For a
-    letter that starts a word, the distance is 2 for each skipped word if this is less."""
+    """Return the index and the distance of the nearest `letter` from `start` on. None if there is none. The distance is
+    the number of skipped characters. For a letter that starts a word, it is 2 for each skipped word if this is less."""
     nearest_index = text.find(letter, start)
     if nearest_index < 0:
         return None
