@@ -26,7 +26,6 @@ from octavo.documents.checks.references import AddedFinding, ReferenceCheck, add
 from octavo.documents.folders.folder import why_unsafe
 from octavo.documents.folders.layout import link_base, page_path
 from octavo.documents.linters.placement import (
-    AddedRanges,
     LintedPage,
     Mask,
     PageFindings,
@@ -213,15 +212,18 @@ async def _find(
     `loaded_pages`."""
     check = ReferenceCheck(context.known_places, loaded_pages)
 
-    def read() -> tuple[CheckedPage, AddedRanges, frozenset[str]]:
-        checked = check_document(page_path(page), new.source, new, link_base(page))
+    def find() -> tuple[tuple[AddedFinding, ...], frozenset[str]]:
+        """Return the findings, and the IDs of the pages that must be loaded for their headings."""
+        checked = loaded_pages[page.id] = check_document(page_path(page), new.source, new, link_base(page))
         added = added_ranges(before, new.source)
-        return checked, added, added_links(checked, check, added)
+        missing = added_links(checked, check, added) - loaded_pages.keys()
+        return added_findings(checked, check, added, new), missing
 
-    checked, added, wanted = await asyncio.to_thread(read)
-    loaded_pages[page.id] = checked
-    await _load_headings(live, wanted - loaded_pages.keys(), context, loaded_pages)
-    return await asyncio.to_thread(added_findings, checked, check, added, new)
+    findings, missing = await asyncio.to_thread(find)
+    if missing:
+        await _load_headings(live, missing, context, loaded_pages)
+        findings, _ = await asyncio.to_thread(find)
+    return findings
 
 
 async def _load_headings(
