@@ -168,3 +168,19 @@ async def test_members_join_and_leave_a_team_in_one_request(stage: Stage) -> Non
         await run.hear("Field crew was updated")
         after = {each.organization.user.id for each in (await run.ask(teams.ListMembers(**at), NOOR)).items}
         assert after == {each.id for each in before[1:]} | {new.id}
+
+
+async def test_member_can_leave_a_team_but_not_remove_others(stage: Stage) -> None:
+    async with stage.play("elin-brandt", start="admin") as run:
+        await open_item(run, "teams", "Field crew")
+        await run.until(lambda: "Elin Brandt" in titles(run), "list the members")
+        await select_row(run, "Ingrid Aasen")
+        await run.press("X")
+        await run.hear("Your role in Field crew does not let you remove members.")
+        await select_row(run, "Elin Brandt")
+        await run.press("X")
+        await run.see("Remove Elin Brandt from the team?")
+        await run.press("y")
+        await run.sent()
+        members = (await run.ask(teams.ListMembers(at=HERE, team_id="field-crew", limit=1000), NOOR)).items
+        assert {each.organization.user.id for each in members} & {"elin-brandt", "ingrid-aasen"} == {"ingrid-aasen"}

@@ -55,3 +55,22 @@ def test_cause_is_shown_for_the_first_of_several_operations() -> None:
         line.text for line in lay_out(parse(f"{operation}Then.\n\n{operation}").blocks, 76, Styles.plain()).lines
     )
     assert apart.count("This block does not name an OpenAPI specification.") == 2
+
+
+def test_operation_shows_all_ways_to_authenticate() -> None:
+    schemes = {
+        "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+        "token": {"type": "http", "scheme": "bearer"},
+    }
+    specification = Specification(
+        {
+            "openapi": "3.1.0",
+            "components": {"securitySchemes": schemes},
+            "paths": {"/short": {"get": {"security": [{"key": []}, {"token": []}]}}},
+        }
+    )
+    query = OperationQuery(specification, "operation", "get", "/short")
+    context = LayoutContext(Styles.plain(), Folds(), render_block)
+    lines = render_operation_details(context, query, specification.operation("get", "/short"), 100)
+    rows = [line.text.strip() for line in lines if line.text.strip()]
+    assert rows[:2] == ["AUTHENTICATION", "API key in header X-Key; or Bearer token in the Authorization header"]
