@@ -11,7 +11,7 @@ import pytest
 
 from octavo.data.state_db import StateDb
 from tests.benchmarks.terminal import THIS_TREE, Terminal
-from tests.journeys.conftest import library
+from tests.journeys.conftest import hide_greeting, library
 
 __all__ = ["library"]
 
@@ -26,6 +26,7 @@ def opened_home(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     folder = tmp_path_factory.mktemp("known")
     (demo_folder := folder / "data" / "demo").mkdir(parents=True, mode=0o700)
     shutil.copyfile(library, demo_folder / "platform.db")
+    hide_greeting(folder)
     with demo(folder) as first:
         first.wait_for("Inbox", "updated")
         first.write(b"2")
@@ -40,10 +41,10 @@ def opened_home(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 def home(opened_home: Path, tmp_path: Path) -> Path:
     """Return a copy of the home folder that a test may change."""
     shutil.copytree(opened_home, tmp_path / "home")
+    # Facts are stored per demo folder, and the copy is another folder.
+    hide_greeting(tmp_path / "home")
     state = StateDb(tmp_path / "home" / "state", f"demo {tmp_path / 'home' / 'data' / 'demo'}")
-    # The facts are stored per demo folder, and the copy is another folder.
     state.set_fact("view", "content")
-    state.set_fact("greeted", True)
     state.close()
     return tmp_path / "home"
 

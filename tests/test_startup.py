@@ -12,7 +12,7 @@ import pytest
 from octavo import __version__
 from octavo.tui.app.routes import CHANGE_REQUEST, OWN_CONFLICTS, SEARCH, VIEWS
 from tests.benchmarks.terminal import THIS_TREE, Terminal
-from tests.journeys.conftest import library
+from tests.journeys.conftest import hide_greeting, library
 
 __all__ = ["library"]
 
@@ -63,6 +63,7 @@ def home(library: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
     folder = tmp_path_factory.mktemp("home")
     (demo_folder := folder / "data" / "demo").mkdir(parents=True, mode=0o700)
     shutil.copyfile(library, demo_folder / "platform.db")
+    hide_greeting(folder)
     environ = {f"OCTAVO_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     environ |= {"HOME": str(folder), **THIS_TREE}
     with demo(environ) as first:

@@ -230,8 +230,8 @@ class ReconnectingClient:
 
 async def test_idempotent_writes_succeed_over_a_bad_connection(here: SpaceRef, ask: Ask, platform: Platform) -> None:
     chance = random.Random(12)
-    about = [await thread(ask, here, str(number), user="mia") for number in range(6)]
-    bad = 40
+    about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
+    bad = 20
 
     def choose_fault() -> Toxic:
         nonlocal bad

@@ -10,6 +10,7 @@ import keyring
 import pytest
 
 from octavo.data import sync_queue
+from octavo.data.state_db import StateDb
 from octavo.server.demo.library import build
 from octavo.server.rest import World
 from octavo.server.store import Store
@@ -66,6 +67,13 @@ def library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
             store.close()
             making.rename(path)
     return path
+
+
+def hide_greeting(home: Path) -> None:
+    """Store that the demo in this home has shown its greeting, which covers the first screen for 15 seconds."""
+    state = StateDb(home / "state", f"demo {home / 'data' / 'demo'}")
+    state.set_fact("greeted", True)
+    state.close()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 
 from octavo.api import comments
-from octavo.data import database
+from octavo.data import database, drafts
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from tests.data.sends import refuse_to_save
@@ -95,7 +95,8 @@ def lock_state_file(stage: Stage) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
-async def test_row_shows_an_unsaved_draft_until_it_is_saved(stage: Stage) -> None:
+async def test_row_shows_an_unsaved_draft_until_it_is_saved(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY_TIMEOUT", 4 * drafts.LATE_AFTER)
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         run.app.session.state.write_now(lambda db: None)

@@ -1,5 +1,5 @@
-"""Twenty seeded faults in five change requests: how many keys it takes to see them with findings, with the changes
-sorted by risk, and in the order of the page."""
+"""Twelve seeded faults of ten kinds in three change requests: how many keys it takes to see them with findings, with
+the changes sorted by risk, and in the order of the page."""
 
 from __future__ import annotations
 
@@ -120,10 +120,8 @@ REQUESTS = (
     ("n1", "n2", "l1", "t1"),
     ("n3", "l2", "l3", "t2"),
     ("n1", "n4", "l1", "t3"),
-    ("n2", "l3", "t1", "t2"),
-    ("n3", "n4", "l2", "t3"),
 )
-NAMES = ("heron", "plover", "curlew", "gannet", "puffin")
+NAMES = ("heron", "plover", "curlew")
 """Words in the subjects of the change requests."""
 STYLE = """\
 import re, sys
@@ -145,7 +143,7 @@ class Effort:
     """Messages of findings that are on no fault."""
 
     def __str__(self) -> str:
-        return f"{len(self.seen)} of 20 faults with {self.keys} keys and {self.stops} stops"
+        return f"{len(self.seen)} of 12 faults with {self.keys} keys and {self.stops} stops"
 
 
 def edited(number: int, page: str) -> str:
@@ -159,7 +157,7 @@ def edited(number: int, page: str) -> str:
 
 
 async def seed(run: Run) -> list[str]:
-    """Publish the pages, and propose the five change requests. Return their numbers."""
+    """Publish the pages, and propose the change requests. Return their numbers."""
     contest, numbers = Contest(run), []
     for number in range(len(REQUESTS)):
         pages = [page.replace("{0}", str(number)) for page in (BUOYS, LAMPS)]
@@ -237,6 +235,6 @@ async def test_seeded_faults_need_fewest_keys_with_findings_and_risk(stage: Stag
     by_findings, by_risk, by_page = efforts
     assert not by_findings.elsewhere, "no finding is on unchanged words or on an innocent change"
     assert {FAULTS[fault].has_rule for _, fault in by_findings.seen} == {True}
-    assert len(by_findings.seen) == 12
-    assert len(by_risk.seen) == len(by_page.seen) == 20
+    assert len(by_findings.seen) == 7
+    assert len(by_risk.seen) == len(by_page.seen) == 12
     assert by_findings.keys < by_risk.keys < by_page.keys
