@@ -1,7 +1,7 @@
 """Reads responses that do not match the documentation. Unreadable parts are left out and counted, at any depth.
 
-Parts are removed from the JSON value until the rest is valid: a field from its object, an item from its list, and an
-object from its parent if a required field such as the id is missing.
+Parts are removed from the JSON value until the remaining value is valid. A part is a field of an object or an item of a
+list. An object without a required field, such as the id, is removed from its parent.
 """
 
 import re

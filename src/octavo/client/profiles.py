@@ -313,18 +313,18 @@ def resolve(
     A token in the environment is sent only to the base URL that is set by an option or in the environment. If none is
     set, it is sent only to the origin of the profile, or to the default origin. Raises ValueError with a sentence.
     """
-    named = _profile_named(profiles, profile) if profile else None
-    given = base_url or environ.get(BASE_URL_VARIABLE) or ""
-    if given:
-        origin = origin_of(given)
-        if named is not None and named.origin != origin:
+    named_profile = _profile_named(profiles, profile) if profile else None
+    chosen_url = base_url or environ.get(BASE_URL_VARIABLE) or ""
+    if chosen_url:
+        origin = origin_of(chosen_url)
+        if named_profile is not None and named_profile.origin != origin:
             raise ValueError(
-                f"Profile {named.name} belongs to {named.origin}, not to {origin}. "
+                f"Profile {named_profile.name} belongs to {named_profile.origin}, not to {origin}. "
                 "Use the profile or the base URL, not both."
             )
-        chosen = named or profiles.at(origin)
+        chosen = named_profile or profiles.at(origin)
     else:
-        chosen = named or profiles.get(profiles.current)
+        chosen = named_profile or profiles.get(profiles.current)
         origin = chosen.origin if chosen else DEFAULT
         if chosen is None and profiles.problem and environ.get(KEY_VARIABLE, "").strip():
             # The token may belong to an unreadable profile. So do not send it to the default server.

@@ -75,12 +75,12 @@ class Home:
 
 @dataclass(frozen=True)
 class SignedIn:
-    """Result of a sign-in. `profile` is now the current profile. `notice` is a sentence that says why the token was not
-    stored and how to store it, or empty."""
+    """Result of a sign-in. `profile` is now the current profile."""
 
     profile: Profile
     identity: Identity
     notice: str = ""
+    """Sentence that says why the token was not stored, and how to store it. Empty if it was stored."""
     key_left: str = ""
     """Sentences that say why the earlier token of the profile could not be deleted from another store, and how to
     delete it. Empty if it was deleted."""
@@ -95,8 +95,7 @@ class SignedOut:
     current: str
     """Name of the profile that is now current. Empty if there is none."""
     key_left: str = ""
-    """Sentences that say why the token could not be deleted, and how to delete it. Empty if the deletion did not
-    fail."""
+    """Sentences that say why the token could not be deleted, and how to delete it. Empty if no deletion failed."""
 
 
 @dataclass(frozen=True)
@@ -151,9 +150,9 @@ async def login(
     the token, the token is kept only for this session, and `notice` says how to store it. With `keep=False`, it is
     always kept only for this session.
 
-    Raises ApiError if the check fails, StoreTimeout if the keyring does not respond, StoreUnavailable if the file
-    cannot be written, ValueError if `name` is invalid or belongs to another account, and OSError if the profile cannot
-    be written.
+    Raises ApiError if the check fails, and ValueError if `name` is invalid or belongs to another account. Raises
+    StoreTimeout if the keyring does not respond, StoreUnavailable if the file cannot be written, and OSError if the
+    profile cannot be written.
     """
     redaction.remember_token(key.get_secret_value())
     client = connect(origin, key)
@@ -161,9 +160,9 @@ async def login(
         identity = await check(client)
     finally:
         await client.aclose()
-    known = await run_in_thread(home.read)
-    chosen = _free_name(known, origin, identity.user) if name is None else profiles.check_name(name)
-    before = known.get(chosen)
+    saved = await run_in_thread(home.read)
+    chosen = _free_name(saved, origin, identity.user) if name is None else profiles.check_name(name)
+    before = saved.get(chosen)
     if before is not None and (before.origin, before.user_id) != (origin, identity.user.id):
         who = before.user_name or before.user_id
         raise ValueError(
@@ -181,7 +180,7 @@ async def login(
         profiles.fingerprint(key),
         read_only=before is not None and before.read_only,
     )
-    await run_in_thread(lambda: home.write(known.with_current(profile)))
+    await run_in_thread(lambda: home.write(saved.with_current(profile)))
     key_left = ""
     if before is not None and before.store != store:
         _, key_left = await run_in_thread(lambda: _delete_key(home, before))

@@ -382,8 +382,8 @@ def _walk(top: Path) -> Iterator[str]:
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new path of each renamed file. A missing file was renamed to a new file if both have the
-    same text, the same place in the table of contents, the same title, or most of their words in common."""
+    """Yield the old and the new path of each renamed file: a missing file and a new file that are alike. They have the same
+    text, position in the table of contents or title, or most of their words are equal."""
     folder = files.folder
     missing = {
         file.path: file
@@ -393,8 +393,8 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
     new = [path for path in files.data if path not in folder.files]
     if not missing or not new:
         return
-    places = _places(base_entries(folder))
-    now = _places(files.entries)
+    old_positions = _positions(base_entries(folder))
+    positions = _positions(files.entries)
     titles = {
         path: page_file_title(folder.base_text(file.base_sha256)) for path, file in missing.items() if file.is_text
     }
@@ -404,8 +404,8 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
             return old.base_sha256 == sha256(files.data[path]).hexdigest()
         return old.base_sha256 == text_digest(files.text(path)) and bool(files.data[path])
 
-    def same_place(old: TrackedFile, path: str) -> bool:
-        return old.path in places and path in now and places[old.path] == now[path]
+    def same_position(old: TrackedFile, path: str) -> bool:
+        return old.path in old_positions and path in positions and old_positions[old.path] == positions[path]
 
     def same_title(old: TrackedFile, path: str) -> bool:
         return bool(titles.get(old.path)) and titles[old.path] == page_file_title(files.text(path))
@@ -416,7 +416,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
         words = [Counter(text.split()) for text in (folder.base_text(old.base_sha256), files.text(path))]
         return (words[0] & words[1]).total() >= SIMILAR * max(1, *(each.total() for each in words))
 
-    for is_same in (same_text, same_place, same_title, similar_text):
+    for is_same in (same_text, same_position, same_title, similar_text):
         for old in list(missing.values()):
             found = [path for path in new if path.endswith(PAGE_SUFFIXES) == old.is_text and is_same(old, path)]
             if found:
@@ -430,15 +430,15 @@ def page_file_title(text: str) -> str:
     return PageFile(text).title
 
 
-def _places(entries: Entries, above: str = "") -> dict[str, tuple[str, str, str]]:
-    """Return a mapping from the path of each page to its title in the table of contents, the path of its parent, and
-    the path of the entry before it."""
-    found: dict[str, tuple[str, str, str]] = {}
+def _positions(entries: Entries, above: str = "") -> dict[str, tuple[str, str, str]]:
+    """Return the position of each page in the table of contents, by its path: its title, the path of its parent, and the
+    path of the entry before it."""
+    positions: dict[str, tuple[str, str, str]] = {}
     before = ""
     for entry in entries:
         path = entry.path.as_posix() if entry.path is not None else entry.title
         if entry.path is not None:
-            found[path] = (entry.title, above, before)
-        found |= _places(entry.children, path)
+            positions[path] = (entry.title, above, before)
+        positions |= _positions(entry.children, path)
         before = path
-    return found
+    return positions

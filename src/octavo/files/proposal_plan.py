@@ -342,8 +342,7 @@ def _path_of(entry: Entry) -> str:
 
 @dataclass(frozen=True)
 class FileVersion:
-    """The file of a page, as it was in the baseline or as it is now in the folder: its path, its text and the title
-    of the page."""
+    """The file of a page in the baseline or in the folder now."""
 
     path: str
     text: str

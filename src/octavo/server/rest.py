@@ -1,9 +1,10 @@
 """The environment of handlers, the default handlers for all operations, and the registries to which handler modules add.
 
 `handle` dispatches on the class of an operation. Without a registered handler, it treats the operation as plain REST:
-it reads, creates, changes or deletes the document at the operation's path, or lists the documents below. `presents`
-registers how documents of a model are shown, `before_save` how they are checked and filled in before they are saved,
-and `guards` who has permission for an operation. Every write needs a guard.
+it reads, creates, changes or deletes the document at the operation's path, or lists the documents below.
+
+For the documents of a model, `presents` registers how they are shown, and `before_save` how they are checked and filled in.
+`guards` registers who has permission for an operation. Every write needs a guard.
 """
 
 from __future__ import annotations
