@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from octavo.api import comments, content
@@ -78,6 +80,23 @@ async def test_failure_of_a_linter_is_shown_once(stage: Stage) -> None:
         await open_request(run)
         await run.hear("Could not run vale: no-such-vale was not found. Set linter.command, or install it.")
         assert not any("other" in each for each in run.said)
+
+
+async def test_linters_that_are_not_automatic_run_on_command(stage: Stage) -> None:
+    script = "import sys; print('stores.md:' + str(sys.stdin.read().count('\\n')) + ': too long')"
+    by_hand = Linter("lengths", (sys.executable, "-c", script, "-"), "lines")
+    async with stage.play(linters=(by_hand,)) as run:
+        await open_request(run)
+        await run.press(":", *"run linters", "enter")
+        await run.hear("Running lengths on the changed pages. Press ; to go to a finding.")
+        await run.see("▲3", "▲ lengths  too long", "▲ anchor  no heading", "▲ link  no page")
+
+
+async def test_run_linters_says_how_to_add_one(stage: Stage) -> None:
+    async with stage.play() as run:
+        await open_request(run)
+        await run.press(":", *"run linters", "enter")
+        await run.see("No linters for this space. To add one, read `octavo help linters`.")
 
 
 async def test_findings_are_shown_if_the_page_tree_loads_last(stage: Stage) -> None:

@@ -368,6 +368,11 @@ class DiffCache:
         self._queue = deque(page for page in pages if page.is_document and not self._is_measured(page))
         self._start_next()
 
+    def compare_again(self, pages: Iterable[ChangedPage]) -> None:
+        """Compare `pages` in the background, also pages that were compared before."""
+        self._measured_keys.clear()
+        self.prefetch(pages)
+
     def _start_next(self) -> None:
         while not self._waiting_count and self._queue and len(self._tasks) < MAX_PARALLEL:
             page = self._queue.popleft()

@@ -27,7 +27,7 @@ from octavo.tui.render.threads import FINDING, ThreadSummary
 from octavo.tui.review.changed_tree import ChangedTree, diff_of
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.request_findings import RequestFindings
-from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import plural
 
@@ -88,6 +88,8 @@ class PageFindings:
         """Return why there is no finding to go to. None if there is one."""
         if self._on_page:
             return None
+        if self._findings.is_checking:
+            return StillLoading("The checks are still running. Wait a moment.")
         if counts := self._findings.counts:
             return f"No findings on this page. {sum(counts.values())} on other pages."
         return "No findings on the words that this change request adds."

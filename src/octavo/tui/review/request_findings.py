@@ -89,7 +89,10 @@ class RequestFindings:
         """Old and new text of each page when linters last checked it, and their findings, by page key."""
         self._failures: set[str] = set()
         """Failures of linters that were shown."""
-        self._is_checking = False
+        self._runs_all_linters = False
+        """True if linters that are not automatic run too."""
+        self.is_checking = False
+        """True while a page is checked."""
         self._compared_sides: ComparedSides | None = None
         """Compared revisions of the pages that are passed to `check`."""
         self._compared: tuple[ComparedSides, LinkContext] | None = None
@@ -142,20 +145,26 @@ class RequestFindings:
         self._view.shell.session.state.set_fact(self._fact_key, self._dismissed)
         self._on_change(page_key)
 
-    @cached_property
-    def _linters(self) -> LinterRuns | None:
-        """Runner of the automatic linters of this space. None if the space has no such linter."""
+    @property
+    def linters(self) -> tuple[Linter, ...]:
+        """All linters of this space."""
         shell = self._view.shell
-        linters = [each for each in shell.settings.linters if each.is_automatic]
-        if not linters:
-            return None
         space = shell.workspace.space(self._space.space_id)
-        chosen = linters_for(linters, space.title if space is not None else "", self._space.space_id)
-        return LinterRuns(chosen) if chosen else None
+        return linters_for(shell.settings.linters, space.title if space is not None else "", self._space.space_id)
+
+    @property
+    def _active_linters(self) -> tuple[Linter, ...]:
+        return tuple(each for each in self.linters if self._runs_all_linters or each.is_automatic)
+
+    def run_all_linters(self) -> None:
+        """From now on, run all linters of this space on the checked pages, not only the automatic ones."""
+        self._runs_all_linters = True
+        self._failures.clear()
+        self._linted.clear()
 
     def _start(self) -> None:
-        if self._waiting and self._compared is not None and not self._is_checking:
-            self._is_checking = True
+        if self._waiting and self._compared is not None and not self.is_checking:
+            self.is_checking = True
             work: WorkType[None] = self._check_waiting_pages
             self._view.run_worker(work, group="findings")
 
@@ -172,26 +181,28 @@ class RequestFindings:
                 page = context.pages.get(job.page.key)
                 if page is None or job.sides != sides:
                     continue
-                if is_linting and (linters := self._linters) is not None:
+                if is_linting and (linters := self._active_linters):
                     findings = (*job.by_rules, *await self._lint(linters, job, page))
                 else:
                     findings = await _find(self._view.live, page, job.before, job.new, context, self._loaded_pages)
                     texts, linted = self._linted.get(job.page.key, (("", ""), ()))
                     if texts == (job.before, job.new.source):
                         findings = (*findings, *linted)
-                    elif self._linters is not None:
+                    elif self._active_linters:
                         self._to_lint[job.page.key] = replace(job, by_rules=findings)
                 if self._sides == sides and self._findings.get(job.page.key) != findings:
                     self._findings[job.page.key] = findings
                     self._on_change(job.page.key)
         finally:
-            self._is_checking = False
+            self.is_checking = False
 
-    async def _lint(self, linters: LinterRuns, job: _Job, page: Page) -> tuple[AddedFinding, ...]:
+    async def _lint(self, linters: Sequence[Linter], job: _Job, page: Page) -> tuple[AddedFinding, ...]:
         """Return the findings of the linters on the added words of a page. Show each failure once."""
         text = job.new.source
         added = await asyncio.to_thread(added_ranges, job.before, text)
-        result = await linters.findings(LintedPage(page.path or page.id, page_path(page), job.new, text, added))
+        result = await LinterRuns(linters).findings(
+            LintedPage(page.path or page.id, page_path(page), job.new, text, added)
+        )
         for failure in set(result.failures) - self._failures:
             self._failures.add(failure)
             self._view.shell.say(failure, tone="care")

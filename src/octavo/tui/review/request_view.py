@@ -293,6 +293,17 @@ def _continuous_label(_: Shell, view: ChangeRequestScreen) -> str | None:
     return "One page" if view.page_diff.scroll.is_on else None
 
 
+def _run_linters(app: Shell, view: ChangeRequestScreen) -> None:
+    view.findings.run_all_linters()
+    view.comparison.diffs.compare_again(view.changed_tree.reading_order)
+    names = ", ".join(each.name for each in view.findings.linters)
+    app.say(f"Running {names} on the changed pages. Press ; to go to a finding.")
+
+
+def _why_no_linters(_: Shell, view: ChangeRequestScreen) -> str | None:
+    return None if view.findings.linters else "No linters for this space. To add one, read `octavo help linters`."
+
+
 VIEW_COMMANDS: Commands[ChangeRequestScreen] = Commands(
     "change",
     (
@@ -300,6 +311,8 @@ VIEW_COMMANDS: Commands[ChangeRequestScreen] = Commands(
                 shown=False, id="page.blame"),
         Command("continuous", "v", "Continuous", "Switch between one page and all changed pages", shown=False,
                 run=lambda _, view: view.page_diff.toggle_scroll(), title_now=_continuous_label),
+        Command("lint", "", "Run linters", "Run all linters of this space on the changed pages", run=_run_linters, why_not=_why_no_linters,
+                shown=False),
         Command("export", "ctrl+e", "Export", "Export the change request or the selected page", run=_export, shown=False),
         Command("up", "escape", "Back", "Go back to the pages, then to the list", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
