@@ -35,7 +35,7 @@ _ACTIONS = {
     "create": "merge",
     "admin": "administer",
 }
-"""The action that each role adds to those before it."""
+"""The action that each role adds to the actions of the roles before."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def is_permission_denied(message: Message, permission: str) -> bool:
 T = TypeVar("T")
 
 NO_METHOD = frozenset({405, 501})
-"""Statuses with which a server refuses an operation that it does not have."""
+"""Statuses of a server that does not have the operation."""
 NOT_PAID = 402
 
 
@@ -317,11 +317,8 @@ class Availability:
         return None
 
     async def _is_only_list_missing(self, op: Operation[Any]) -> bool:
-        """Return whether a list was not found although its parent resource exists.
-
-        A server that has the operation returns an empty list with 200, so this server does not have the operation. Always
-        False for operations that are not lists.
-        """
+        """Return whether a list was not found although its parent resource exists. Then the server does not have the
+        operation: otherwise it would return an empty list. Always False for operations that are not lists."""
         parent_route, _, last = route_of(op).rpartition("/")
         if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
             return False

@@ -303,9 +303,10 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _mark_as_failed(row: dict[str, Any]) -> bool:
-    """Mark a write from a backup as failed, because it may already have been sent. Return False if it is unreadable.
+    """Mark a write from a backup as failed, because the write may already have been sent. Return False if the row is
+    unreadable.
 
-    The user then decides about the write, and Octavo searches the server for the write before sending it.
+    The user then decides about the write. Before Octavo sends the write again, Octavo searches the server for it.
     """
     try:
         record = parse_json(row["record"])

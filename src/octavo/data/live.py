@@ -65,7 +65,7 @@ MAX_CONFIRMED = 200
 DECODED_IN_THREAD_FROM = 256 * 1024
 """Size in bytes from which a cached response is decoded in a background thread."""
 RECENT = timedelta(seconds=5)
-"""Age up to which a response is not fetched again for a new watcher that does not ask for it."""
+"""Maximum age of a response that is not fetched for a new watcher with `refetch=False`."""
 NOT_AVAILABLE_OFFLINE = "Not available offline: Octavo has not loaded this before."
 
 
@@ -204,8 +204,8 @@ class Live:
                 return  # the error is in the snapshot
 
     async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW, since: datetime | None = None) -> T:
-        """Fetch a response, cache it and show it to watchers. Ranks after NOW do not first load the cached response
-        from disk. With `since`, a response that was requested after this time is not fetched again. Raises ApiError."""
+        """Fetch a response, cache it and show it to watchers. Only rank NOW first loads the cached response from disk.
+        With `since`, a response that was requested after this time is not fetched again. Raises ApiError."""
         response = self._response(op, read_disk=rank is Rank.NOW)
         is_current = since is not None and not response.loading and self._contains_all_since(response, since)
         value: T = response.value if is_current else await self._fetch(response, rank)

@@ -123,7 +123,7 @@ class OfflineSpaces:
         self._leave_state: Callable[[], None] | None = None
         """Removes the observer that calls `_reload_soon`. None before `begin`."""
         self._release: Callable[[], None] | None = None
-        """Releases the lock that lets this instance download. None while it does not hold the lock."""
+        """Releases the lock of the downloading instance. None while this instance does not hold the lock."""
         self._stamps: dict[str, str] = {}
         """The stamp of each space at its last round, by id."""
         self._due: dict[str, RoundKind] = {}

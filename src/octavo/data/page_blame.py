@@ -79,9 +79,12 @@ class Blame(Generic[V]):
         return frozenset(trail.page for trail in self._trails.values())
 
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Find the blocks that `version` wrote. `older` maps the id of each page that `version` changed to the page
-        before the change. None stands for a page that `version` created. Return whether some blocks may have come from
-        other pages: see `trace_to_other_pages`."""
+        """Find the blocks that `version` wrote. Return whether some of these blocks may have come from other pages: see
+        `trace_to_other_pages`.
+
+        `older` has each page that `version` changed, as it was before the change, by page id. None stands for a page
+        that `version` created.
+        """
         self._arrived = {}
         for page, document in older.items():
             if page in self.pages:
@@ -140,8 +143,8 @@ class _TwoVersions:
         self._part_sources: dict[str, str] | None = None
 
     def _add_unpaired(self) -> None:
-        """Pair the blocks that the comparison does not pair, but whose words are equal. For example, these are the rows
-        below a new paragraph that split their table."""
+        """Pair the remaining blocks whose words are equal. For example, these are the rows below a new paragraph that
+        splits their table."""
         paired = set(self._old_keys.values())
         unpaired = {_words(block): key for key, block in self._older.items() if key not in paired}
         for key, block in self._newer.items():
@@ -250,8 +253,8 @@ class PageBlame:
         """Id of the next revision to check. Empty if there is none."""
         self._checked_ids: set[str] = set()
         self._compared: tuple[ContentVersion, bool] | None = None
-        """The last compared version, and whether the other pages that it changed must be searched. If loading these
-        pages fails, the next call does not compare the version again."""
+        """The last compared version, and whether its other pages must be searched. If loading these pages fails, the next
+        call does not compare the version again."""
         self.titles: dict[str, str] = {}
         """Titles of the other pages from which blocks were moved, by id."""
         self.known_since: datetime | None = None
@@ -340,7 +343,8 @@ class PageBlame:
             self._blame.finish(version)
 
     async def _older_pages(self, summary: RevisionSummary, before: RevisionRef | None) -> dict[str, Document | None]:
-        """Load the pages whose text a revision changed, as they were before it. None stands for a page that it created."""
+        """Load the pages whose text a revision changed, as they were before. None stands for a page that the revision
+        created."""
         assert self._blame is not None
         older: dict[str, Document | None] = {}
         for page_id in self._blame.pages:
@@ -355,7 +359,7 @@ class PageBlame:
     async def _search_elsewhere(
         self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, before: RevisionRef
     ) -> None:
-        """Search the other pages that a version changed for blocks that the version moved to this page."""
+        """Search the other pages of a version for blocks that the version moved from there to this page."""
         others = {
             change.page.id: change
             for change in changes.changes
@@ -451,7 +455,8 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
 
 
 async def _load_revision(live: Live, at: RevisionRef) -> Revision:
-    """Load a revision without its pages. The server only sends it with all pages, so it is stored without them."""
+    """Load a revision without its pages. The server sends a revision only with all pages, so a copy without pages is
+    stored."""
     name, codec = f"revision {at.space_id} {at.revision_id}", SPECS[content.Get].codec
     if (stored := live.cache.read_derived(name)) is not None:
         revision: Revision = read(codec, stored)

@@ -157,8 +157,8 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def set_fact(self, name: str, value: Any) -> None:
-        """Store a fact, which is a JSON value with a name. It is written in the background if it differs from the fact
-        on disk."""
+        """Store a fact, which is a JSON value with a name. It is written in the background, unless the file has an
+        equal fact."""
         self._facts[name] = value
         if not self.read_only:
             # Compare with the file, not with `_facts`: another instance may have changed the fact.

@@ -255,7 +255,7 @@ class SyncQueue:
 
     def end(self, flight: Flight, error: BaseException | None, now: datetime) -> Version | None:
         """Remove a request that has ended, and the wants that it satisfies. Return the version to store with the
-        response, or None if no version is to be stored.
+        response. None if the response has no version.
 
         Status 403 or 404 satisfies a want too, because the same request would be refused again.
         """

@@ -156,8 +156,8 @@ class Syncer(Generic[R]):
     # Interface for callers and planners
 
     async def get(self, op: Operation[T], rank: Rank = Rank.NOW) -> T:
-        """Fetch a response. If a request for it is already running, wait for that request. If this caller is canceled,
-        the request continues for other callers. Raises ApiError."""
+        """Fetch a response, or wait for a request that is already running. If the caller is canceled, the request
+        continues for other callers. Raises ApiError."""
         if self._is_closed:
             raise NotSent(ENDED)
         url, owner = encode(op).url, f"call {next(self._calls)}"
@@ -344,9 +344,9 @@ class Syncer(Generic[R]):
         return replace(want, max_age=timedelta()) if version is not None and version.error else want
 
     async def _use_cached_responses(self, state: _OwnerState, wants: Iterable[Want]) -> None:
-        """Pass responses from disk to the planner, and add the wants that it returns for them.
+        """Pass responses from disk to the planner, and add the wants that the planner returns for them.
 
-        A response is read if the planner needs its value, it is not due, and the planner has not used its version
+        A response is read if its want needs the value and is not due, and if the planner has not used the version
         before. A response that is no longer on disk is fetched.
         """
         versions, wants_with_value = self._cache.versions, [want for want in wants if want.needs_value]

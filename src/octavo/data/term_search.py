@@ -41,7 +41,7 @@ class TermResults:
     pages: tuple[PageMatches, ...] = ()
     """Pages with matches, in the order of the page tree."""
     searched: int = 0
-    """Number of pages that were searched, including those that the index rules out."""
+    """Number of searched pages, including the pages that the index rules out."""
     total: int = 0
     """Number of pages with text in the revision."""
     failure: str = ""

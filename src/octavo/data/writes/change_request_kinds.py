@@ -209,11 +209,8 @@ def status_name(status: str) -> str:
 
 
 async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
-    """Check that none of the reviewers is requested already, because a second request makes an existing review
-    outdated.
-
-    If the user withdraws a review by requesting it again, check that the review is still current.
-    """
+    """None of the reviewers may be requested already, because a second request makes an existing review outdated. A
+    review that is withdrawn by a request must be current."""
     if attempt.basis.review is not None:
         found = await _find_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()
@@ -229,8 +226,8 @@ async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check
 
 
 async def _find_request(send: Send, attempt: Attempt[reviews.Request]) -> AlreadyDone | None:
-    """A request has its effect if all its reviewers are requested. If it withdraws a review, it has its effect if that
-    review is outdated."""
+    """A request is done if all its reviewers are requested. A request that withdraws a review is done if that review is
+    outdated."""
     at = attempt.op.at
     if attempt.basis.review is not None:
         given = (await send(reviews_of(at))).items

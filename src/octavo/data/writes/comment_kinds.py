@@ -124,7 +124,7 @@ def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
 
 
 def _signs_of_change(op: _Edit, now: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that change if other users undo `op`. The content alone does not show this.
+    """Return texts that change if other users undo `op`, even if the content is then the same as before `op`.
 
     For example, a thread that was resolved and reopened looks like a thread that was never resolved, except for its
     number of replies.

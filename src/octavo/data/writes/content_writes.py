@@ -42,8 +42,8 @@ class EditOutcome(SendResult[None]):
     """Result of an edit."""
 
     replaced: str | None = None
-    """Revision that the edit overwrote, if it is not the expected revision. Then someone saved at the same moment, and
-    this edit has replaced their text. None otherwise."""
+    """Revision that the edit overwrote, because someone saved it at the same moment. None if the edit overwrote only the
+    expected revision."""
 
     @property
     def cause(self) -> str:

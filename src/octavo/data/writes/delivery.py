@@ -69,10 +69,8 @@ class Account:
         return self.user or self.remembered
 
     async def load_id(self) -> str | None:
-        """Return the id of the user. If it is unknown, send one request for it. None if the server does not send it.
-
-        Raises ApiError.
-        """
+        """Return the id of the user. If the user is unknown, send one request. None if the server does not send the
+        user. Raises ApiError."""
         if self.user is None and not self._is_asked:
             try:
                 self.user = await self._send(users.Me())
@@ -395,8 +393,8 @@ class ConnectionState:
         self.record_success()
 
     def server_responded(self) -> bool:
-        """Record that the server responded to a request that is not from the outbox. Return whether this ended a
-        pause."""
+        """Record that the server responded to a request that is not from the outbox. Return whether a pause has
+        ended."""
         if self._is_token_refused and self._has_timed_pause:
             return False  # The server may accept the token only for reads. Do not retry a write after each read.
         has_waited = bool(self._failures) and not self._is_rate_limited

@@ -149,11 +149,11 @@ async def send_direct(
     """Send a write once, if its target still equals `basis`. Without a connection the result is `refused`.
 
     If this or another instance is already sending the same write, send nothing and search for its result. If the write
-    is done, `later_writes` are added to the outbox. If Octavo is killed in between, `finish_unfinished` adds them.
+    is done, `later_writes` are added to the outbox, even if Octavo is killed: then `finish_unfinished` adds them.
 
     `failed` begins the message of a failure, such as “Could not merge #7”. `missing` describes the state without the
-    write, such as “the server has not merged #7”. `kind` is the kind of the write, by default the kind that the table
-    in store.py has for `op`. `on_search` is called before a search, which may take a minute.
+    write, such as “the server has not merged #7”. `kind` is by default the row of `op` in the table of store.py.
+    `on_search` is called before a search, which may take a minute.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
     attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, other_created_ids=created_ids(state))
@@ -250,8 +250,8 @@ class _DirectWrite:
 async def send_unchecked(
     live: Live, op: Operation[Any], failed: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
 ) -> SendResult[Any]:
-    """Send a write whose kind is not in the table of store.py. Octavo does not check its target before, and does not
-    search for it after a lost response.
+    """Send a write whose kind is not in the table of store.py. Its target is not checked before, and a lost write is
+    not searched for.
 
     `edits` are optimistic updates, as in `Live.write`. `failed` begins the message of a failure. The result is True if
     the response is empty.

@@ -205,9 +205,8 @@ Failure: TypeAlias = Literal["refused", "waiting", "unknown"]
 def classify_failure(error: ApiError, *, was_sent: bool) -> Failure:
     """Return what an error means for a write.
 
-    `refused` means that the server will not make the change. `waiting` means that the write was not sent and can be
-    sent later. `unknown` means that the server may have made the change. `was_sent` is True if the request of the write
-    failed, and False if a read before it failed.
+    `refused`: the server will not make the change. `waiting`: the write was not sent, and can be sent later. `unknown`:
+    the server may have made the change. `was_sent` is False if a read before the write failed.
     """
     if isinstance(error, (Unauthorized, RateLimited, NotSent)) or error.outcome is Outcome.NOT_SENT:
         return "waiting"

@@ -66,8 +66,8 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
 
 
 def basis_of(op: DurableWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> Basis:
-    """Return the state of the comment that `op` changes or replies to, as the user sees it. Empty if there is no such
-    comment, or if it is not loaded as Markdown.
+    """Return the state of the comment that `op` changes or replies to, as the user sees the comment. Empty if `op`
+    creates a thread or a review, or if the comment is not loaded as Markdown.
 
     `shown` are the operations and values of the cached responses.
     """

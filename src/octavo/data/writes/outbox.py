@@ -241,7 +241,7 @@ class Outbox:
         return None
 
     async def retry(self, entry_id: str) -> None:
-        """Send an entry that waits for the user. If the server may have received it, search for it first. Raises
+        """Send an entry that waits for the user. If the server may have received the entry, search for it first. Raises
         NotSaved."""
         self._raise_if_read_only()
 

@@ -127,8 +127,8 @@ def find_done_entry(state: StateDb, entry_id: str) -> OutboxEntry | None:
 
 
 def created_ids(state: StateDb) -> frozenset[str]:
-    """Return the ids of the items that sent writes of this profile created. The search for a lost write leaves these
-    items out."""
+    """Return the ids of the items that sent writes of this profile created. They cannot be the result of a lost
+    write."""
     rows = state.rows("SELECT remote FROM sent WHERE namespace = ? AND remote IS NOT NULL", state.namespace)
     return frozenset(str(row[0]) for row in rows)
 

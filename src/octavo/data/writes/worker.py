@@ -132,8 +132,8 @@ class OutboxWorker:
         self._woken.set()
 
     def server_responded(self) -> None:
-        """Record that the server has responded to a request that is not from the outbox. Entries that waited for this
-        are sent now."""
+        """Record that the server has responded to a request that is not from the outbox. Entries that waited for a
+        response are sent now."""
         if self._connection.server_responded():
             self.wake()
 
