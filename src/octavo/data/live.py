@@ -356,8 +356,12 @@ class Live:
                     self._notify_watchers(response)
 
     def _remove_from_index(self, op: Operation[Any]) -> None:
+        """Remove the target of `op` from the search index. Other responses may contain parts of the target, so each
+        response is indexed again when it next arrives."""
         if self._index is not None:
             self._index.remove_target(op)
+            for response in self._responses.values():
+                response.indexed_value = None
 
     async def wait_idle(self) -> None:
         """Wait until no background request is running. Raises unexpected errors of these requests. An ApiError is not
@@ -480,8 +484,9 @@ class Live:
             # Do not cache a response that never changes if a part of it is unreadable. A newer Octavo may be able to
             # read that part, but would not fetch the cached response again.
             self.cache.put(response.op, fetched.to_cache)
-        if self._index is not None:
+        if self._index is not None and response.indexed_value is not value:
             self._index.add(response.op, value)
+            response.indexed_value = value
         if unreadable:
             self.unreadable_items.notify(response.op, unreadable)
         return value

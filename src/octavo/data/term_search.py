@@ -99,7 +99,7 @@ async def search_term(
         yield results
         if results.match_count >= MAX_MATCHES:
             break
-    yield TermResults(results.pages, results.searched, results.total, results.failure, is_complete=True)
+    yield replace(results, is_complete=True)
 
 
 def _in_order(found: Mapping[str, PageMatches], order: Mapping[str, int]) -> tuple[PageMatches, ...]:
