@@ -634,9 +634,7 @@ def affected_path(op: Operation[Any]) -> str:
     for a part of a site the site."""
     spec, path = SPECS[type(op)], url_path(op)
     if spec.name.startswith("site_structure."):
-        return "/".join(
-            path.split("/")[:6]
-        )  # use the path of the site, because a created or moved part appears in several lists
+        return "/".join(path.split("/")[:6])  # the site, because a created or moved part appears in several lists
     if spec.path == "/merge":
         return path.partition("/change-requests/")[0]
     if spec.path == "{content}":

@@ -83,9 +83,8 @@ class OfflinePlanner:
         match op, value:
             case spaces.Get(), Space():
                 self.space = value
-                self._cache.put_version(
-                    self.space_want.url, inbox_plan.space_stamp(value)
-                )  # The wants of views use this stamp for the same response, so it is not fetched again for them.
+                # The wants of views use this stamp for the same response, so it is not fetched again for them.
+                self._cache.put_version(self.space_want.url, inbox_plan.space_stamp(value))
                 if value.deleted_at is None:
                     yield from wants_of_space(value, self.owner)
             case content.ListPages(at=SpaceRef() as at), PageTree():

@@ -272,9 +272,8 @@ class SearchIndex:
 
     def _update(self, db: sqlite3.Connection, update: IndexUpdate, known_at: float) -> bool:
         has_changed = False
-        documents = {
-            each.key: each for each in update.documents
-        }  # a dict, because a response may contain an item twice
+        # A dict, because a response may contain an item twice.
+        documents = {each.key: each for each in update.documents}
         indexed_documents = _read_documents(db, list(documents))
         unchanged: list[int] = []
         for key, document in documents.items():

@@ -22,7 +22,7 @@ A planner returns wants and never sends a request:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -110,10 +110,9 @@ class _OwnerState:
     again."""
     due: dict[str, Rank] = field(default_factory=dict)
     """The ranks of the wants that were due in this round, by URL."""
-    planning_tasks: int = 0
-    """Number of running tasks that call the planner."""
-    task: asyncio.Task[None] | None = None
-    """The task of the last round."""
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    """The running tasks that call the planner."""
+    last_round: asyncio.Task[None] | None = None
 
 
 class Syncer(Generic[R]):
@@ -178,9 +177,9 @@ class Syncer(Generic[R]):
 
     def drop(self, owner: str) -> None:
         """Remove all wants of `owner`. Cancel the requests that no other owner wants."""
-        state = self._states.pop(owner, None)
-        if state is not None and state.task is not None:
-            state.task.cancel()
+        if (state := self._states.pop(owner, None)) is not None:
+            for task in state.tasks:
+                task.cancel()
         self._cancel(self.queue.set_wants(owner, (), self._now()))
 
     def run(self, planner: Planner, round_kind: RoundKind) -> None:
@@ -191,10 +190,8 @@ class Syncer(Generic[R]):
         state = self._states.setdefault(planner.owner, _OwnerState())
         if state.planner is not planner:
             state.planner, state.used_versions = planner, {}
-        state.planning_tasks += 1
-        work = self._run_round(planner, state, round_kind, state.task)
-        state.task = self._tasks.start(work, name=f"{planner.owner}, {round_kind}")
-        state.task.add_done_callback(partial(self._on_planning_ended, state))
+        work = self._run_round(planner, state, round_kind, state.last_round)
+        state.last_round = self._start_planning(state, work, f"{planner.owner}, {round_kind}")
 
     async def wait_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> None:
         """Wait until no request for `owner` of rank `lowest` or more urgent is running or will start. Then all such
@@ -205,7 +202,7 @@ class Syncer(Generic[R]):
     async def wait_planned(self, owner: str) -> None:
         """Wait until the planner of `owner` has returned the wants of its rounds and has used the responses on disk.
         Does not wait for requests."""
-        while not self._is_closed and (state := self._states.get(owner)) is not None and state.planning_tasks:
+        while not self._is_closed and (state := self._states.get(owner)) is not None and state.tasks:
             await self._change.wait()
 
     def is_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> bool:
@@ -213,7 +210,7 @@ class Syncer(Generic[R]):
         state = self._states.get(owner)
         if self._is_closed:
             return True
-        return not (state and state.planning_tasks) and self.queue.is_idle(owner, lowest, self._now(), self._may_start)
+        return not (state and state.tasks) and self.queue.is_idle(owner, lowest, self._now(), self._may_start)
 
     async def wait_change(self) -> None:
         """Wait until a request starts or ends, or a round ends."""
@@ -316,8 +313,6 @@ class Syncer(Generic[R]):
         roots: dict[str, Want] = {}
         async for want in _in_slices(planner.wants(round_kind)):
             roots[want.url] = self._due_if_refused(want) if round_kind == "refresh" else want
-        if self._states.get(planner.owner) is not state:
-            return  # the wants were dropped meanwhile
         self.queue.retry(planner.owner)
         state.roots, state.wants = frozenset(roots), dict(roots)
         to_visit, children = list(roots), dict[str, list[Want]]()
@@ -334,8 +329,17 @@ class Syncer(Generic[R]):
         self.changed.notify(planner.owner)
         await self._use_cached_responses(state, roots.values())
 
+    def _start_planning(
+        self, state: _OwnerState, work: Coroutine[Any, Any, None], name: str | None = None
+    ) -> asyncio.Task[None]:
+        """Start a task that calls the planner. `drop` cancels the task."""
+        task = self._tasks.start(work, name=name)
+        state.tasks.add(task)
+        task.add_done_callback(partial(self._on_planning_ended, state))
+        return task
+
     def _on_planning_ended(self, state: _OwnerState, task: asyncio.Task[None]) -> None:
-        state.planning_tasks -= 1
+        state.tasks.discard(task)
         self._notify_change()
 
     def _due_if_refused(self, want: Want) -> Want:
@@ -351,8 +355,6 @@ class Syncer(Generic[R]):
         """
         versions, wants_with_value = self._cache.versions, [want for want in wants if want.needs_value]
         for start in range(0, len(wants_with_value), READ_SLICE):
-            if self._states.get(wants_with_value[start].owner) is not state:
-                return  # the wants were dropped meanwhile
             waiting, batch = self.queue.waiting_urls(wants_with_value[start].owner), list[tuple[Want, Version, Any]]()
             for want in wants_with_value[start : start + READ_SLICE]:
                 version = versions.get(want.url)
@@ -363,8 +365,6 @@ class Syncer(Generic[R]):
                 await asyncio.sleep(0)
                 continue
             for (want, version, _), value in zip(batch, await asyncio.to_thread(self._decode, batch), strict=True):
-                if self._states.get(want.owner) is not state:
-                    return  # the wants were dropped meanwhile
                 if self._cache.versions.get(want.url) != version:
                     continue  # a newer response was fetched meanwhile
                 if value is not None:
@@ -387,12 +387,9 @@ class Syncer(Generic[R]):
 
     async def _add_wants_after(self, state: _OwnerState, want: Want, value: Any, version: Version | None) -> None:
         """Add the wants that follow from a response. Remove the wants that followed only from its earlier version."""
-        if self._states.get(want.owner) is not state or state.planner is None:
-            return  # the wants were dropped meanwhile
+        assert state.planner is not None, "the round has a planner"
         state.used_versions[want.url] = version
         children = [child async for child in _in_slices(state.planner.on_response(want, value))]
-        if self._states.get(want.owner) is not state:
-            return  # the wants were dropped meanwhile
         not_due = list[Want]()
         if want.needs_value:
             removed = (
@@ -406,9 +403,8 @@ class Syncer(Generic[R]):
                 state.used_versions.pop(url, None)
             self._cancel(self.queue.drop(want.owner, removed))
         async for child in _in_slices(children):
-            is_outdated = want.needs_value and state.wants_after.get(want.url) is not children
-            if is_outdated or self._states.get(want.owner) is not state:
-                return  # a newer response has arrived, or the wants were dropped
+            if want.needs_value and state.wants_after.get(want.url) is not children:
+                return  # a newer response has arrived
             state.wants[child.url] = child
             if self.queue.add(child, self._now()):
                 state.due[child.url] = child.rank
@@ -467,9 +463,7 @@ class Syncer(Generic[R]):
             for state in self._states.values():
                 want = state.wants.get(flight.url)
                 if want is not None and state.planner is not None and flight.satisfies(want):
-                    state.planning_tasks += 1
-                    task = self._tasks.start(self._add_wants_after(state, want, value, version))
-                    task.add_done_callback(partial(self._on_planning_ended, state))
+                    self._start_planning(state, self._add_wants_after(state, want, value, version))
         self._notify_owners(flight.url)
 
     def _accept_failure(self, flight: Flight, error: ApiError) -> None:
