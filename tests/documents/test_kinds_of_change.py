@@ -848,6 +848,13 @@ def test_shifted_container_end_is_no_move(container: str, first: int, *, is_edit
         assert sum("wrapped" in line for line in lines(found)) == 1
 
 
+def test_commands_that_became_code_are_no_replaced_section() -> None:
+    commands = [f"harbour gauge read --pin {number} --window {number}0" for number in range(6)]
+    before = "# Page\n\n" + "\n\n".join(commands)
+    after = "# Page\n\n" + "\n\n".join(f"```\n{command}\n```" for command in commands)
+    assert not any(isinstance(entry, RestructuredBlocks) for entry in diff(parse(before), parse(after)).entries)
+
+
 def test_replaced_section_is_one_change() -> None:
     before = "# Page\n\nStays.\n\n## Measuring by hand\n\nHold the probe to the pin and count what the lamp says, ten times.\n\n"
     before += "* Take the mean of all of it.\n* Throw away the first one.\n\nWrite it into the log with a pencil.\n\n## Last\n\nStays too."

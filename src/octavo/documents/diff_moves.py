@@ -416,6 +416,9 @@ _MIN_EDITS = 4
 _MIN_RENAMED_SHARE = 0.3
 """Changed share of a heading, from 0 to 1, above which its section may be about another topic."""
 
+_MIN_SHARE_OF_SAME_WORDS = 0.75
+"""Share of the words, from 0 to 1, above which a section counts as laid out anew, not as replaced."""
+
 
 def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
     """Join all steps of a replaced section into one step."""
@@ -459,12 +462,21 @@ def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:
     ):
         return run
     size = change_size(to_entries(run), [node.block for node in old])
-    if not size.is_rewritten:
+    if not size.is_rewritten or _has_same_words(old, new):
         return run
     step = DiffStep("restructured", old_nodes=tuple(old), new_nodes=tuple(new))
     step.note = f"section replaced: {size.removed} of {size.before} words removed, {size.added} added"
     step.inside = [*(DiffStep("removed", old=node) for node in old), *(DiffStep("added", new=node) for node in new)]
     return [step]
+
+
+def _has_same_words(old: Sequence[Node], new: Sequence[Node]) -> bool:
+    """Return whether most words are the same on both sides, for example because commands became code."""
+    before, after = (
+        Counter(word for node in side for part in slices(node.text) for word in _WORD.findall(part))
+        for side in (old, new)
+    )
+    return (before & after).total() > _MIN_SHARE_OF_SAME_WORDS * max(before.total(), after.total())
 
 
 _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
