@@ -165,6 +165,14 @@ def test_diff_as_json_is_the_review_object(demo: CommandLine) -> None:
     assert [each["path"] for each in since["pages"]] == ["help/troubleshooting"]
 
 
+def test_search_in_a_new_folder_waits_until_its_pages_are_indexed(demo: CommandLine, tmp_path: Path) -> None:
+    for number in range(80):
+        (tmp_path / f"page-{number}.md").write_text(f"# Page {number}\n\n" + "## Tide\n\nhigh water\n\n" * 20)
+    found = demo.run("search", "tide", "--folder", str(tmp_path), "--all", "--json", "kind").json
+    assert [each["kind"] for each in found] == ["page"] * len(found)
+    assert found
+
+
 def test_search_finds_pages_comments_and_change_requests(demo: CommandLine) -> None:
     pages = demo.run("search", "webhook", "--demo", "--json", "ref,kind,score").json
     assert pages[0]["ref"] == "harbour-api:how-to/guides/webhooks"

@@ -100,6 +100,11 @@ class OpenFolder:
         self._start_indexing()
         return has_changed
 
+    def wait_until_indexed(self) -> None:
+        """Wait until search finds all loaded pages."""
+        if self._index_thread is not None:
+            self._index_thread.join()
+
     def close(self) -> None:
         """Stop indexing. The other pages are indexed when the folder is opened again."""
         self._is_closed = True

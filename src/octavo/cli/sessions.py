@@ -151,6 +151,9 @@ def open_folder(settings: Settings, path: Path, left_out: list[str] | None = Non
             await lazy_platform.platform()
         return sentences
 
+    async def wait_until_indexed() -> None:
+        await run_in_thread(opened.wait_until_indexed)
+
     label = path.resolve().name or str(path)
     client, namespace = (
         embedded_client(platform_folder, lazy_platform, read_only=read_only),
@@ -163,6 +166,7 @@ def open_folder(settings: Settings, path: Path, left_out: list[str] | None = Non
     return replace(
         session,
         folder_warnings=wait_until_loaded,
+        wait_until_indexed=wait_until_indexed,
         reopen=partial(open_folder, settings, path, left_out, read_only=read_only),
     )
 

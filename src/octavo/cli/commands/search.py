@@ -110,6 +110,8 @@ class Search:
     # Pages
 
     async def _pages(self, most: int, only: Space | None) -> list[Row]:
+        if self._session.wait_until_indexed is not None:
+            await self._session.wait_until_indexed()
         if only is not None:
             op = search.InSpace(at=only.ref, query=self._words, limit=most)
             return [self._page_row(only, each) for each in (await self._live.fetch(op)).items]

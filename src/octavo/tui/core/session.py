@@ -111,6 +111,8 @@ class Session:
     folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None
     """Returns warnings about files of the folder that could not be loaded. None if the session shows no folder."""
 
+    wait_until_indexed: Callable[[], Awaitable[None]] | None = None
+    """Waits until search finds all pages of the folder. None if the session shows no folder."""
     load_progress: Callable[[], str] = lambda: ""
     """Returns the progress of loading a folder as a sentence. Empty when loading is complete."""
     first_titles: Callable[[], Sequence[str]] = tuple
