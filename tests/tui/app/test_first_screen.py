@@ -26,6 +26,7 @@ class PlainShell(Shell):
     def __init__(self, folder: Path) -> None:
         settings = Settings(folder, folder, folder, folder)
         super().__init__(settings, sign_in_methods(settings, "https://api.example.com"), None)
+        self.stylesheet = CachedStylesheet(variables=self.get_css_variables())
 
 
 class CountingLine(Static, can_focus=True):
@@ -54,7 +55,7 @@ async def test_changes_before_the_first_paint_are_painted(tmp_path: Path) -> Non
     async with app.run_test():
         line = app.query_one(Static)
         line.add_class("-changed")
-        assert app.is_opening
+        assert app.stylesheet.is_frozen
         assert line.styles.color == Color.parse("red")
         app.paint_first_screen()
         assert line.styles.color == Color.parse("blue")
@@ -133,8 +134,6 @@ class OtherView(Screen[None]):
 
 class TwoViewApp(PlainShell, TwoLineApp):
     """An app with two views."""
-
-    is_opening = False
 
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {"first": lambda: Screen(), "other": OtherView}
     DEFAULT_MODE = "first"

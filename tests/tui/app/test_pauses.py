@@ -46,6 +46,7 @@ class AppWithTeardown(TextualApp[None]):
         super().__init__()
         self.news: Signal[None] = Signal(self, "news")
         self.teardown = Teardown(self, (self.app_suspend_signal, self.news))
+        self.before_removal = self.teardown.on_removal
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, InputEvent):

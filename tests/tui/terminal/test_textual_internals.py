@@ -15,7 +15,6 @@ from typing import NamedTuple
 import pytest
 from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
-from textual.css.stylesheet import Stylesheet
 from textual.widgets import Static
 
 from octavo.tui.terminal import textual_internals
@@ -248,6 +247,10 @@ async def test_pane_shown_after_a_scroll_gets_a_resize_event() -> None:
 async def test_stylesheet_of_textual_is_used_if_its_parts_changed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert type(textual_internals.new_stylesheet({})) is textual_internals.CachedStylesheet
-    monkeypatch.setattr(textual_internals, "OTHER_PARTS", {(Stylesheet, "parse")})
-    assert type(textual_internals.new_stylesheet({})) is Stylesheet
+    monkeypatch.setattr(textual_internals, "HAS_KNOWN_STYLESHEETS", False)
+    sheet = textual_internals.CachedStylesheet(variables={})
+    sheet.add_source("Static { color: red; }")
+    (before,) = sheet.rules
+    sheet.reparse()
+    (after,) = sheet.rules
+    assert after is not before

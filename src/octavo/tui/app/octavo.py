@@ -38,7 +38,7 @@ from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.display import filters
 from octavo.tui.terminal.driver import EscapeOrAlt, TerminalDriver
-from octavo.tui.terminal.textual_internals import new_stylesheet
+from octavo.tui.terminal.textual_internals import CachedStylesheet
 from octavo.tui.widgets.commands import Command, Commands, accepted_keys
 from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.themes import adapt_theme, palettes, themes
@@ -81,6 +81,12 @@ def _try_to_save_drafts(app: Octavo) -> None:
     if app.has_session and app.session.drafts.unsaved():
         with suppress(NotSaved):
             app.session.drafts.flush()
+
+
+def _crash_report(app: Octavo, error: Exception) -> Text:
+    """Save all drafts, and return what is printed after a crash."""
+    app._save_drafts()
+    return report_crash(app.settings.state_folder, error, app._unsaved_report)
 
 
 def _why_no_info(app: Octavo, _: object) -> str | None:
@@ -204,16 +210,13 @@ class Octavo(Shell):
         self._type_ahead = TypeAhead(self, super().on_event)
         self.words = self._type_ahead.text
         self.teardown = Teardown(self, self.signals)
+        self.before_removal = self.teardown.on_removal
         self._preloading = Preloading(self, lambda: self.workspace.connection.shows_cached_data, self.teardown.garbage)
         self.workspace.connection.key_rejected.add(partial(sign_in_after_rejection, self))
         self._unsaved_report = ""
         """Sentences about the drafts that could not be saved. Empty if all were saved."""
         self._line_filters = tuple(filters(settings))
-        internals.replace_crash_screen(
-            self,
-            lambda error: report_crash(settings.state_folder, error, self._unsaved_report),
-            first=self._save_drafts,
-        )
+        self.crash_report = partial(_crash_report, self)
         if not settings.motion:
             self.animation_level = "none"
         self.background_refresh = BackgroundRefresh(self, check_interval=check_interval)
@@ -224,7 +227,7 @@ class Octavo(Shell):
         for theme in themes():
             self.register_theme(theme)
         self.theme = self._first_theme()
-        self.stylesheet = new_stylesheet(self.get_css_variables())
+        self.stylesheet = CachedStylesheet(variables=self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
         default = super().get_driver_class()
@@ -449,6 +452,7 @@ class Octavo(Shell):
         if not discard:
             self._save_drafts()
         self._quitting = True
+        self.stylesheet.is_frozen = True  # The screens are removed now, and the focus moves in each of them.
         self.exit(0, message=Text(self._unsaved_report) if self._unsaved_report else None)
 
     def _update_picture(self) -> None:

@@ -27,7 +27,7 @@ from textual.signal import Signal
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
-from octavo.tui.terminal.textual_internals import before_removal, message_pumps, use_workers, watchers_of
+from octavo.tui.terminal.textual_internals import message_pumps, use_workers, watchers_of
 
 PAUSE = 1.5
 """Seconds without a key after which a collection does not delay the user."""
@@ -212,12 +212,12 @@ class Teardown:
         longer than their subscribers."""
         self._app, self._workers, self._signals = app, _Workers(app), signals
         use_workers(app, self._workers)
-        before_removal(app, self._on_removal)
         self.garbage = Garbage(lambda: message_pumps(app))
 
-    def _on_removal(self, removed: set[DOMNode]) -> None:
+    def on_removal(self, removed: set[DOMNode]) -> None:
+        """End the work of screens and widgets that are about to be removed."""
         self._workers.removed.update(removed)
-        for worker in tuple(self._app.workers):
+        for worker in tuple(self._workers):
             if worker.node in removed:
                 worker.cancel()
         for signal in self._signals:

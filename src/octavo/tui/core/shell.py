@@ -20,6 +20,7 @@ from octavo.tui.core.routes import NavigationHistory, Route
 from octavo.tui.core.session import Session, SignInMethods, SignInState
 from octavo.tui.core.workspace import Workspace
 from octavo.tui.core.write_queue import WriteQueue
+from octavo.tui.terminal.textual_internals import CachedStylesheet
 from octavo.tui.widgets.commands import HostApp
 
 
@@ -29,9 +30,7 @@ class Shell(HostApp[int]):
     open_next: Callable[[], SignInState] | None
     """Function that returns the session to open after the app has ended. None if Octavo quits. Raises OSError,
     ValueError or NotSaved."""
-    is_opening = True
-    """True until the first screen is painted. Until then no styles are computed, because the focus and CSS classes change
-    often while the first screen is built."""
+    stylesheet: CachedStylesheet
     _is_switching_back = False
     """True while the app switches to a view that has a screen already."""
 
@@ -93,7 +92,9 @@ class Shell(HostApp[int]):
     # Painting
 
     def delay_paint(self) -> None:
-        """Paint nothing until `paint_first_screen`."""
+        """Paint nothing until `paint_first_screen`, and compute no styles, because the focus and CSS classes change often
+        while the first screen is built."""
+        self.stylesheet.is_frozen = True
         # From Python 3.12 on, Textual starts tasks eagerly. An input of the first screen would then look for a screen
         # that does not exist yet, and the app would crash.
         asyncio.get_running_loop().set_task_factory(None)
@@ -102,7 +103,7 @@ class Shell(HostApp[int]):
 
     def paint_first_screen(self) -> None:
         """Compute the styles of the screens, and paint the first screen."""
-        self.is_opening = False
+        self.stylesheet.is_frozen = False
         for screen in self.screen_stack:
             self.stylesheet.update(screen)
         self._batch.close()
@@ -119,10 +120,6 @@ class Shell(HostApp[int]):
         """Delay the next frames, except when the app switches to a view that has a screen already."""
         if not self._is_switching_back:
             super().delay_update(delay)
-
-    def update_styles(self, node: DOMNode, animate: bool = True) -> None:
-        if not self.is_opening:
-            super().update_styles(node, animate=animate)
 
     # Notifications and commands
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Key
 
-from octavo.tui.terminal.textual_internals import ParseError, XTermParser, key_events, resume_only_stopped
+from octavo.tui.terminal.textual_internals import ParseError, XTermParser, key_events
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -235,7 +235,6 @@ class TerminalDriver(LinuxDriver):
         """Read and write end of the pipe that wakes the thread. None while no keys are read."""
         self._has_picture = False
         """True if the first picture is on the alternate screen already."""
-        resume_only_stopped(self, lambda: self._pipe is not None)
 
     def start_application_mode(self) -> None:
         self._pipe = os.pipe()
@@ -251,6 +250,11 @@ class TerminalDriver(LinuxDriver):
         if self._reorders_right_to_left:
             self.write(_IMPLICIT)
         super().stop_application_mode()
+
+    def resume_application_mode(self) -> None:
+        # A terminal that closes sends SIGHUP and then SIGCONT. Textual would start to use the closed terminal again.
+        if self._pipe is None:
+            super().resume_application_mode()
 
     @property
     def _reorders_right_to_left(self) -> bool:

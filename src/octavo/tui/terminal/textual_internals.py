@@ -6,28 +6,22 @@ Textual has the part that the replacement was written for: see `PARTS`.
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from collections.abc import Callable, Iterable
-from contextvars import copy_context
-from functools import partial, wraps
+from functools import wraps
 from inspect import CORO_CREATED, getattr_static, getcoroutinestate, iscoroutine
 from types import CodeType
-from typing import Any, cast
+from typing import Any
 from zlib import crc32
 
 from rich.console import RenderableType
 from textual._compositor import Compositor
-from textual._context import active_message_pump
 from textual._parser import ParseError as ParseError
 from textual._xterm_parser import XTermParser as XTermParser
 from textual.app import App
-from textual.await_remove import AwaitRemove
 from textual.binding import Binding, BindingsMap
 from textual.cache import FIFOCache, LRUCache
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
-from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Event, Key, Mount
 from textual.geometry import Region, Size
 from textual.message_pump import MessagePump
@@ -41,6 +35,11 @@ from textual.worker_manager import WorkerManager
 
 # Guards
 
+PARTS: dict[tuple[type, str], int] = {}
+"""The parts of Textual that are replaced or relied on, each with the fingerprint that was tried."""
+OTHER_PARTS: set[tuple[type, str]] = set()
+"""The parts that are different in the installed Textual. They are left alone."""
+
 
 def _names_in(code: CodeType) -> set[str]:
     """Return all names in a function and its inner functions. They are the same in every version of Python."""
@@ -51,41 +50,26 @@ def _names_in(code: CodeType) -> set[str]:
 def fingerprint(kind: type, name: str) -> int:
     """Return a hash of the names in the code of a method or property. 0 if the class has no such part."""
     part = getattr_static(kind, name, None)
-    function = getattr(part, "fget", None) or getattr(part, "__func__", part)
+    function = getattr(part, "fget", part)
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
-    names = sorted(name for name in _names_in(code) if name.isidentifier() and name != "__class__") if code else []
+    names = sorted(each for each in _names_in(code) if each.isidentifier() and each != "__class__") if code else []
     return crc32(" ".join(names).encode()) if names else 0
 
 
-PARTS: dict[tuple[type, str], int] = {
-    (Compositor, "visible_widgets"): 0x4AFE78A0,
-    (Compositor, "reflow"): 0x4C993E47,
-    (Widget, "on_event"): 0xC90C9A86,
-    (Widget, "refresh"): 0x8965538B,
-    (App, "_fatal_error"): 0xB2320153,
-    (App, "_prune"): 0x516B9499,
-    (Screen, "_binding_chain"): 0x93FD9604,
-    (Screen, "_compositor_refresh"): 0xEA0E41F0,
-    (Screen, "_update_focus_styles"): 0x57F2EAC2,
-    (Stylesheet, "set_variables"): 0xB21E7C04,
-    (Stylesheet, "parse"): 0xBC88A289,
-    (Stylesheet, "reparse"): 0x57B6371B,
-    (Timer, "_start"): 0x51A8F712,
-    (Worker, "cancel"): 0xC3902025,
-    (LinuxDriver, "_sigcont_application"): 0xDEA96D5C,
-    (Strip, "__init__"): 0xFAF8C6FC,
-}
-"""The fingerprint of each part of Textual that is replaced or relied on."""
-OTHER_PARTS = {part for part, known in PARTS.items() if fingerprint(*part) != known}
-"""The parts that are different in the installed Textual. They are not replaced."""
+def _is_known(kind: type, name: str, expected: int) -> bool:
+    """Return whether the installed Textual has the part that was tried."""
+    PARTS[kind, name] = expected
+    if fingerprint(kind, name) != expected:
+        OTHER_PARTS.add((kind, name))
+    return (kind, name) not in OTHER_PARTS
 
 
-def replaces(kind: type, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator for the replacement of a method or property. The first argument of the replacement is the
-    original."""
+def replaces(kind: type, name: str, expected: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator for the replacement of a method or property, whose first argument is the original. Nothing is
+    replaced if the part is not the expected one."""
 
     def replace(replacement: Callable[..., Any]) -> Callable[..., Any]:
-        if (kind, name) not in OTHER_PARTS:
+        if _is_known(kind, name, expected):
             part = getattr_static(kind, name)
             original = getattr(part, "fget", part)
 
@@ -102,29 +86,43 @@ def replaces(kind: type, name: str) -> Callable[[Callable[..., Any]], Callable[.
 # Caches
 
 
+HAS_KNOWN_STYLESHEETS = all(
+    [
+        _is_known(Stylesheet, "set_variables", 0xB21E7C04),
+        _is_known(Stylesheet, "parse", 0xBC88A289),
+        _is_known(Stylesheet, "reparse", 0x57B6371B),
+    ]
+)
+
+
 class CachedStylesheet(Stylesheet):
     """A stylesheet that parses each CSS source once for each theme.
 
     Textual parses all sources again for each screen that has a source of its own, which takes 25 to 90 ms.
     """
 
+    is_frozen = False
+    """True while no styles are computed for changed widgets: before the first screen is painted, and after the app has
+    ended."""
+
     def __init__(self, *, variables: dict[str, str]) -> None:
         super().__init__(variables=variables)
-        self._parse_cache = LRUCache(1000)  # Textual keeps 64 sources, and Octavo has more.
+        if HAS_KNOWN_STYLESHEETS:
+            self._parse_cache = LRUCache(1000)  # Textual keeps 64 sources, and Octavo has more.
 
     def set_variables(self, variables: dict[str, str]) -> None:
-        if variables != self._variables:
+        if not HAS_KNOWN_STYLESHEETS or variables != self._variables:
             super().set_variables(variables)
 
     def reparse(self) -> None:
-        self.parse()
+        if HAS_KNOWN_STYLESHEETS:
+            self.parse()
+        else:
+            super().reparse()
 
-
-def new_stylesheet(variables: dict[str, str]) -> Stylesheet:
-    """Return an empty `CachedStylesheet`. If the stylesheets of the installed Textual are different, return a
-    stylesheet of Textual."""
-    is_known = OTHER_PARTS.isdisjoint((Stylesheet, name) for name in ("set_variables", "parse", "reparse"))
-    return CachedStylesheet(variables=variables) if is_known else Stylesheet(variables=variables)
+    def update_nodes(self, nodes: Iterable[DOMNode], animate: bool = False) -> None:
+        if not self.is_frozen:
+            super().update_nodes(nodes, animate)
 
 
 class _NoCache(FIFOCache[Any, Any]):
@@ -169,29 +167,25 @@ def is_being_removed(node: DOMNode) -> bool:
     return node._pruning or node._closing  # Textual sets only `_closing` for scroll bars.
 
 
-def _unless_removed(node: DOMNode, callback: TimerCallback) -> TimerCallback:
-    return lambda: None if is_being_removed(node) else callback()
-
-
-@replaces(Timer, "_start")
-def _start_for_target(_: Callable[..., Any], timer: Timer) -> None:
+@replaces(MessagePump, "set_timer", 0xEE6ACDA5)
+@replaces(MessagePump, "set_interval", 0x9118517E)
+def _start_for_target(
+    original: Callable[..., Timer], target: DOMNode, delay: float, callback: TimerCallback | None = None, **options: Any
+) -> Timer:
     """Start a timer that calls nothing if its target is being removed, and that runs in the context of its target.
 
     A busy widget handles a timer late, maybe after its children are removed. Textual runs a timer in the context in which
     it was created: the timer of a notification that a dialog shows would keep the closed dialog in memory.
     """
-    context, target, callback = copy_context(), timer._target(), timer._callback
-    if target is not None:
-        context.run(active_message_pump.set, cast("MessagePump", target))
-    if isinstance(target, DOMNode) and callback is not None:
-        if isinstance(callback, partial) and callback.func == target.call_next:  # the form that `set_timer` uses
-            timer._callback = partial(callback.func, *(_unless_removed(target, each) for each in callback.args))
-        else:
-            timer._callback = _unless_removed(target, callback)
-    timer._task = asyncio.get_running_loop().create_task(timer._run_timer(), name=timer.name, context=context)
+
+    def call() -> Any:
+        return callback() if callback is not None and not is_being_removed(target) else None
+
+    with target._context():
+        return original(target, delay, None if callback is None else call, **options)
 
 
-@replaces(Worker, "cancel")
+@replaces(Worker, "cancel", 0xC3902025)
 def _close_unstarted_work(original: Callable[..., None], worker: Worker[Any]) -> None:
     """Cancel a worker and close its coroutine if it has not started. Otherwise Python warns that it was never awaited."""
     original(worker)
@@ -211,14 +205,14 @@ def is_whole(widget: Widget) -> bool:
     return widget.is_mounted and not is_being_removed(widget)
 
 
-@replaces(Widget, "on_event")
+@replaces(Widget, "on_event", 0xC90C9A86)
 async def _skip_late_mount(original: Callable[..., Any], widget: Widget, event: Event) -> None:
     """Do not send `Mount` to a widget that is being removed, or while the app exits: the widget has no children."""
     if not (isinstance(event, Mount) and (is_being_removed(widget) or is_ending(widget.app))):
         await original(widget, event)
 
 
-@replaces(Widget, "refresh")
+@replaces(Widget, "refresh", 0x8965538B)
 def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Region, **options: bool) -> Widget:
     """Forget the size of a widget at each `refresh(layout=True)`.
 
@@ -234,7 +228,7 @@ def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Regi
     return original(widget, *regions, **options)
 
 
-@replaces(Compositor, "visible_widgets")
+@replaces(Compositor, "visible_widgets", 0x4AFE78A0)
 def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> dict[Widget, tuple[Region, Region]]:
     """Do not paint removed widgets. Textual paints them until the next layout, and they have no screen any more."""
     visible: dict[Widget, tuple[Region, Region]] = original(compositor)
@@ -247,7 +241,7 @@ _LAST_MAP = "_octavo_last_map"
 """The attribute of a compositor with the map of its last layout."""
 
 
-@replaces(Compositor, "reflow")
+@replaces(Compositor, "reflow", 0x4C993E47)
 def _compare_with_last_layout(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
     """Compare a layout with the previous layout to find the widgets that become visible.
 
@@ -288,20 +282,16 @@ def use_workers(app: App[Any], workers: WorkerManager) -> None:
     app._workers = workers
 
 
-def replace_crash_screen(
-    app: App[Any], report: Callable[[Exception], RenderableType], *, first: Callable[[], None]
-) -> None:
-    """Call `first` when `app` crashes, and print what `report` returns. Textual's crash screen prints local variables."""
-    if (App, "_fatal_error") in OTHER_PARTS:
+@replaces(App, "_fatal_error", 0xB2320153)
+def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
+    """Print what the app's function `crash_report` returns for its first error. Textual would print local variables."""
+    report: Callable[[Exception | None], RenderableType] | None = getattr(app, "crash_report", None)
+    if report is None:
+        original(app)
         return
-
-    def end() -> None:
-        first()
-        if app._exception is not None and not app._exit_renderables:  # Only the first error is reported.
-            app._exit_renderables.append(report(app._exception))
-        app._close_messages_no_wait()
-
-    app._fatal_error = end  # type: ignore[method-assign]  # Textual has no public hook for a crash.
+    if not app._exit_renderables:
+        app._exit_renderables.append(report(app._exception))
+    app._close_messages_no_wait()
 
 
 def crash(app: App[Any], error: Exception) -> None:
@@ -309,18 +299,14 @@ def crash(app: App[Any], error: Exception) -> None:
     app._handle_exception(error)
 
 
-def before_removal(app: App[Any], notify: Callable[[set[DOMNode]], None]) -> None:
-    """Call `notify` with all widgets and screens that are about to be removed. Textual's own events come only after the
-    removal."""
-    if (App, "_prune") in OTHER_PARTS:
-        return
-    prune = app._prune
-
-    def notify_and_prune(*nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
+@replaces(App, "_prune", 0x516B9499)
+def _notify_before_removal(original: Callable[..., Any], app: App[Any], *nodes: Widget, **options: Any) -> Any:
+    """Call the app's function `before_removal`, if it has one, with all widgets and screens that are about to be removed.
+    Textual's own events come only after the removal."""
+    notify: Callable[[set[DOMNode]], None] | None = getattr(app, "before_removal", None)
+    if notify is not None:
         notify({each for node in nodes for each in node.walk_children(with_self=True)})
-        return prune(*nodes, parent=parent)
-
-    app._prune = notify_and_prune  # type: ignore[method-assign]  # All ways to remove a widget call this method.
+    return original(app, *nodes, **options)
 
 
 def message_pumps(app: App[Any]) -> Iterable[MessagePump]:
@@ -342,7 +328,7 @@ def is_ending(app: App[Any]) -> bool:
 # Screens
 
 
-@replaces(Screen, "_compositor_refresh")
+@replaces(Screen, "_compositor_refresh", 0xEA0E41F0)
 def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) -> None:
     """Paint nothing while the app batches updates. Textual renders the frame and throws it away: its changes are not
     painted after the batch either."""
@@ -350,19 +336,12 @@ def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) ->
         original(screen)
 
 
-@replaces(Screen, "_update_focus_styles")
-def _skip_focus_styles(original: Callable[..., None], screen: Screen[Any], *focused: Any, **options: Any) -> None:
-    """Compute no styles for a new focus while the first screen is built: `Shell.paint_first_screen` computes all."""
-    if not getattr(screen.app, "is_opening", False):
-        original(screen, *focused, **options)
-
-
 def add_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
     """Add key bindings to a widget, screen or app. Its own bindings come first."""
     node._bindings = BindingsMap.merge([node._bindings, BindingsMap(bindings)])
 
 
-@replaces(Screen, "_binding_chain")
+@replaces(Screen, "_binding_chain", 0x93FD9604)
 def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) -> list[tuple[DOMNode, BindingsMap]]:
     """Add the key bindings of the screen's `fallback_pane`, if it has one, after those of the screen.
 
@@ -388,20 +367,6 @@ def painted_rows(screen: Screen[Any]) -> list[Strip]:
 
 
 # The terminal driver
-
-
-def resume_only_stopped(driver: LinuxDriver, is_running: Callable[[], bool]) -> None:
-    """Let `driver` handle SIGCONT only after a stop, or while it is not running.
-
-    A terminal that closes sends SIGHUP and then SIGCONT. Textual would start to use the closed terminal again.
-    """
-
-    def resume(*signal_and_frame: Any) -> None:
-        if driver._must_signal_resume or not is_running():
-            driver._sigcont_application(*signal_and_frame)
-
-    if (LinuxDriver, "_sigcont_application") not in OTHER_PARTS:
-        signal.signal(signal.SIGCONT, resume)
 
 
 def key_events(parser: XTermParser, sequence: str, *, alt: bool = False) -> list[Key]:
