@@ -24,7 +24,7 @@ from textual.strip import Strip
 from textual.widgets import Static, TextArea
 
 from octavo.tui.app import pauses
-from octavo.tui.app.pauses import DELAY, LONGEST_DELAY, Garbage, Teardown, caches, run_when_idle
+from octavo.tui.app.pauses import DELAY, LONGEST_DELAY, Garbage, Teardown, Workers, caches, run_when_idle
 from octavo.tui.render.painting import VirtualLines
 from octavo.tui.render.styled_lines import Line, Piece
 
@@ -47,6 +47,10 @@ class AppWithTeardown(TextualApp[None]):
         self.news: Signal[None] = Signal(self, "news")
         self.teardown = Teardown(self, (self.app_suspend_signal, self.news))
         self.before_removal = self.teardown.on_removal
+
+    @property
+    def workers(self) -> Workers:
+        return self.teardown.workers
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, InputEvent):

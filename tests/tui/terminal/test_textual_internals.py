@@ -47,11 +47,9 @@ def test_known_overrides_and_uses_are_found() -> None:
     assert {"CachedStylesheet._parse_cache"} <= overrides(INTERNALS)
     found = uses(INTERNALS)
     known = {
-        "CachedStylesheet._variables",
         "_pruning",
         "_compositor",
         "textual._compositor",
-        "_crop_cache",
         "__watchers",
     }
     assert known <= found
@@ -242,15 +240,3 @@ async def test_pane_shown_after_a_scroll_gets_a_resize_event() -> None:
         await pilot.pause()
         pane.display = True
         await until(pilot, lambda: pane.resizes == 1)
-
-
-async def test_stylesheet_of_textual_is_used_if_its_parts_changed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(textual_internals, "HAS_KNOWN_STYLESHEETS", False)
-    sheet = textual_internals.CachedStylesheet(variables={})
-    sheet.add_source("Static { color: red; }")
-    (before,) = sheet.rules
-    sheet.reparse()
-    (after,) = sheet.rules
-    assert after is not before

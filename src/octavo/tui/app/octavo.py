@@ -26,7 +26,7 @@ from octavo.tui.app.background_refresh import (
     notify_on_start,
     sign_in_after_rejection,
 )
-from octavo.tui.app.pauses import Preloading, Teardown
+from octavo.tui.app.pauses import Preloading, Teardown, Workers
 from octavo.tui.app.routes import PictureRecorder, first_view, go_to_first_route, remember_view
 from octavo.tui.app.type_ahead import TypeAhead
 from octavo.tui.core.external_links import fits_clipboard
@@ -235,6 +235,10 @@ class Octavo(Shell):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [*super().get_line_filters(), *self._line_filters]
+
+    @property
+    def workers(self) -> Workers:
+        return self.teardown.workers
 
     # The session
 

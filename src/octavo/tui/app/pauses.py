@@ -27,7 +27,7 @@ from textual.signal import Signal
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
-from octavo.tui.terminal.textual_internals import message_pumps, use_workers, watchers_of
+from octavo.tui.terminal.textual_internals import message_pumps, watchers_of
 
 PAUSE = 1.5
 """Seconds without a key after which a collection does not delay the user."""
@@ -185,7 +185,7 @@ def _functions(module: ModuleType) -> Iterator[Any]:
             yield getattr(part, "__func__", getattr(part, "fget", part))
 
 
-class _Workers(WorkerManager):
+class Workers(WorkerManager):
     """The workers of an app. Widgets that are being removed start no workers, because they may have lost their children
     already."""
 
@@ -210,14 +210,13 @@ class Teardown:
     def __init__(self, app: App[Any], signals: Sequence[Signal[Any]]) -> None:
         """`signals` are the signals of the app. Removed widgets are unsubscribed from them, because signals exist
         longer than their subscribers."""
-        self._app, self._workers, self._signals = app, _Workers(app), signals
-        use_workers(app, self._workers)
+        self._app, self.workers, self._signals = app, Workers(app), signals
         self.garbage = Garbage(lambda: message_pumps(app))
 
     def on_removal(self, removed: set[DOMNode]) -> None:
         """End the work of screens and widgets that are about to be removed."""
-        self._workers.removed.update(removed)
-        for worker in tuple(self._workers):
+        self.workers.removed.update(removed)
+        for worker in tuple(self.workers):
             if worker.node in removed:
                 worker.cancel()
         for signal in self._signals:

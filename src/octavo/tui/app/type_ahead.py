@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary, ref
 
-from textual.app import App
 from textual.errors import NoWidget
 from textual.events import Event, Key, MouseDown, MouseEvent, MouseMove, MouseUp, Paste
 from textual.geometry import Offset
@@ -18,7 +17,8 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import is_ending, is_whole
+from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.widgets.commands import HostApp
 
 Input: TypeAlias = Key | Paste | MouseEvent
 """A key, a paste, or an event of the mouse."""
@@ -40,7 +40,7 @@ class TypedText:
     Otherwise the letters would run commands of the screen below.
     """
 
-    def __init__(self, app: App[Any]) -> None:
+    def __init__(self, app: HostApp[Any]) -> None:
         self._app = app
         self._has_input = False
         """True if the last letter went into an input."""
@@ -99,7 +99,7 @@ class TypeAhead:
     would be lost or run commands, and clicks would hit screens that the user has not seen.
     """
 
-    def __init__(self, app: App[Any], dispatch: Callable[[Event], Awaitable[None]]) -> None:
+    def __init__(self, app: HostApp[Any], dispatch: Callable[[Event], Awaitable[None]]) -> None:
         """`dispatch` is the `on_event` of Textual."""
         self._app, self._dispatch_event = app, dispatch
         self._queue: list[Input] = []
@@ -122,7 +122,7 @@ class TypeAhead:
         """Dispatch an event now, queue it until its screen is ready, or drop it."""
         if not isinstance(event, Key | Paste | MouseEvent):
             await self._dispatch_event(event)
-        elif is_ending(self._app) or (isinstance(event, Key | Paste) and self._is_ignored(event)):
+        elif self._app.is_ending or (isinstance(event, Key | Paste) and self._is_ignored(event)):
             return
         elif event.is_forwarded:
             # No widget handled this input. If an earlier key opened another screen, the input is for that screen.
@@ -213,7 +213,7 @@ class TypeAhead:
         ]
         pumps *= 2  # Call each loop twice: a clicked widget may first send itself a message.
         try:
-            while not (is_ending(self._app) or (ready.is_set() and screen is self._screen)):
+            while not (self._app.is_ending or (ready.is_set() and screen is self._screen)):
                 if screen is not self._screen:
                     screen, ready = self._screen, asyncio.Event()
                 if screen is not None:
@@ -227,7 +227,7 @@ class TypeAhead:
     async def _dispatch_queue(self) -> None:
         """Dispatch the first input of the queue. The screen of the next input is known only after that."""
         self._is_waiting = False
-        if is_ending(self._app):
+        if self._app.is_ending:
             return
         self._queue.sort(key=lambda event: event.time)
         if self._queue and self._screen is not None:

@@ -27,7 +27,6 @@ from octavo.tui.render.layout_context import NARROWEST
 from octavo.tui.render.painting import paint_line, unpaintable_units
 from octavo.tui.render.styled_lines import ClickableSpan, Line
 from octavo.tui.render.tables import copied_text
-from octavo.tui.terminal.textual_internals import disable_caches
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.text_widgets import LoadingMessage, ScrollWidget, empty_lines, failure_lines
 
@@ -226,7 +225,6 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         background = self.background_colors[1]
         for line_filter in self.get_line_filters():
             strips = [strip.apply_filter(line_filter, background) for strip in strips]
-        strips = disable_caches(strips)
         width = self.viewport.pane_width
         # The scroll bar paints the cells at the right of the text.
         right = min(crop.right, width) if self.show_vertical_scrollbar else crop.right

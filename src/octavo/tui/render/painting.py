@@ -21,7 +21,6 @@ from octavo.documents.blocks import Block, Run, plain_text
 from octavo.tui.render.block_slices import has_start, run_guarded
 from octavo.tui.render.styled_lines import Line, Piece, cells, crop, segments, width_of
 from octavo.tui.render.styles import Styles
-from octavo.tui.terminal.textual_internals import disable_caches
 
 if TYPE_CHECKING:
     from octavo.tui.render.deferred import AsyncCache, DeferredContent
@@ -34,8 +33,7 @@ def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
     used = margin + line.width
     parts = [Segment(" " * margin, base), *segments(line.pieces, base)]
     room = [Segment(" " * (width - used), base)] if used <= width else []
-    strip = Strip([*parts, *room], max(used, width)).crop(0, width)
-    return disable_caches([strip], filtered=False)[0]
+    return Strip([*parts, *room], max(used, width)).crop(0, width)
 
 
 def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[int, Line], Strip]) -> set[int]:

@@ -19,19 +19,17 @@ from textual._parser import ParseError as ParseError
 from textual._xterm_parser import XTermParser as XTermParser
 from textual.app import App
 from textual.binding import Binding, BindingsMap
-from textual.cache import FIFOCache, LRUCache
+from textual.cache import LRUCache
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.events import Event, Key, Mount
 from textual.geometry import Region, Size
 from textual.message_pump import MessagePump
 from textual.screen import Screen
-from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.timer import Timer, TimerCallback
 from textual.widget import Widget
 from textual.worker import Worker
-from textual.worker_manager import WorkerManager
 
 # Guards
 
@@ -83,16 +81,10 @@ def replaces(kind: type, name: str, expected: int) -> Callable[[Callable[..., An
     return replace
 
 
-# Caches
+# Styles
 
 
-HAS_KNOWN_STYLESHEETS = all(
-    [
-        _is_known(Stylesheet, "set_variables", 0xB21E7C04),
-        _is_known(Stylesheet, "parse", 0xBC88A289),
-        _is_known(Stylesheet, "reparse", 0x57B6371B),
-    ]
-)
+_CACHES_RULES = _is_known(Stylesheet, "_parse_rules", 0x2BE3B2E3)
 
 
 class CachedStylesheet(Stylesheet):
@@ -102,61 +94,25 @@ class CachedStylesheet(Stylesheet):
     """
 
     is_frozen = False
-    """True while no styles are computed for changed widgets: before the first screen is painted, and after the app has
-    ended."""
+    """True while no styles are computed for changed widgets: before the first paint, and after the app has ended."""
 
     def __init__(self, *, variables: dict[str, str]) -> None:
         super().__init__(variables=variables)
-        if HAS_KNOWN_STYLESHEETS:
+        self._last_variables = variables
+        if _CACHES_RULES:
             self._parse_cache = LRUCache(1000)  # Textual keeps 64 sources, and Octavo has more.
 
     def set_variables(self, variables: dict[str, str]) -> None:
-        if not HAS_KNOWN_STYLESHEETS or variables != self._variables:
+        if variables != self._last_variables:
+            self._last_variables = variables
             super().set_variables(variables)
 
     def reparse(self) -> None:
-        if HAS_KNOWN_STYLESHEETS:
-            self.parse()
-        else:
-            super().reparse()
+        self.parse()
 
     def update_nodes(self, nodes: Iterable[DOMNode], animate: bool = False) -> None:
         if not self.is_frozen:
             super().update_nodes(nodes, animate)
-
-
-class _NoCache(FIFOCache[Any, Any]):
-    def __setitem__(self, key: object, value: object) -> None:
-        """Ignore the entry, so that nothing is cached."""
-
-
-_NO_CACHE = _NoCache(0)
-_FILTER_CACHE = "_filter_cache"
-_CACHES = (
-    "_divide_cache",
-    "_crop_cache",
-    "_style_cache",
-    "_line_length_cache",
-    "_crop_extend_cache",
-    "_offsets_cache",
-)
-
-
-def disable_caches(strips: Iterable[Strip], *, filtered: bool = True) -> list[Strip]:
-    """Disable the caches of `strips` and return them. Without `filtered`, the cache of filtered strips stays enabled.
-
-    A strip has seven caches, which take more memory than its cells. A strip that is cropped to its full width also
-    caches itself. Only the garbage collector can release such a strip, and each frame has dozens of them.
-    """
-    strips = list(strips)
-    if (Strip, "__init__") in OTHER_PARTS:
-        return strips
-    for strip in strips:
-        for name in _CACHES:
-            setattr(strip, name, _NO_CACHE)
-        if filtered:
-            setattr(strip, _FILTER_CACHE, _NO_CACHE)
-    return strips
 
 
 # Timers and workers
@@ -208,7 +164,7 @@ def is_whole(widget: Widget) -> bool:
 @replaces(Widget, "on_event", 0xC90C9A86)
 async def _skip_late_mount(original: Callable[..., Any], widget: Widget, event: Event) -> None:
     """Do not send `Mount` to a widget that is being removed, or while the app exits: the widget has no children."""
-    if not (isinstance(event, Mount) and (is_being_removed(widget) or is_ending(widget.app))):
+    if not (isinstance(event, Mount) and (is_being_removed(widget) or widget.app._exit)):
         await original(widget, event)
 
 
@@ -259,27 +215,12 @@ def update_scroll_bars(widget: Widget, size: Size) -> None:
     widget._scroll_update(size)
 
 
-def vertical_scroll_bar(widget: Widget, make: Callable[[], ScrollBar]) -> ScrollBar:
-    """Return the vertical scroll bar of a widget. `make` creates the bar at the first call, instead of Textual."""
-    bar = widget._vertical_scrollbar
-    if bar is None:
-        bar = widget._vertical_scrollbar = make()
-        bar.display = False
-        widget.app._start_widget(widget, bar)
-    return bar
-
-
 def use_as_lines(wrapped: Any) -> None:
     """Let `TextArea` look up lines by number in `wrapped`, which replaces a `WrappedDocument`."""
     wrapped._offset_to_line_info = wrapped
 
 
 # Apps
-
-
-def use_workers(app: App[Any], workers: WorkerManager) -> None:
-    """Replace the worker manager of an app that has no workers yet."""
-    app._workers = workers
 
 
 @replaces(App, "_fatal_error", 0xB2320153)
@@ -318,11 +259,6 @@ def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
     """Return the lists of watchers of the app's reactive attributes, each with the node that watches."""
     watchers: dict[str, list[tuple[DOMNode, object]]] = app.__dict__.get("__watchers", {})
     return watchers.values()
-
-
-def is_ending(app: App[Any]) -> bool:
-    """Return whether `app.exit` was called. Its widgets are being removed then."""
-    return app._exit
 
 
 # Screens

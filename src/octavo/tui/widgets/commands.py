@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
+from rich.console import RenderableType
 from textual.app import App
 from textual.binding import ActiveBinding, Binding
 from textual.dom import DOMNode
@@ -35,7 +36,7 @@ from textual.signal import Signal
 from textual.widget import Widget
 
 from octavo.concurrency import Tasks
-from octavo.tui.terminal.textual_internals import add_bindings, crash, is_ending, is_whole
+from octavo.tui.terminal.textual_internals import add_bindings, crash, is_whole
 from octavo.tui.widgets.notices import SEVERITIES, NoticeBoard, Tone
 
 LISTS, NAVIGATION = "LISTS", "NAVIGATION"
@@ -243,6 +244,9 @@ class HasCommands:
 class HostApp(HasCommands, App[R]):
     """Base class of an app with commands, dialogs, notifications and background tasks."""
 
+    is_ending = False
+    """True if the app is quitting and its screens are being removed."""
+
     def __init__(self) -> None:
         super().__init__()
         self.notices = NoticeBoard()
@@ -255,10 +259,9 @@ class HostApp(HasCommands, App[R]):
         self.keys_of_user: Mapping[str, str] = {}
         """Keys that the user assigned to commands in the settings, by command id."""
 
-    @property
-    def is_ending(self) -> bool:
-        """True if the app is quitting and its screens are being removed."""
-        return is_ending(self)
+    def exit(self, result: R | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        self.is_ending = True
+        super().exit(result, return_code, message)
 
     def signal(self, name: str) -> Signal[Any]:
         """Return a new signal that the app owns, so that it outlives its subscribers."""

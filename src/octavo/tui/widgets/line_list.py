@@ -20,7 +20,6 @@ from textual.widget import Widget
 
 from octavo.api.folding import fold
 from octavo.lazy_import import lazy
-from octavo.tui.terminal.textual_internals import disable_caches
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.short_texts import fit, plural, spread
 from octavo.tui.widgets.text_widgets import (
@@ -731,7 +730,6 @@ class ItemPainter:
         strip = strip.extend_cell_length(width, style.rich_style)
         for line_filter in self._filters:
             strip = strip.apply_filter(line_filter, widget.visual_style.background or TRANSPARENT)
-        disable_caches([strip])
         return strip
 
 

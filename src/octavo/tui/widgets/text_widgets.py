@@ -1,27 +1,22 @@
-"""Widgets that do less than those of Textual: texts that request a layout only if their size changes, and scrolling
-that does not keep the strips of old frames. Also messages that a list shows below its items or instead of them."""
+"""Widgets that do less than those of Textual: texts and scroll views that request a layout only if their size changes. Also
+messages that a list shows below its items or instead of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
-from rich.color import Color
-from rich.segment import Segment
 from textual.app import App, RenderResult
 from textual.content import Content
-from textual.filter import LineFilter
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar, ScrollBarRender
-from textual.strip import Strip
 from textual.timer import Timer
 from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.tui.terminal.textual_internals import disable_caches, update_scroll_bars, vertical_scroll_bar
+from octavo.tui.terminal.textual_internals import update_scroll_bars
 from octavo.tui.widgets.commands import HasCommands, offered_commands
 from octavo.tui.widgets.short_texts import Fact, Mark, plural, safe, safe_lines
 
@@ -159,52 +154,6 @@ class ScrollWidget(HasCommands, ScrollView):
             ids, self.waiting_commands = self.waiting_commands, ()
             for id in ids:
                 self.action_command(id)
-
-    @property
-    def vertical_scrollbar(self) -> ScrollBar:
-        return vertical_scroll_bar(
-            self, lambda: _FastScrollBar(name="vertical", thickness=self.scrollbar_size_vertical)
-        )
-
-
-class _FastScrollBar(ScrollBar):
-    """A scroll bar that draws its own cells. Textual would draw the bar as slowly as a page of text."""
-
-    _cache: tuple[tuple[object, ...], list[Strip]] = ((), [])
-    """The values that determine the look of the bar, and the strips drawn for them."""
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        bar = self.render()
-        if not isinstance(bar, ScrollBarRender):
-            return disable_caches(super().render_lines(crop))
-        filters = self.get_line_filters()
-        state = (bar.style, bar.virtual_size, bar.window_size, bar.position, self.size, *filters)
-        if self._cache[0] != state:
-            self._cache = (state, self._draw_rows(bar, filters))
-        strips = self._cache[1][crop.y : crop.bottom]
-        if crop.column_span != (0, bar.thickness):
-            strips = [strip.crop(*crop.column_span) for strip in strips]
-        return strips
-
-    def _draw_rows(self, bar: ScrollBarRender, filters: Sequence[LineFilter]) -> list[Strip]:
-        style = self.app.console.get_style(bar.style)
-        cells = bar.render_bar(
-            self.size.height,
-            bar.virtual_size,
-            bar.window_size,
-            bar.position,
-            bar.thickness,
-            back_color=style.bgcolor or Color.default(),
-            bar_color=style.color or Color.default(),
-        ).segments
-        ground, background, strips = self.visual_style.rich_style, self.background_colors[1], {}
-        for each in {id(cell): cell for cell in cells}.values():  # most cells are the same segment object
-            strip = Strip(Segment.apply_style([each], ground), bar.thickness)
-            for line_filter in filters:
-                strip = strip.apply_filter(line_filter, background)
-            strips[id(each)] = strip
-        disable_caches(strips.values())
-        return [strips[id(cell)] for cell in cells]
 
 
 SKELETON_AFTER = 0.15
