@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import os
 from collections.abc import Callable, Sequence
@@ -445,9 +446,8 @@ def _build_session(
     async def close() -> None:
         await offline.close()
         await client.aclose()
-        index.close()
-        cache.close()
-        state.close()
+        # At the same time, because each waits for the disk.
+        await asyncio.gather(*(run_in_thread(file.close) for file in (index, cache, state)))
 
     return Session(
         live=live,
