@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +56,7 @@ class PlatformFolder:
         """Return the API key of the user. The first call creates the key. Raises OSError."""
         private_folder(self.path)
         if not self.key_file.exists():
-            write_private(self.key_file, secrets.token_urlsafe(32))
+            write_private(self.key_file, os.urandom(32).hex())
         key = read_private(self.key_file).strip()
         redaction.remember_token(key)
         return SecretStr(key)

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from octavo.cli.standard_streams import USAGE, Failure
-from octavo.tui.terminal.external_editor import NoBrowser, find_browser
+from octavo.tui.terminal.external_editor import find_browser
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
@@ -35,8 +35,8 @@ def open_in_browser(session: Session, url: str | None) -> None:
 def start_browser(url: str) -> None:
     """Open a URL in the browser. Raises Failure if there is no browser."""
     browser = find_browser(url, os.environ)
-    if isinstance(browser, NoBrowser):
-        raise Failure(f"Could not open {url}: {browser.sentence}")
+    if isinstance(browser, str):
+        raise Failure(f"Could not open {url}: {browser}")
     try:
         browser.start(url, os.environ)
     except (OSError, ValueError) as error:

@@ -8,7 +8,7 @@ has changed since, both versions are kept.
 from __future__ import annotations
 
 import asyncio
-import secrets
+import os
 import sqlite3
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -80,7 +80,7 @@ class Drafts:
 
     def __init__(self, state: StateDb) -> None:
         self._state = state
-        self._writer = secrets.token_hex(8)
+        self._writer = os.urandom(8).hex()
         self._edits: dict[str, _Edit] = {}
         """The last edit of each draft that this process has written, by key."""
         self._seen: dict[str, tuple[str, int]] = {}

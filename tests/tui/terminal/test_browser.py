@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.tui.terminal.external_editor import Browser, NoBrowser, find_browser
+from octavo.tui.terminal.external_editor import Browser, find_browser
 
 ADDRESS = "https://status.saltmarsh.example/"
 PROGRAM = """#!{python}
@@ -53,9 +53,7 @@ def test_browser_gets_url_without_api_key_and_terminal(tmp_path: Path) -> None:
 def test_only_web_links_are_opened(url: str) -> None:
     with pytest.raises(ValueError, match="only http and https"):
         Browser(("true",)).start(url, {})
-    assert url.startswith("http") or isinstance(
-        find_browser(url, {"DISPLAY": ":7", "PATH": os.environ["PATH"]}), NoBrowser
-    )
+    assert url.startswith("http") or isinstance(find_browser(url, {"DISPLAY": ":7", "PATH": os.environ["PATH"]}), str)
 
 
 @pytest.mark.parametrize(
@@ -70,5 +68,5 @@ def test_only_web_links_are_opened(url: str) -> None:
 @pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has a display and a browser")
 def test_missing_browser_is_explained(tmp_path: Path, without: dict[str, str], reason: str) -> None:
     found = find_browser(ADDRESS, {**set_up_browser(tmp_path), **without})
-    assert isinstance(found, NoBrowser)
-    assert reason in found.sentence
+    assert isinstance(found, str)
+    assert reason in found

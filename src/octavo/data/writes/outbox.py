@@ -4,8 +4,8 @@ and is then sent."""
 from __future__ import annotations
 
 import asyncio
+import os
 import random
-import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -218,7 +218,7 @@ class Outbox:
 
         They are sent after the undo delay. Empty if a review of `at` is already in flight. Raises NotSaved.
         """
-        review_id, writes = secrets.token_hex(8), () if review is None else (review,)
+        review_id, writes = os.urandom(8).hex(), () if review is None else (review,)
         entries = await self._add(writes, undo_seconds=self.undo_seconds, review_id=review_id, reviewed=at)
         # One undo must undo the review with its comments. So remove the separate groups of the comments.
         submitted = {entry.id for entry in entries}
@@ -370,11 +370,11 @@ class Outbox:
         pending comments of `reviewed` as parts of the review `review_id`.
         """
         self._raise_if_read_only()
-        now, group = self._now(), secrets.token_hex(8)
+        now, group = self._now(), os.urandom(8).hex()
         held_until = now + timedelta(seconds=undo_seconds) if undo_seconds > 0 else None
         entries = [
             OutboxEntry(
-                id=secrets.token_hex(8),
+                id=os.urandom(8).hex(),
                 op=write.op,
                 facts=kind_of(write.op).facts(write.op),
                 action=write.action,

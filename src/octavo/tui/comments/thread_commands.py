@@ -17,7 +17,6 @@ from octavo.data.writes.outbox import Discarded
 from octavo.documents.emoji import to_emoji
 from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
-from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.write_queue import LocalChange
@@ -25,6 +24,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
+    from octavo.tui.comments.thread_filters import Thread
     from octavo.tui.core.shell import Shell
 
 _choose_emoji = lazy("octavo.tui.comments.autocomplete:choose_emoji")

@@ -12,13 +12,14 @@ from textual.content import Content
 
 from octavo.documents import links
 from octavo.lazy_import import lazy
-from octavo.tui.terminal.external_editor import Browser, NoBrowser, find_browser
 
 if TYPE_CHECKING:
     from octavo.api.content import Page
     from octavo.tui.core.shell import Shell
+    from octavo.tui.terminal.external_editor import Browser
     from octavo.tui.widgets.confirm import Confirmed
 
+_find_browser = lazy("octavo.tui.terminal.external_editor:find_browser")
 _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 BROWSER_EXIT_SECONDS = 10.0
@@ -49,14 +50,14 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
     if not isinstance(target, links.UrlLink):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")
         return
-    browser_or_error = NoBrowser(problem) if problem else find_browser(target.url, os.environ)
+    browser: Browser | str = problem or _find_browser(target.url, os.environ)
     is_mail = target.url.startswith("mailto:")
 
     def on_answer(result: Confirmed | None) -> None:
         if result is None:
             return
-        if isinstance(browser_or_error, Browser):
-            _start_browser(app, browser_or_error, target.url)
+        if not isinstance(browser, str):
+            _start_browser(app, browser, target.url)
         else:
             copy_text(
                 app,
@@ -65,7 +66,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
             )
 
     warnings = [links.host_mismatch_warning(text, target), links.punycode_warning(target.host)]
-    if isinstance(browser_or_error, Browser):
+    if not isinstance(browser, str):
         notice = "This link opens an external website." if target.host not in links.APP_HOSTS else ""
         verb, warnings = "Open in browser", [notice, *warnings]
     elif is_mail:
@@ -74,7 +75,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
             ["Octavo cannot send email. Copy the address, then paste it into your email app.", *warnings],
         )
     else:
-        verb, warnings = "Copy link", [f"{browser_or_error.sentence} Copy the link instead.", *warnings]
+        verb, warnings = "Copy link", [f"{browser} Copy the link instead.", *warnings]
     title = f"Email {target.host}?" if is_mail else f"Open {target.host}?"
     after = "\n".join(filter(None, warnings))
     app.push_screen(_confirm_dialog(title, verb=verb, intro=_highlight_host(target), after=after), on_answer)

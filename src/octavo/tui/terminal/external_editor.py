@@ -73,25 +73,19 @@ class Browser:
         )
 
 
-@dataclass(frozen=True)
-class NoBrowser:
-    """Reason why no link can be opened, as a sentence."""
-
-    sentence: str
-
-
-def find_browser(url: str, environment: Mapping[str, str]) -> Browser | NoBrowser:
-    """Return the first installed program of the variable BROWSER, else the program of the desktop that opens URLs."""
+def find_browser(url: str, environment: Mapping[str, str]) -> Browser | str:
+    """Return the first installed program of the variable BROWSER, else the program of the desktop that opens URLs. If no
+    link can be opened, return the reason as a sentence."""
     if not url.startswith(_WEB_SCHEMES):
-        return NoBrowser("Octavo opens only web links in a browser.")
+        return "Octavo opens only web links in a browser."
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
-        return NoBrowser("You are connected over SSH: a browser would open on the remote computer.")
+        return "You are connected over SSH: a browser would open on the remote computer."
     if sys.platform != "darwin" and not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
-        return NoBrowser("Could not open a browser: no graphical display found.")
+        return "Could not open a browser: no graphical display found."
     for words in (*_commands_in(environment.get("BROWSER", "")), *_OPENERS):
         if shutil.which(words[0], path=environment.get("PATH")) and PurePath(words[0]).name not in _TERMINAL_BROWSERS:
             return Browser(words)
-    return NoBrowser(
+    return (
         "Octavo could not find a browser. Set the environment variable BROWSER to the command that starts your browser."
     )
 
