@@ -13,7 +13,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -57,9 +57,10 @@ class _Edit:
     written_at: float
     work: Transaction[None]
     """Saves or deletes the draft."""
-    saving: Future[None]
     is_late: bool = False
     """True if the save failed or took long."""
+    saving: Future[None] = field(default_factory=Future)
+    """The result of `work`."""
 
     @property
     def is_saved(self) -> bool:
@@ -214,8 +215,9 @@ class Drafts:
         text, now, before = text if text.strip() else "", self._state.now().timestamp(), self._edits.get(key)
         work = self._insertion(key, text, now) if text else self.removal(key).work
         was_late = before is not None and before.is_late and not before.is_saved
-        edit = self._edits[key] = _Edit(key, text, now, work, self._state.submit(work), was_late)
+        edit = self._edits[key] = _Edit(key, text, now, work, was_late)
         self.changed.notify()
+        edit.saving = self._state.submit(work)
         return edit
 
     def _insertion(self, key: str, text: str, now: float) -> Transaction[None]:
