@@ -64,9 +64,10 @@ class WordChanges:
         """ID of each pending comment that was moved, with the key of its new block."""
 
     def add_page(self, page_id: str, title: str, anchors: TwoVersionAnchors) -> bool:
-        """Store the added texts of a page. Return True if they include the words of a thread on another page."""
+        """Store the added texts of a page. Return True if the words of a thread are now on another page than before."""
+        earlier = list(map(self.moved_to, self._threads.comments))
         self._added_texts[page_id] = title, anchors.added_texts()
-        return any(self.moved_to(thread) == title for thread in self._threads.comments)
+        return earlier != list(map(self.moved_to, self._threads.comments))
 
     def moved_to(self, thread: Comment) -> str:
         """Return the title of the other changed page that now has the words of a thread. Empty if the words are not
