@@ -34,7 +34,7 @@ __all__ = ["library"]
 @pytest.fixture
 def folder(tmp_path: Path) -> PlatformFolder:
     folder = PlatformFolder(tmp_path / "demo")
-    folder.key()
+    folder.read_key()
     return folder
 
 
@@ -57,7 +57,7 @@ def test_each_person_of_the_demo_has_an_own_key(demo_folder: PlatformFolder) -> 
     for role in ("", *PEOPLE_BY_ROLE):
         role_folder = replace(folder, role="" if role == DEFAULT_ROLE else role)
         platform = build_demo(role_folder)
-        keys[role or DEFAULT_ROLE] = role_folder.key().get_secret_value()
+        keys[role or DEFAULT_ROLE] = role_folder.read_key().get_secret_value()
         who = platform.world.store.user_of(keys[role or DEFAULT_ROLE])
         assert who == PEOPLE_BY_ROLE[role or DEFAULT_ROLE]
         member = platform.world.store.get(f"/orgs/{ORGANIZATION}/members/{who}")
@@ -105,7 +105,7 @@ def test_demo_built_by_another_process_is_not_built_again(folder: PlatformFolder
 async def test_locked_demo_database_is_a_local_failure(folder: PlatformFolder) -> None:
     first = Store(folder.database)
     client = Client(
-        "http://octavo.local", folder.key(), transport=LazyPlatform(lambda: build_demo(folder), folder=folder)
+        "http://octavo.local", folder.read_key(), transport=LazyPlatform(lambda: build_demo(folder), folder=folder)
     )
     with first.transaction(), pytest.raises(LocalFailure, match=r"Could not open the data in .*database is locked"):
         await client(users.Me())
@@ -118,7 +118,7 @@ async def test_write_to_a_locked_database_is_a_server_error(demo_folder: Platfor
     platform = build_demo(folder)
     platform.world.store._db.execute("PRAGMA busy_timeout = 0")
     other = Store(folder.database)
-    client = Client("http://octavo.local", folder.key(), transport=platform)
+    client = Client("http://octavo.local", folder.read_key(), transport=platform)
     create = spaces.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Ours")
     with other.transaction(), pytest.raises(ServerError, match="cannot save anything at the moment"):
         await client(create)

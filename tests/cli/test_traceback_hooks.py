@@ -72,6 +72,6 @@ def test_unhandled_error_is_printed_without_the_key(work: str, code: int) -> Non
 
 def test_typed_and_generated_keys_are_redacted(tmp_path: Path) -> None:
     given = parse_token("  Bearer a-key-that-looks-like-nothing ")
-    made = PlatformFolder(tmp_path / "platform").key()
+    made = PlatformFolder(tmp_path / "platform").read_key()
     for key in (given, made):
         assert key.get_secret_value() not in redact(f"it had {key.get_secret_value()}")

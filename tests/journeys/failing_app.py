@@ -21,7 +21,7 @@ class FailingApp(Octavo):
     BINDINGS = [("f12", "fail", "Fail")]  # noqa: RUF012  # Textual declares the attribute in this way.
 
     def action_fail(self) -> None:
-        own_key = platform_folders.demo_folder(self.settings).key().get_secret_value()
+        own_key = platform_folders.demo_folder(self.settings).read_key().get_secret_value()
         local_words = "what a local variable holds"
         raise RuntimeError(f"a bug with {own_key} in its message, {len(local_words)}")
 

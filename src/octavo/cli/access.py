@@ -41,16 +41,16 @@ def home_of(settings: Settings) -> signing_in.Home:
     return signing_in.Home.of(settings.config_folder, settings.data_folder)
 
 
-def resolve(settings: Settings, options: argparse.Namespace) -> Access:
+def resolve_access(settings: Settings, options: argparse.Namespace) -> Access:
     """Return the account that the options or the environment select. Raises ValueError with a message for the user."""
-    known = home_of(settings).read()
-    return profiles.resolve(known, os.environ, profile=options.profile, base_url=options.base_url)
+    saved = home_of(settings).read()
+    return profiles.resolve(saved, os.environ, profile=options.profile, base_url=options.base_url)
 
 
 def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tuple[Access, SecretStr]:
     """Return the account and its API key. Raises Failure, with code 4 if the key is missing or cannot be read."""
     try:
-        access = resolve(settings, options)
+        access = resolve_access(settings, options)
         key = signing_in.token_of(home_of(settings).with_longer_timeout(tell), access)
     except StoreUnavailable as error:
         error_code = "keyring-locked" if isinstance(error, StoreTimeout) else "keyring-unreachable"

@@ -32,7 +32,7 @@ from octavo.api.operation import Listing, Operation, Spec, find_spec, load
 from octavo.api.safety import safe_json, safe_line
 from octavo.api.wire import VERSION, Route, body_fields, is_list_field, operation_for_route, query_fields, routes
 from octavo.api.wrong_values import error_sentence, null_error
-from octavo.cli.access import open_client, read_settings, resolve
+from octavo.cli.access import open_client, read_settings, resolve_access
 from octavo.cli.late_client import LazyClient
 from octavo.cli.output import compile_filter
 from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
@@ -93,11 +93,11 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
     """Return the values of the arguments. The values of a repeated key become a list. Raises Failure."""
     values = Values()
     for argument in arguments:
-        found = _ARGUMENT.match(argument)
-        if found is None:
+        match = _ARGUMENT.match(argument)
+        if match is None:
             raise Failure(f"{argument[:40]!r} is not a parameter. Write KEY=VALUE or KEY:=JSON.", USAGE)
-        name, inner, sign = found.groups()
-        text = argument[found.end() :]
+        name, inner, sign = match.groups()
+        text = argument[match.end() :]
         if sign == "==":
             values.query.append((name + inner, text))
         else:
@@ -109,7 +109,7 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
     return values
 
 
-def typed_field(argument: str) -> str:
+def convert_typed_field(argument: str) -> str:
     """Convert the argument of `-F` to an argument without an option: `name=3` to `name:=3`. Numbers, true, false and
     null are JSON values, and all other values are text."""
     name, sign, text = argument.partition("=")
@@ -117,7 +117,7 @@ def typed_field(argument: str) -> str:
     return f"{name}:={text}" if sign and is_json else argument
 
 
-def text_field(argument: str) -> str:
+def convert_text_field(argument: str) -> str:
     """Convert the argument of `-f` to an argument without an option. The value is text, even if it starts with `@`."""
     name, sign, text = argument.partition("=")
     return f"{name}:={json.dumps(text)}" if sign and text.startswith("@") else argument
@@ -206,15 +206,19 @@ _SAFE_IN_PATH = "/%:@!$&'()*+,;=~"
 _SAFE_IN_QUERY = _SAFE_IN_PATH + "?[]"
 
 
-def request_of(options: argparse.Namespace) -> tuple[RawRequest, bool]:
+def build_request(options: argparse.Namespace) -> tuple[RawRequest, bool]:
     """Return the request, and whether its response can be a list. Raises Failure."""
     files = Files()
-    arguments = [*options.values, *map(text_field, options.text_fields), *map(typed_field, options.typed_fields)]
+    arguments = [
+        *options.values,
+        *map(convert_text_field, options.text_fields),
+        *map(convert_typed_field, options.typed_fields),
+    ]
     if options.name.upper() in METHODS:
         if not options.values:
             raise Failure(f"{options.name} needs a path, such as /v1/user.", USAGE)
         return _path_request(options.name.upper(), options.values[0], arguments[1:], options.input, files)
-    op = operation(options.name, values_of(arguments, files), options.input, files)
+    op = build_operation(options.name, values_of(arguments, files), options.input, files)
     try:
         return raw_request(op), isinstance(op, Listing)
     except ApiError as error:
@@ -234,7 +238,7 @@ def spec_of(name: str) -> Spec:
     raise Failure(f"Unknown operation {name[:80]!r}.{hint}", USAGE)
 
 
-def operation(name: str, values: Values, body_file: str, files: Files) -> Operation[Any]:
+def build_operation(name: str, values: Values, body_file: str, files: Files) -> Operation[Any]:
     """Return the operation called `name` with these values. Raises Failure if a value is missing, unknown or wrong."""
     spec, fields = spec_of(name), values.fields
     if values.query:
@@ -243,9 +247,9 @@ def operation(name: str, values: Values, body_file: str, files: Files) -> Operat
     if body_file:
         fields = _with_body(spec, fields, body_file, files)
     route = _route(spec, fields)
-    known = _in_path(route) | query_fields(spec) | body_fields(spec)
-    if unknown := sorted(fields.keys() - known):
-        hint = did_you_mean(unknown[0], known) or _parameters_hint(known)
+    parameters = _in_path(route) | query_fields(spec) | body_fields(spec)
+    if unknown := sorted(fields.keys() - parameters):
+        hint = did_you_mean(unknown[0], parameters) or _parameters_hint(parameters)
         raise _not_run(spec, f"no parameter {unknown[0]}.{hint}")
     if wrong := null_error(spec, fields):
         raise _not_run(spec, wrong)
@@ -304,7 +308,7 @@ def _path_request(
         content = _json_content(body_file, files)
     elif values.fields:
         content = json.dumps(values.fields, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    sent = outgoing_json(method, target_of(path, values.query), content)
+    sent = outgoing_json(method, encode_target(path, values.query), content)
     return RawRequest(sent, f"{VERSION}/…", method in READS), method in READS
 
 
@@ -317,16 +321,16 @@ def _json_content(file: str, files: Files) -> bytes:
     return content
 
 
-def target_of(path: str, query: list[tuple[str, str]]) -> str:
+def encode_target(path: str, query: list[tuple[str, str]]) -> str:
     """Return the encoded path and query. Raises Failure if the path could lead to another server or out of the API."""
-    path, _, own = path.partition("?")
+    path, _, own_query = path.partition("?")
     parts = path.removeprefix(VERSION).split("/")
     if not path.startswith(f"{VERSION}/"):
         raise Failure(f"Could not use the path {path[:80]!r}: it must start with {VERSION}/.", USAGE)
     if any(each in ("", ".", "..") for part in parts[1:] for each in re.split(r"[/\\]", unquote(part))):
         raise Failure(f"Could not use the path {path[:80]!r}: it must not have empty parts, “.” or “..”.", USAGE)
     try:
-        pairs = filter(None, [quote(own, safe=_SAFE_IN_QUERY), urlencode(query)])
+        pairs = filter(None, [quote(own_query, safe=_SAFE_IN_QUERY), urlencode(query)])
         return "?".join(filter(None, [quote(path, safe=_SAFE_IN_PATH), "&".join(pairs)]))
     except UnicodeEncodeError:
         raise Failure(f"Could not use the path {path[:80]!r}: it is not valid UTF-8.", USAGE) from None
@@ -374,7 +378,7 @@ def _as_list(spec: Spec, name: str, value: Any) -> Any:
 
 def run(options: argparse.Namespace) -> int:
     run_filter = compile_filter(options)
-    request, is_list = request_of(options)
+    request, is_list = build_request(options)
     settings = read_settings()
     if options.dry_run:
         return _dry_run(settings, options, request)
@@ -391,7 +395,7 @@ def run(options: argparse.Namespace) -> int:
 def _dry_run(settings: Settings, options: argparse.Namespace, request: RawRequest) -> int:
     """Print the request without sending it. This needs no account and reads no API key."""
     try:
-        access = resolve(settings, options)
+        access = resolve_access(settings, options)
     except (ApiError, ValueError) as error:
         raise Failure(str(error)) from error
     sent = request.sent

@@ -32,8 +32,8 @@ def _namespace(settings: Settings, environ: Mapping[str, str], words: Sequence[s
     if "--demo" in words:
         return demo_folder(settings).namespace
     try:
-        known = profiles.read(settings.config_folder / profiles.FILE)
-        return Accounts(settings.state_folder).name_of(profiles.resolve(known, environ))
+        saved = profiles.read(settings.config_folder / profiles.FILE)
+        return Accounts(settings.state_folder).name_of(profiles.resolve(saved, environ))
     except (ValueError, OSError):
         return ""
 

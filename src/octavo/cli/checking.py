@@ -85,8 +85,7 @@ class CheckReport:
     the space."""
 
     findings: tuple[Finding, ...]
-    pages: int
-    """Number of pages that were checked."""
+    page_count: int
     texts: Mapping[str, str]
     """The text of each file that was checked, by path."""
     problems: tuple[str, ...]
@@ -160,18 +159,18 @@ class _FolderReader:
     def _find_includes(self, pages: Sequence[Path]) -> dict[Path, None]:
         """Return the files of reusable content: the files in the folder `INCLUDES`, and the files that pages
         include."""
-        found = dict.fromkeys(
+        includes = dict.fromkeys(
             path for path in files_below(self._folder, INCLUDES) if path.suffix == ".md" and self._folder.has_file(path)
         )
-        waiting = [*pages, *found]
+        waiting = [*pages, *includes]
         while waiting:
             path = waiting.pop()
             for target in include_targets(self._text(path)):
                 included = self._folder.resolve(target, path)
-                if included is not None and included not in found and self._folder.has_file(included):
-                    found[included] = None
+                if included is not None and included not in includes and self._folder.has_file(included):
+                    includes[included] = None
                     waiting.append(included)
-        return found
+        return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:
         """Return whether a page that is missing in the summary belongs there. Files about the repository, such as its
@@ -187,15 +186,15 @@ class _FolderReader:
         root of the space."""
         files: list[str] = []
         others: set[str] = set()
-        known = {_posix(path) for path in pages}
-        for place, folders, names in os.walk(self._folder.top):
+        page_paths = {_posix(path) for path in pages}
+        for parent, folders, names in os.walk(self._folder.top):
             folders[:] = sorted(each for each in folders if each not in IGNORED_FOLDERS and each != ".git")
-            here = Path(os.path.relpath(place, self._folder.root))
+            here = Path(os.path.relpath(parent, self._folder.root))
             for name in (".", *folders, *sorted(names)):
                 path = _posix(Path(os.path.normpath(here / name)))
                 if path.startswith(".."):
                     others.add(path)
-                elif name in names and path not in known:
+                elif name in names and path not in page_paths:
                     files.append(path)
             if len(files) + len(others) > _MAX_FILES:
                 self._folder.report(_posix(here), f"was not read completely: there are more than {_MAX_FILES:,} files.")
@@ -267,18 +266,18 @@ async def check_content(live: Live, target: Target, options: ContentOptions) -> 
     pages = {page.id: page for page in revision.walk()}
     loaded = await asyncio.to_thread(_read_all, pages, texts, is_change=target.change_request is not None)
     check = await _build_reference_check(live, at, revision, target, loaded)
-    found = await asyncio.to_thread(_findings, check, loaded, options)
+    findings = await asyncio.to_thread(_findings, check, loaded, options)
     problems: list[str] = []
     if options.linters:
         runs = LinterRuns(linters_for(options.linters, target.space.title, target.space.id))
         for result in await asyncio.gather(*(runs.findings(_linted_page(each)) for each in loaded)):
-            found += [each for group in result.by_block.values() for each in group]
+            findings += [each for group in result.by_block.values() for each in group]
             problems += result.failures
     skipped = len(texts) - len(loaded)
     if skipped:
         problems.append(f"{skipped} pages were not checked: a space is checked up to {MAX_PAGES:,} pages.")
     sources = {each.checked.path: each.text for each in loaded}
-    return CheckReport(tuple(found), len(loaded), sources, tuple(dict.fromkeys(problems)))
+    return CheckReport(tuple(findings), len(loaded), sources, tuple(dict.fromkeys(problems)))
 
 
 async def _load(live: Live, target: Target) -> tuple[ContentRef, list[tuple[str, str, str]]]:
@@ -325,13 +324,13 @@ async def _build_reference_check(
 ) -> ReferenceCheck:
     """Return the check of links and other references. If the pages link to headings of other pages, load these pages
     first. Raises ApiError."""
-    known = {each.page.id: each.checked for each in loaded}
-    check = ReferenceCheck(_index(revision, target), known)
-    wanted = {page for each in loaded for page in check.linked_pages(each.checked)} - set(known)
+    checked = {each.page.id: each.checked for each in loaded}
+    check = ReferenceCheck(_index(revision, target), checked)
+    wanted = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
     pages = {page.id: page for page in revision.walk()}
     for page_id, _, text in await _load_pages(live, at, sorted(wanted)[:_MAX_LINKED_PAGES]):
         page = pages[page_id]
-        known[page_id] = await asyncio.to_thread(read_page, page_path(page), text, link_base(page))
+        checked[page_id] = await asyncio.to_thread(read_page, page_path(page), text, link_base(page))
     return check
 
 
@@ -356,11 +355,11 @@ def _findings(check: ReferenceCheck, loaded: Sequence[_Loaded], options: Content
         broken = broken_urls(list(urls)[:MAX_URLS], Fetcher())
     found = []
     for each in loaded:
-        own = [*each.checked.findings, *check.findings(each.checked)]
-        own += check.external_findings(each.checked, broken) if broken else ()
+        findings = [*each.checked.findings, *check.findings(each.checked)]
+        findings += check.external_findings(each.checked, broken) if broken else ()
         if options.is_added_only and each.added is not None:
-            own = [one for one in own if each.added.touches(one.place)]
-        found += [replace(one, page=each.page.path or "") for one in own]
+            findings = [finding for finding in findings if each.added.touches(finding.place)]
+        found += [replace(finding, page=each.page.path or "") for finding in findings]
     return found
 
 

@@ -119,12 +119,12 @@ async def changed_items(live: Live, target: Target, versions: Versions) -> tuple
     except NotFound:
         named = versions.old.revision_id if isinstance(versions.old, RevisionRef) else target.ref.without_page
         raise Failure(f"Could not find revision {safe_line(named)} in {target.space.title}.", NOT_FOUND) from None
-    found = changed_pages(await asyncio.to_thread(changes_between, before, after))
+    changes = changed_pages(await asyncio.to_thread(changes_between, before, after))
     if has_document_ids(after) or target.change_request is None:
-        return found
+        return changes
     # These revisions do not show which texts differ, so add the changes that the server lists.
-    known = {each.key for each in found}
-    return (*found, *(each for each in await _listed_items(live, target.at) if each.key not in known))
+    keys = {each.key for each in changes}
+    return (*changes, *(each for each in await _listed_items(live, target.at) if each.key not in keys))
 
 
 async def _listed_items(live: Live, at: ContentRef) -> tuple[ChangedPage, ...]:

@@ -30,8 +30,8 @@ def route_finder(options: argparse.Namespace, text: str) -> Callable[[Session], 
 
 
 async def _route_of(references: References, text: str) -> Route:
-    found = await find_named(references, text)
-    return _thread_route(found) if isinstance(found, FoundThread) else _target_route(found)
+    item = await find_named(references, text)
+    return _thread_route(item) if isinstance(item, FoundThread) else _target_route(item)
 
 
 def _target_route(target: Target) -> Route:
@@ -40,8 +40,8 @@ def _target_route(target: Target) -> Route:
     return ToPage(target.space.id, target.page.id if target.page is not None else None, target.block)
 
 
-def _thread_route(found: FoundThread) -> Route:
-    target, comment = found.target, found.comment
+def _thread_route(thread: FoundThread) -> Route:
+    target, comment = thread.target, thread.comment
     if isinstance(target.at, ChangeRequestRef):
         return ToChangeRequest(target.at, target.change_request, comment)
     page, node = comment.target.page, comment.target.node

@@ -127,7 +127,7 @@ async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: Chang
     """Return the reviewers of a change request, then the requested reviewers. Each has `id`, `name`, `status` and
     `outdated`. Raises ApiError."""
     reviews, requested = await asyncio.gather(live.fetch(reviews_of(at)), live.fetch(requested_of(at)))
-    found = [
+    rows = [
         {
             "id": each.reviewer.id,
             "name": each.reviewer.name,
@@ -137,7 +137,7 @@ async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: Chang
         for each in reviews.items
         if not each.outdated
     ]
-    return found + [
+    return rows + [
         {"id": each.user.id, "name": each.user.name, "status": "requested", "outdated": False}
         for each in requested.items
         if each.user is not None
@@ -316,12 +316,12 @@ async def find_named(references: References, text: str) -> Target | FoundThread:
 async def thread_at(references: References, target: Target, thread_id: str) -> FoundThread:
     """Return a thread of a space or change request. Raises ApiError, or Failure if there is none."""
     try:
-        found = await references.live.fetch(comments.Get(at=target.at, comment_id=thread_id, format="markdown"))
+        comment = await references.live.fetch(comments.Get(at=target.at, comment_id=thread_id, format="markdown"))
     except NotFound:
         raise Failure(
             f"Could not find thread {safe_line(thread_id[:60])} in {target.ref.without_page}.", NOT_FOUND
         ) from None
-    return FoundThread(target, found)
+    return FoundThread(target, comment)
 
 
 async def _find_by_id(references: References, thread_id: str) -> FoundThread:
@@ -376,15 +376,15 @@ async def _target(references: References, at: Discussion, change_request: Change
     return Target(space, Ref(await references.name_of(space.id), number), change_request)
 
 
-def thread_row(found: FoundThread, replies: Sequence[Reply] = ()) -> dict[str, Any]:
+def thread_row(thread: FoundThread, replies: Sequence[Reply] = ()) -> dict[str, Any]:
     """Return the row of a thread. `replies` may be left out if they are not printed."""
-    comment, target = found.comment, found.target
+    comment, target = thread.comment, thread.target
     text, page, node = comment.body.text, comment.target.page, comment.target.node
     suggestions = find_suggestions(text)
     change_request = target.change_request
     return {
         "id": comment.id,
-        "ref": found.ref,
+        "ref": thread.ref,
         "space": {"id": target.space.id, "title": target.space.title},
         "change": change_request.number if change_request is not None else None,
         "page": {"id": page.id, "title": page.title, "path": page.path} if page is not None else None,
@@ -405,11 +405,11 @@ def _message(message: Message) -> Mapping[str, Any]:
     return {"id": message.id, "author": message.posted_by.name, "at": message.posted_at, "text": message.body.text}
 
 
-async def load_replies(references: References, found: FoundThread) -> tuple[Reply, ...]:
+async def load_replies(references: References, thread: FoundThread) -> tuple[Reply, ...]:
     """Return the replies of a thread, oldest first. Raises ApiError."""
-    if not found.comment.replies:
+    if not thread.comment.replies:
         return ()
-    return tuple(await all_items(references.live, replies_of(found.at, found.comment.id)))
+    return tuple(await all_items(references.live, replies_of(thread.at, thread.comment.id)))
 
 
 async def load_threads(references: References, target: Target) -> list[FoundThread]:
@@ -417,6 +417,6 @@ async def load_threads(references: References, target: Target) -> list[FoundThre
     of the page. Raises ApiError."""
     page = {"target_page": target.page.id} if target.page is not None else {}
     op = comments.List(at=target.at, status="all", format="markdown", limit=1000, **page)
-    found = await all_items(references.live, op)
-    threads = [FoundThread(target, each) for each in found if not each.is_review]
+    all_comments = await all_items(references.live, op)
+    threads = [FoundThread(target, each) for each in all_comments if not each.is_review]
     return sorted(threads, key=lambda each: (each.comment.posted_at is not None, each.comment.posted_at))

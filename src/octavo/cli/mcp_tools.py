@@ -279,7 +279,7 @@ async def _check(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
         toolbox.session.live, target, ContentOptions(target.change_request is not None, (), False)
     )
     rules = choose_rules([], [])
-    found = [
+    findings = [
         {
             "page": each.page or each.path,
             "block": each.block or None,
@@ -291,7 +291,7 @@ async def _check(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
         for each in sorted_findings(report.findings)
         if rules.applies(each)
     ]
-    return _limit_items({"findings": found, "pages": report.pages}, "findings")
+    return _limit_items({"findings": findings, "pages": report.page_count}, "findings")
 
 
 async def _propose_comment(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
@@ -305,8 +305,8 @@ async def _propose_suggestion(toolbox: Toolbox, arguments: Arguments) -> dict[st
 async def _list_proposed(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     _, at = await toolbox.change_request(str(arguments["ref"]))
     paths = await toolbox.paths(at)
-    own = [each for each in toolbox.session.proposed.at(at) if each.source == toolbox.source]
-    return _limit_items({"items": [proposed_row(each, paths) for each in own]}, "items", key="id")
+    own_notes = [each for each in toolbox.session.proposed.at(at) if each.source == toolbox.source]
+    return _limit_items({"items": [proposed_row(each, paths) for each in own_notes]}, "items", key="id")
 
 
 async def _withdraw_proposed(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:

@@ -290,13 +290,13 @@ def _chosen_fields(options: argparse.Namespace, fields: Sequence[Field]) -> list
     unknown field."""
     requested = getattr(options, "ndjson", None) or options.json or ""
     names = [name for each in requested.split(",") if (name := each.strip())]
-    known = [each.name for each in fields]
+    known_names = [each.name for each in fields]
     for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known) or (
+        if name not in known_names:
+            hint = did_you_mean(name, known_names) or (
                 " Write the REF before --json." if re.search(r"[/#:0-9]", name) else ""
             )
-            raise Failure(f"Unknown field {name[:40]!r}.{hint} The fields are {', '.join(known)}.", USAGE)
+            raise Failure(f"Unknown field {name[:40]!r}.{hint} The fields are {', '.join(known_names)}.", USAGE)
     return names or [each.name for each in fields if not each.is_extra]
 
 

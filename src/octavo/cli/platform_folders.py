@@ -52,7 +52,7 @@ class PlatformFolder:
             return f"Could not open the data in {self.path}: {cause}. {self.start_over}".rstrip()
         return f"Could not open the data in {self.path}: {in_words(error)}"
 
-    def key(self) -> SecretStr:
+    def read_key(self) -> SecretStr:
         """Return the API key of the user. The first call creates the key. Raises OSError."""
         private_folder(self.path)
         if not self.key_file.exists():

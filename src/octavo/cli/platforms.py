@@ -48,7 +48,7 @@ def build_demo(folder: PlatformFolder, *, large: bool = False) -> Platform:
         if store.setting("library") is None:
             _build_library(world, today=world.now(), large=float(large))
             store.set_setting("library", "demo")
-        store.add_key(folder.key().get_secret_value(), PEOPLE_BY_ROLE[folder.role or DEFAULT_ROLE])
+        store.add_key(folder.read_key().get_secret_value(), PEOPLE_BY_ROLE[folder.role or DEFAULT_ROLE])
         return Platform(world)
 
 
@@ -68,7 +68,7 @@ def build_folder(
         world = add_local_user(World(store), name)
         loaded = _load_folder(world, pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
         left_out += [safe_line(f"{each.path} {each.message}") for each in loaded.problems]
-        store.add_key(folder.key().get_secret_value(), PERSON)
+        store.add_key(folder.read_key().get_secret_value(), PERSON)
         return Platform(world)
 
 

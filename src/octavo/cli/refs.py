@@ -111,14 +111,14 @@ class Target:
 
 def parse_ref(text: str) -> Ref:
     """Return the REF in `text`, which must not be a URL. Raises Failure if `text` is not a REF."""
-    found = _REF.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
-    if found is None:
+    match = _REF.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
+    if match is None:
         example = "Write a REF such as 7, handbook/7 or handbook/7:guides/setup."
         raise Failure(f"Could not read the REF {safe_line(text[:60])}: it has no space and no number. {example}", USAGE)
-    space, number = found["space"] or "", found["number"] or found["own"]
+    space, number = match["space"] or "", match["number"] or match["own"]
     if space.isdecimal() and len(space) < 10 and number is None:
         space, number = "", space
-    return Ref(space.strip(), int(number) if number else None, (found["page"] or "").strip(), found["block"] or "")
+    return Ref(space.strip(), int(number) if number else None, (match["page"] or "").strip(), match["block"] or "")
 
 
 def short_name(space: Space, spaces: Sequence[Space]) -> str:
@@ -148,11 +148,11 @@ class References:
 
     async def organization(self) -> Organization:
         """Return the organization that the app shows. Raises ApiError, or Failure if there is none."""
-        known = await self.organizations()
-        if not known:
+        organizations = await self.organizations()
+        if not organizations:
             raise Failure("Could not find an organization: your account belongs to none.", NOT_FOUND)
         last = self._session.state.get_fact("organization")
-        return next((each for each in known if each.id == last), known[0])
+        return next((each for each in organizations if each.id == last), organizations[0])
 
     async def spaces(self, *, fresh: bool = False) -> tuple[Space, ...]:
         """Return the spaces of all organizations. With `fresh`, they are fetched. Raises ApiError."""
@@ -177,13 +177,13 @@ class References:
         """Return the space with a title, short name or id. Raises ApiError, or Failure if there is none or several."""
         for fresh in (False, True):
             spaces = await self.spaces(fresh=fresh)
-            found = _find_spaces(name, spaces)
-            if len(found) > 1:
-                listed = ", ".join(f"{each.title} ({each.id})" for each in found)
-                message = f"Could not choose a space: {len(found)} spaces are called {safe_line(name)}: {listed}."
+            matches = _find_spaces(name, spaces)
+            if len(matches) > 1:
+                listed = ", ".join(f"{each.title} ({each.id})" for each in matches)
+                message = f"Could not choose a space: {len(matches)} spaces are called {safe_line(name)}: {listed}."
                 raise Failure(message, USAGE, error="ambiguous")
-            if found:
-                return found[0]
+            if matches:
+                return matches[0]
         names = {short_name(each, self._spaces) for each in self._spaces} | {each.title for each in self._spaces}
         titles = ", ".join(each.title for each in self._spaces[:_MOST_NAMED])
         more = "" if len(self._spaces) <= _MOST_NAMED else ", and others"
@@ -198,10 +198,10 @@ class References:
             return await self.space(name)
         last = self._session.state.get_fact("space")
         if isinstance(last, str) and last and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
-            found = next((each for each in await self.spaces() if each.id == last), None)
-            if found is not None:
-                tell(f"Using the space you used last: {found.title}. For another one, use --space.")
-            return found
+            space = next((each for each in await self.spaces() if each.id == last), None)
+            if space is not None:
+                tell(f"Using the space you used last: {space.title}. For another one, use --space.")
+            return space
         return None
 
     async def chosen_space(self) -> Space | None:
@@ -240,29 +240,29 @@ class References:
     async def _change_request(self, space: Space, name: str, number: str) -> ChangeRequest:
         at = ChangeRequestRef(space_id=space.id, change_request_id=number)
         try:
-            found = await self.live.fetch(GetChangeRequest(at=at))
+            change_request = await self.live.fetch(GetChangeRequest(at=at))
         except NotFound:
             hint = f"For a list, run: octavo changes -s {name}"
             raise Failure(f"Could not find change request {number[:60]} in {space.title}. {hint}", NOT_FOUND) from None
-        return found.with_space(space.ref)
+        return change_request.with_space(space.ref)
 
     async def page(self, target: Target, name: str) -> Page:
         """Return the page whose path, id or title is `name`, without its text. Raises ApiError or Failure."""
         tree = await self.page_tree(target)
         wanted = name.strip("/")
-        found = tree.find_by_name(wanted)
-        if found is None:
+        page = tree.find_by_name(wanted)
+        if page is None:
             titled = [
                 each
                 for each in tree.walk()
                 if fold(each.title) == fold(wanted) or fold(each.path or "") == fold(wanted)
             ]
-            found = titled[0] if len(titled) == 1 else None
-        if found is None:
+            page = titled[0] if len(titled) == 1 else None
+        if page is None:
             hint = did_you_mean(wanted, [each.path for each in tree.walk() if each.path])
             message = f"Could not find page {safe_line(wanted[:80])} in {target.space.title}."
             raise Failure(message + (hint.removesuffix("?") + "?" if hint else ""), NOT_FOUND)
-        return found
+        return page
 
     async def page_tree(self, target: Target) -> PageTree:
         """Return the page tree of the space or change request. Raises ApiError."""
@@ -313,12 +313,12 @@ class References:
                 self.live, ListMembers(at=OrganizationRef(organization_id=each.id), limit=1000), is_fresh=False
             )
             users += [member.user for member in members]
-        found = {each.id: each for each in users if wanted in _names_of_user(each)}
-        if len(found) == 1:
-            return next(iter(found.values()))
-        if found:
-            listed = ", ".join(f"{each.name} ({each.id})" for each in found.values())
-            message = f"Could not choose a user: {len(found)} users are called {safe_line(name)}: {listed}."
+        matches = {each.id: each for each in users if wanted in _names_of_user(each)}
+        if len(matches) == 1:
+            return next(iter(matches.values()))
+        if matches:
+            listed = ", ".join(f"{each.name} ({each.id})" for each in matches.values())
+            message = f"Could not choose a user: {len(matches)} users are called {safe_line(name)}: {listed}."
             raise Failure(message, USAGE, error="ambiguous")
         hint = did_you_mean(wanted, {own for each in users for own in _names_of_user(each)})
         raise Failure(

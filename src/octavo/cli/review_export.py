@@ -70,7 +70,7 @@ class BlockFinder:
     def find(self, key: str, quote: str, *, side: Side = "after", read: Document | None = None) -> NotePlace | str:
         """Return the block of a note, or the reason why there is none, as the end of a sentence.
 
-        `side` is the version that the note is about. `read` is the version in which the program found the block, if that
+        `side` is the version that the note is about. `read` is the version in which the program blocks the block, if that
         version is neither the old nor the new version of the page.
         """
         sides: tuple[tuple[Side, _Version], ...] = (("after", self._after), ("before", self._before))
@@ -80,10 +80,10 @@ class BlockFinder:
             return place
         count = 0
         for name, version in sides:
-            found = version.with_words(quote)
-            if len(found) == 1:
-                return NotePlace(found[0], "words", name)
-            count = count or len(found)
+            blocks = version.with_words(quote)
+            if len(blocks) == 1:
+                return NotePlace(blocks[0], "words", name)
+            count = count or len(blocks)
         if count:
             return f"the quote is in {count} blocks of {self._name}"
         if (similar := self._after.most_similar(quote)) is not None:

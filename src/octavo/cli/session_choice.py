@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from octavo.client.profiles import Access
 
 # lazy: pydantic, not needed for the picture of the demo
-_resolve = lazy("octavo.cli.access:resolve")
+_resolve = lazy("octavo.cli.access:resolve_access")
 _accounts = lazy("octavo.client.profiles:Accounts")
 
 

@@ -66,7 +66,7 @@ SETTLE_LOCAL, SETTLE_REMOTE = 2.0, 30.0
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:
     """Return a client of a platform in this process. Raises ValueError if its key cannot be read or stored."""
     try:
-        key = folder.key()
+        key = folder.read_key()
     except OSError as error:
         raise ValueError(folder.why_not_opened(error)) from error
     return LazyClient(ORIGIN, lambda _: key, platform=platform, read_only=read_only)

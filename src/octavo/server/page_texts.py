@@ -62,8 +62,8 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
         tag = scanner.tag_at(start)
         if tag is None:
             continue
-        named = (*tag.words, *(tag.arguments[key] for key in ("src", "file", "url") if key in tag.arguments))
-        item = find_reusable(revision, next(filter(None, named), ""), folder)
+        references = (*tag.words, *(tag.arguments[key] for key in ("src", "file", "url") if key in tag.arguments))
+        item = find_reusable(revision, next(filter(None, references), ""), folder)
         body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
         if body is None and not outer_ids:
             continue  # Only a nested include needs an end tag: without it, the outer end tag would close it.

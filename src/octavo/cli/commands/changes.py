@@ -137,9 +137,11 @@ class ChangeList:
                         yield each
             return
         # The API lists one status per request, so the lists are joined and sorted here.
-        found = [each for op in lists async for page in read_pages(self._live.send, op) for each in page.items]
-        output.total = None if is_filtered else len(found)
-        for each in sorted(found, key=_updated_at, reverse=True):
+        change_requests = [
+            each for op in lists async for page in read_pages(self._live.send, op) for each in page.items
+        ]
+        output.total = None if is_filtered else len(change_requests)
+        for each in sorted(change_requests, key=_updated_at, reverse=True):
             if each.outdated or not options.outdated:
                 yield each
 

@@ -293,7 +293,7 @@ def _finish(options: argparse.Namespace, rules: RuleChoice, report: CheckReport,
         if rules.applies(each)
     ]
     texts = {posixpath.normpath(posixpath.join(prefix, name)): text for name, text in report.texts.items()}
-    print_findings(findings, options.format, texts, report.pages)
+    print_findings(findings, options.format, texts, report.page_count)
     return FAILED if options.fail_on != NEVER and has_at_least(findings, options.fail_on) else 0
 
 

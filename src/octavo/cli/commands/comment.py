@@ -51,27 +51,27 @@ _MOST_NAMED = 6
 
 def block_with_key(document: Document, key: str, page: str) -> Block:
     """Return the block with a key. Raises Failure if there is none."""
-    found = document.find(key)
-    if found is None:
+    block = document.find(key)
+    if block is None:
         raise Failure(
             f"Could not find block {safe_line(key[:40])} in {page}. Use --quote WORDS or --line N.", NOT_FOUND
         )
-    return found
+    return block
 
 
 def block_with_words(document: Document, words: str, page: str) -> Block:
     """Return the innermost block that contains the words. Raises Failure if no block does, or several do."""
     wanted = " ".join(fold(words).split())
-    found = [each for each in _blocks_with_text(document) if wanted and wanted in _normalized_text(each)]
-    if not found:
+    blocks = [each for each in _blocks_with_text(document) if wanted and wanted in _normalized_text(each)]
+    if not blocks:
         raise Failure(
             f"Could not find “{safe_line(words[:60])}” in {page}. Quote words as readers see them.", NOT_FOUND
         )
-    if len(found) > 1:
-        keys = ", ".join(each.key for each in found[:_MOST_NAMED]) + (", …" if len(found) > _MOST_NAMED else "")
-        message = f"“{safe_line(words[:60])}” is in {len(found)} blocks of {page}. Give more words, or --block: {keys}"
+    if len(blocks) > 1:
+        keys = ", ".join(each.key for each in blocks[:_MOST_NAMED]) + (", …" if len(blocks) > _MOST_NAMED else "")
+        message = f"“{safe_line(words[:60])}” is in {len(blocks)} blocks of {page}. Give more words, or --block: {keys}"
         raise Failure(message, USAGE, error="ambiguous")
-    return found[0]
+    return blocks[0]
 
 
 def block_at_line(document: Document, number: int, page: str) -> Block:
@@ -159,29 +159,33 @@ async def _write(session: Session, options: argparse.Namespace) -> None:
     print_written(session, options, place.target, entry, thread=entry.created_id)
 
 
-def _check_reply_options(options: argparse.Namespace, found: FoundThread) -> None:
+def _check_reply_options(options: argparse.Namespace, thread: FoundThread) -> None:
     """Raise Failure if an option does not apply to a reply."""
     for name in ("block", "quote", "line", "suggest", "pending"):
         if getattr(options, name):
-            raise Failure(f"Could not comment: {found.ref} is a thread, and --{name} does not apply to a reply.", USAGE)
+            raise Failure(
+                f"Could not comment: {thread.ref} is a thread, and --{name} does not apply to a reply.", USAGE
+            )
 
 
 async def write_reply(
-    session: Session, options: argparse.Namespace, found: FoundThread, *, resolves: bool = False
+    session: Session, options: argparse.Namespace, thread: FoundThread, *, resolves: bool = False
 ) -> None:
     """Reply to a thread and print the reply. With `resolves`, resolve the thread too. Raises ApiError or Failure."""
-    thread = found.comment.id
-    why = why_not_in_space(found.target.space, "comment")
+    thread_id = thread.comment.id
+    why = why_not_in_space(thread.target.space, "comment")
     check_allowed(
-        why or why_not_in_thread(found.target.space, found.comment, "reply_resolve" if resolves else "reply"), "reply"
+        why or why_not_in_thread(thread.target.space, thread.comment, "reply_resolve" if resolves else "reply"), "reply"
     )
-    reply = comments.CreateReply(at=found.at, comment_id=thread, body=Markdown(markdown=read_text(options, "reply")))
-    writes = [NewWrite(reply, "reply", once_key(options.once), context=found.ref)]
-    if resolves and found.comment.is_open:
-        resolve = comments.Update(at=found.at, comment_id=thread, resolved=True)
-        writes.append(NewWrite(resolve, "resolve the thread", context=found.ref))
+    reply = comments.CreateReply(
+        at=thread.at, comment_id=thread_id, body=Markdown(markdown=read_text(options, "reply"))
+    )
+    writes = [NewWrite(reply, "reply", once_key(options.once), context=thread.ref)]
+    if resolves and thread.comment.is_open:
+        resolve = comments.Update(at=thread.at, comment_id=thread_id, resolved=True)
+        writes.append(NewWrite(resolve, "resolve the thread", context=thread.ref))
     entries = await send(session, writes, options)
-    print_written(session, options, found.target, entries[0], thread=thread)
+    print_written(session, options, thread.target, entries[0], thread=thread_id)
 
 
 def _comment_text(options: argparse.Namespace, place: _Place) -> str:
@@ -207,9 +211,9 @@ async def _find_place(references: References, target: Target, options: argparse.
             raise Failure("Could not find the block: name its page with --page.", USAGE)
         return _Place(target)
     path = page.path or page.id
-    named = Target(target.space, Ref(target.ref.space, target.ref.number, path), target.change_request, page)
+    page_target = Target(target.space, Ref(target.ref.space, target.ref.number, path), target.change_request, page)
     if not needs_block:
-        return _Place(named, page.id)
+        return _Place(page_target, page.id)
     loaded = await references.live.fetch(get_page_source(target.at, page.id))
     document = parse(page_markdown(loaded))
     if key:
@@ -218,7 +222,7 @@ async def _find_place(references: References, target: Target, options: argparse.
         block = block_with_words(document, options.quote, path)
     else:
         block = block_at_line(document, options.line, path)
-    return _Place(named, page.id, block.key)
+    return _Place(page_target, page.id, block.key)
 
 
 def print_written(
@@ -268,8 +272,8 @@ def _run_reply(options: argparse.Namespace) -> int:
         if was_done_once(session, options.once):
             tell(f"Already written with --once {options.once}. Nothing was written.")
             return 0
-        found = await find_thread(References(session, options), options.thread)
-        await write_reply(session, options, found, resolves=options.resolve)
+        thread = await find_thread(References(session, options), options.thread)
+        await write_reply(session, options, thread, resolves=options.resolve)
         return 0
 
     return run_connected(options, work, action="reply")
@@ -304,22 +308,22 @@ def _run_react(options: argparse.Namespace) -> int:
 
     async def work(session: Session) -> int:
         await prepare(session)
-        found = await find_thread(References(session, options), options.thread)
-        check_allowed(why_not_in_space(found.target.space, "comment"), "react")
+        thread = await find_thread(References(session, options), options.thread)
+        check_allowed(why_not_in_space(thread.target.space, "comment"), "react")
         me = session.outbox.me
         mine = {
             to_emoji(each.emoji)
-            for each in found.comment.reactions
+            for each in thread.comment.reactions
             if any(me and user.user.id == me.id for user in each.users)
         }
         if (to_emoji(emoji) in mine) is options.remove:
             change = {"removed_reactions" if options.remove else "added_reactions": (emoji,)}
-            op = comments.Update(at=found.at, comment_id=found.comment.id, **change)
-            await send(session, [NewWrite(op, "react", context=found.ref)], options)
+            op = comments.Update(at=thread.at, comment_id=thread.comment.id, **change)
+            await send(session, [NewWrite(op, "react", context=thread.ref)], options)
         status = "removed" if options.remove else "added"
-        row = {"id": found.comment.id, "ref": found.ref, "emoji": emoji, "status": status}
+        row = {"id": thread.comment.id, "ref": thread.ref, "emoji": emoji, "status": status}
         verb = "Removed" if options.remove else "Reacted with"
-        print_object(options, REACT_FIELDS, row, lambda: f"{verb} {emoji}: {found.ref}.\n")
+        print_object(options, REACT_FIELDS, row, lambda: f"{verb} {emoji}: {thread.ref}.\n")
         return 0
 
     return run_connected(options, work, action="react")

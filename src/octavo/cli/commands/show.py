@@ -78,23 +78,23 @@ class _ItemPrinter:
 
     async def print(self) -> None:
         """Print what the REF names, or open it in the browser. Raises ApiError or Failure."""
-        found = await self._find(self._options.ref)
+        item = await self._find(self._options.ref)
         if self._options.web:
-            open_in_browser(self._session, _url(found))
-        elif isinstance(found, FoundThread):
-            await self._print_thread(found)
-        elif not isinstance(found, Target):
-            row = item_rows.user_row(found)
-            text = f"{row['name']}\n{row['ref']}{f'  {found.email}' if found.email else ''}\n"
+            open_in_browser(self._session, _url(item))
+        elif isinstance(item, FoundThread):
+            await self._print_thread(item)
+        elif not isinstance(item, Target):
+            row = item_rows.user_row(item)
+            text = f"{row['name']}\n{row['ref']}{f'  {item.email}' if item.email else ''}\n"
             print_object(self._options, KINDS["user"], row, lambda: text)
         elif self._options.threads:
-            await self._print_threads(found)
-        elif found.page is not None:
-            await self._print_page(found, found.page.id)
-        elif found.change_request is not None:
-            await self._print_change_request(found)
+            await self._print_threads(item)
+        elif item.page is not None:
+            await self._print_page(item, item.page.id)
+        elif item.change_request is not None:
+            await self._print_change_request(item)
         else:
-            await self._print_space(found)
+            await self._print_space(item)
 
     async def _find(self, text: str) -> Target | FoundThread | User:
         references = self._references
@@ -117,8 +117,8 @@ class _ItemPrinter:
         if "outline" in wanted or options.outline:
             row["outline"] = item_rows.outline_of(row["markdown"])
         if "threads" in wanted:
-            found = await item_rows.load_threads(self._references, target)
-            row["threads"] = [{"id": each.comment.id, "status": each.comment.status} for each in found]
+            threads = await item_rows.load_threads(self._references, target)
+            row["threads"] = [{"id": each.comment.id, "status": each.comment.status} for each in threads]
         if options.raw:
             write_out(row["markdown"] if row["markdown"].endswith("\n") else f"{row['markdown']}\n")
         elif options.outline:
@@ -214,28 +214,28 @@ class _ItemPrinter:
 
     # Threads
 
-    async def _print_thread(self, found: FoundThread) -> None:
+    async def _print_thread(self, thread: FoundThread) -> None:
         wanted = wanted_fields(self._options, KINDS["thread"])
-        replies = await item_rows.load_replies(self._references, found) if "replies" in wanted or not wanted else ()
-        row = item_rows.thread_row(found, replies)
-        print_object(self._options, KINDS["thread"], row, lambda: self._thread_text(found, replies))
+        replies = await item_rows.load_replies(self._references, thread) if "replies" in wanted or not wanted else ()
+        row = item_rows.thread_row(thread, replies)
+        print_object(self._options, KINDS["thread"], row, lambda: self._thread_text(thread, replies))
 
     async def _print_threads(self, target: Target) -> None:
-        found = await item_rows.load_threads(self._references, target)
+        threads = await item_rows.load_threads(self._references, target)
         if self._options.json is not None or self._options.jq is not None:
             with Output(self._options, KINDS["thread"], ()) as output:
-                for each in found:
+                for each in threads:
                     replies = await item_rows.load_replies(self._references, each) if "replies" in output.wanted else ()
                     output.add(item_rows.thread_row(each, replies))
             return
-        texts = [self._thread_text(each, await item_rows.load_replies(self._references, each)) for each in found]
+        texts = [self._thread_text(each, await item_rows.load_replies(self._references, each)) for each in threads]
         print_text(self._options, "\n".join(texts))
 
-    def _thread_text(self, found: FoundThread, replies: Iterable[Message]) -> str:
-        comment, color = found.comment, self._style.color
+    def _thread_text(self, thread: FoundThread, replies: Iterable[Message]) -> str:
+        comment, color = thread.comment, self._style.color
         page, node = comment.target.page, comment.target.node
         place = (page.path or page.title or "") if page is not None else ""
-        head = "  ".join(filter(None, (color(found.ref, "cyan"), comment.status, place)))
+        head = "  ".join(filter(None, (color(thread.ref, "cyan"), comment.status, place)))
         quote = f"  {color('│ ' + safe_line(node.preview), 'dim')}\n" if node is not None and node.preview else ""
         return f"{head}\n{quote}" + "".join(self._message_text(each) for each in (comment, *replies))
 
@@ -245,14 +245,14 @@ class _ItemPrinter:
         return f"  {self._style.color(message.posted_by.name, 'bold')}{when}\n{body}\n"
 
 
-def _url(found: Target | FoundThread | User) -> str | None:
-    match found:
+def _url(item: Target | FoundThread | User) -> str | None:
+    match item:
         case Target():
-            return found.url
+            return item.url
         case FoundThread():
-            return found.comment.urls.app or found.target.url
+            return item.comment.urls.app or item.target.url
         case _:
-            return found.urls.app
+            return item.urls.app
 
 
 SHOW = Command(

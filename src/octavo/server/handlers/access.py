@@ -233,7 +233,7 @@ _FIELD_SETS = ({"role"}, {"level", "space"}, {"level", "collection"})
 
 @handle.register
 def _list_links(op: invites.ListLinks, world: World) -> Json:
-    every = world.store.items(path_of(op))
+    all_links = world.store.items(path_of(op))
     return paginate(
-        op, [pair for pair in every if _can_administer(world, pair[1])], lambda link: present_link(world, link)
+        op, [pair for pair in all_links if _can_administer(world, pair[1])], lambda link: present_link(world, link)
     )
