@@ -39,8 +39,8 @@ TREE = PageTree(
     )
 )
 FOUND = {
-    "report.pdf": LinkTitle("report.pdf", where="PDF, 1.2 MB"),
-    "other": LinkTitle("Opening hours", where="Handbook › hours"),
+    "report.pdf": LinkTitle("report.pdf", location="PDF, 1.2 MB"),
+    "other": LinkTitle("Opening hours", location="Handbook › hours"),
     "gone": LinkTitle(problem="The page was deleted, or you do not have access."),
 }
 

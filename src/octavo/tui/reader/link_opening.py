@@ -155,29 +155,29 @@ async def find_title(
             case links.ChangeRequestLink(space=space, number=number):
                 at = ChangeRequestRef(space_id=space, change_request_id=str(number))
                 found = await live.cached_or_fetch(_get_change_request(at=at))
-                return LinkTitle(f"#{number} {found.subject or 'Untitled'}", where=f"change request, {found.status}")
+                return LinkTitle(f"#{number} {found.subject or 'Untitled'}", location=f"change request, {found.status}")
             case links.FileLink(name=name):
                 file = await file_of(live, query.page_ref, target)
                 return (
-                    LinkTitle(file.name or name, where=file_summary(file))
+                    LinkTitle(file.name or name, location=file_summary(file))
                     if file is not None
                     else LinkTitle(problem=_NO_FILE)
                 )
             case links.CollectionLink(collection=name):
                 collection = await live.cached_or_fetch(_get_collection(at=CollectionRef(collection_id=name)))
-                return LinkTitle(collection.title or "Untitled", where="collection")
+                return LinkTitle(collection.title or "Untitled", location="collection")
             case links.SiteLink(site=name, organization=within):
                 within = within or (organization.id if organization is not None else None)
                 if within is None:
                     return None
                 site = await live.cached_or_fetch(_get_site(at=SiteRef(organization_id=within, site_id=name)))
-                return LinkTitle(site.title or "Untitled", where="site")
+                return LinkTitle(site.title or "Untitled", location="site")
             case links.UserLink(user=name):
                 user = await live.cached_or_fetch(_get_user(user_id=name))
-                return LinkTitle(f"@{user.display_name or name}", where="member")
+                return LinkTitle(f"@{user.display_name or name}", location="member")
     except (NotFound, Forbidden):
         if is_folder:
-            return LinkTitle(where=NOT_AVAILABLE_OFFLINE)
+            return LinkTitle(location=NOT_AVAILABLE_OFFLINE)
         return LinkTitle(problem=f"The {_KIND_NAMES.get(type(target), 'page')} was deleted, or you do not have access.")
     except (ApiError, ValueError):
         return None  # The link keeps its own text.

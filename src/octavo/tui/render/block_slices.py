@@ -1,5 +1,5 @@
-"""Splitting of long blocks into slices that are rendered one by one, so that no single step takes long. A block that cannot be
-rendered is shown as source.
+"""Splitting of long blocks into slices. Slices are rendered one by one, so that no single step takes long. Also shows a block
+that cannot be rendered as source.
 """
 
 from __future__ import annotations
@@ -34,25 +34,26 @@ def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
     if not has_merged_cells(rows):
         return [list(row.children) for row in rows]
     out: list[list[Block | None]] = []
-    taken: list[int] = []
+    rows_taken: list[int] = []
     for row in rows:
-        line: list[Block | None] = []
+        row_cells: list[Block | None] = []
         for cell in row.children:
-            while len(line) < len(taken) and taken[len(line)]:
-                line.append(None)
-            wide = min(int(cell.attrs.get("colspan", 1)), MOST_COLUMNS)
-            taken += [0] * (len(line) + wide - len(taken))
-            taken[len(line) : len(line) + wide] = [int(cell.attrs.get("rowspan", 1))] * wide
-            line += [cell, *[None] * (wide - 1)]
-        taken = [max(0, rows_left - 1) for rows_left in taken]
-        out.append(line)
+            while len(row_cells) < len(rows_taken) and rows_taken[len(row_cells)]:
+                row_cells.append(None)
+            span = min(int(cell.attrs.get("colspan", 1)), MOST_COLUMNS)
+            rows_taken += [0] * (len(row_cells) + span - len(rows_taken))
+            rows_taken[len(row_cells) : len(row_cells) + span] = [int(cell.attrs.get("rowspan", 1))] * span
+            row_cells += [cell, *[None] * (span - 1)]
+        rows_taken = [max(0, rows_left - 1) for rows_left in rows_taken]
+        out.append(row_cells)
     # Authors write `colspan="100"` for "all the way across".
-    count = max([at + 1 for line in out for at, cell in enumerate(line) if cell is not None], default=0)
-    return [line[:count] for line in out]
+    count = max([at + 1 for row_cells in out for at, cell in enumerate(row_cells) if cell is not None], default=0)
+    return [row_cells[:count] for row_cells in out]
 
 
 SLICE_COST = 6000
-"""Cost of one slice. A block with twice this cost is split. The unit is one ASCII character of a paragraph."""
+"""Approximate cost of rendering one slice. A block with more than twice this cost is split. One ASCII character of a
+paragraph costs 1."""
 _BLOCK_COST, _ROW_COST, _NON_ASCII_FACTOR = 60, 90, 4
 """Fixed cost of a block and of a row of code, and the factor for characters that are not ASCII."""
 _NESTING_FACTOR, _LEAST_COST = 9 / 8, 600
@@ -86,27 +87,27 @@ class SliceBounds(NamedTuple):
 
 
 def slice_bounds(block: Block) -> SliceBounds | None:
-    """Return the position of a slice. None for a whole block."""
-    cut = block.attrs.get("cut")
-    return cut if isinstance(cut, SliceBounds) else None
+    """Return the position of a slice in its block. None if `block` is not a slice."""
+    bounds = block.attrs.get("cut")
+    return bounds if isinstance(bounds, SliceBounds) else None
 
 
 def whole_block(block: Block) -> Block:
     """Return the block that a slice belongs to, or the block itself if it is not a slice."""
-    cut = slice_bounds(block)
-    return block if cut is None else cut.whole_block
+    bounds = slice_bounds(block)
+    return block if bounds is None else bounds.whole_block
 
 
 def has_start(block: Block) -> bool:
     """Return whether a block or slice includes the start of its block."""
-    cut = slice_bounds(block)
-    return cut is None or cut.is_first
+    bounds = slice_bounds(block)
+    return bounds is None or bounds.is_first
 
 
 def has_end(block: Block) -> bool:
     """Return whether a block or slice includes the end of its block."""
-    cut = slice_bounds(block)
-    return cut is None or cut.is_last
+    bounds = slice_bounds(block)
+    return bounds is None or bounds.is_last
 
 
 def is_long(block: Block, limit: float = SLICE_COST) -> bool:
@@ -154,15 +155,15 @@ def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
 
 
 def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
-    """Return a slice with its source lines, marked as first or last."""
-    cut = slice_bounds(piece)
-    assert cut is not None, "the block must be a slice of another block"
-    whole, children = cut.whole_block, piece.children
+    """Return a slice with its range of source lines, and with the position flags `is_first` and `is_last`."""
+    bounds = slice_bounds(piece)
+    assert bounds is not None, "the block must be a slice of another block"
+    whole, children = bounds.whole_block, piece.children
     first = whole.lines[0] if is_first else children[0].lines[0] if children else piece.lines[0]
     last = whole.lines[1] if is_last else children[-1].lines[1] if children else piece.lines[1]
-    cut = cut._replace(is_first=is_first, is_last=is_last)
+    bounds = bounds._replace(is_first=is_first, is_last=is_last)
     runs = piece.runs if is_first or not children else ()
-    return piece._replace(attrs={**piece.attrs, "cut": cut}, runs=runs, lines=(first, max(first, last)))
+    return piece._replace(attrs={**piece.attrs, "cut": bounds}, runs=runs, lines=(first, max(first, last)))
 
 
 def _slice_of(block: Block, children: Iterable[Block], start: int, *, is_continuation: bool = False) -> Block:
@@ -182,8 +183,8 @@ def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator
             yield _slice_of(block, group, start - len(group))
             group, cost = [], 0
         if group_size == 1 and is_long(children[0], limit / _NESTING_FACTOR):
-            for at, piece in enumerate(split_block(children[0], limit / _NESTING_FACTOR)):
-                yield _slice_of(block, [piece], start, is_continuation=at > 0)
+            for index, piece in enumerate(split_block(children[0], limit / _NESTING_FACTOR)):
+                yield _slice_of(block, [piece], start, is_continuation=index > 0)
         else:
             group += children
             cost += group_cost
@@ -192,7 +193,7 @@ def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator
 
 
 def _split_cells(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of cards or images that keep full rows together. Overlong text follows as paragraphs."""
+    """Yield slices of cards or images. No slice ends inside a row. The rest of a long text follows as paragraphs."""
     for piece in _split_children(block, limit, _CELL_GROUP_SIZE):
         yield from _split_long_cells(piece, limit)
 
@@ -201,8 +202,8 @@ def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
     """Yield slices of a block with tabs: the first has the first slice of each tab, the second has the second, and so
     on. Only the slices of the selected tab are visible."""
     empty_tabs = [tab._replace(children=()) for tab in block.children]
-    for pieces in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
-        tabs = [piece or empty for piece, empty in zip(pieces, empty_tabs, strict=True)]
+    for tab_slices in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
+        tabs = [tab_slice or empty for tab_slice, empty in zip(tab_slices, empty_tabs, strict=True)]
         yield _slice_of(block, tabs, 0)
 
 
@@ -210,20 +211,20 @@ def _split_rows(table: Block, limit: float) -> Iterator[Block]:
     """Yield slices with some rows of a table, or some fields of a record. Merged cells are separated first, because a
     cell above may be in another slice."""
     for piece in _split_children(unmerge_cells(table), limit):
-        cut = slice_bounds(piece)
-        assert cut is not None, "the block must be a slice of another block"
+        bounds = slice_bounds(piece)
+        assert bounds is not None, "the block must be a slice of another block"
         yield from _split_long_cells(
-            piece._replace(attrs={**piece.attrs, "cut": cut._replace(whole_block=table)}), limit
+            piece._replace(attrs={**piece.attrs, "cut": bounds._replace(whole_block=table)}), limit
         )
 
 
 def unmerge_cells(table: Block) -> Block:
-    """Return a table in which each cell takes one row and one column. Empty cells fill the places that merged cells
-    covered."""
+    """Return a table with merged cells split: the first part has the content, and the other parts are empty. A table
+    without cells that span several rows is returned unchanged."""
     if not any("rowspan" in cell.attrs for row in table.children for cell in row.children if cell.attrs):
         return table
     lines = zip(table.children, cells_by_column(table.children), strict=True)
-    return table._replace(children=tuple(_with_cells(row, map(_without_spans, line)) for row, line in lines))
+    return table._replace(children=tuple(_replace_cells(row, map(_without_spans, line)) for row, line in lines))
 
 
 def _without_spans(cell: Block | None) -> Block:
@@ -254,10 +255,10 @@ def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
         cell._replace(runs=next(_split_runs(cell.runs, limit))) if _is_long_cell(cell, limit) else cell
         for cell in every
     ]
-    return _with_cells(row, cells) if row.children else cells[0]
+    return _replace_cells(row, cells) if row.children else cells[0]
 
 
-def _with_cells(row: Block, cells: Iterable[Block]) -> Block:
+def _replace_cells(row: Block, cells: Iterable[Block]) -> Block:
     """Return a row with other cells. The cursor treats it as the original row."""
     attrs = {**row.attrs, "cut": SliceBounds(whole_block(row), 0, is_first=True, is_last=True)}
     return row._replace(children=tuple(cells), attrs=attrs)
@@ -273,8 +274,8 @@ def _split_paragraph(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of a block that has text and children: first the rest of a long text as paragraphs, then the
-    children."""
+    """Yield slices of a block that has text and children. If the text is long, its first part is a slice of its own, and
+    the other parts follow as paragraphs."""
     if text_cost(block.runs) > 2 * limit:
         first, *rest = _split_runs(block.runs, limit)
         yield _slice_of(block._replace(runs=first), (), 0)
@@ -284,41 +285,41 @@ def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
-    """Yield inline text in parts that cost about `limit` to lay out. Each part ends at a space. A very long word is
-    split."""
-    row: list[Run] = []
+    """Yield inline text in parts that cost about `limit` to render. A part ends at a space, or inside a very long word."""
+    part: list[Run] = []
     room = int(limit)
     for run in runs:
-        text, factor, at = run.text, 1 if run.text.isascii() else _NON_ASCII_FACTOR, 0
-        while (len(text) - at) * factor > room and (
-            edge := _part_end(text, at + room // factor, _LONGEST_WORD // factor)
+        text, factor, start = run.text, 1 if run.text.isascii() else _NON_ASCII_FACTOR, 0
+        while (len(text) - start) * factor > room and (
+            ends := _part_end(text, start + room // factor, _LONGEST_WORD // factor)
         ) is not None:
-            row.append(run._replace(text=text[at : edge[0]]))
-            yield tuple(row)
-            row, room, at = [], int(limit), edge[1]
-        if at < len(text):
-            row.append(run._replace(text=text[at:]) if at else run)
-            room = max(0, room - (len(text) - at) * factor)
-    if row:
-        yield tuple(row)
+            part.append(run._replace(text=text[start : ends[0]]))
+            yield tuple(part)
+            part, room, start = [], int(limit), ends[1]
+        if start < len(text):
+            part.append(run._replace(text=text[start:]) if start else run)
+            room = max(0, room - (len(text) - start) * factor)
+    if part:
+        yield tuple(part)
 
 
 def split_text(text: str) -> Iterator[str]:
-    """Yield a long text in the parts that `split_block` would split a paragraph into."""
+    """Yield a long text in parts that cost about as much as a slice of a paragraph."""
     for runs in _split_runs([Run(text)], SLICE_COST):
         yield runs[0].text
 
 
-def _part_end(text: str, available_width: int, word: int) -> tuple[int, int] | None:
-    """Return the index where a part of `text` ends, and the index where the next part begins. The part ends at the
-    first space in the `word` characters from `available_width` on. Without such a space, it ends at
-    `available_width`. None if the text is too short to split."""
-    end = text.find(" ", available_width, available_width + word)
+def _part_end(text: str, limit: int, longest_word: int) -> tuple[int, int] | None:
+    """Return the index where a part of `text` ends, and the index where the next part begins.
+
+    The part ends at the first space among the `longest_word` characters from index `limit` on, or at `limit` if there
+    is no space. None if the text is too short to split."""
+    end = text.find(" ", limit, limit + longest_word)
     if end >= 0:
         return end, end + 1
-    if len(text) <= available_width + word:
+    if len(text) <= limit + longest_word:
         return None
-    end = available_width
+    end = limit
     while end < len(text) and (combining(text[end]) or text[end] in _JOINERS):
         end += 1
     return end, end
@@ -326,30 +327,33 @@ def _part_end(text: str, available_width: int, word: int) -> tuple[int, int] | N
 
 def _split_code(block: Block, limit: float) -> Iterator[Block]:
     """Yield slices with some rows of code. A row that is too long becomes several slices."""
-    text, at, row, first = block.text, 0, 0, block.text_line
+    text, start, row_index, first_line = block.text, 0, 0, block.text_line
     factor = 1 if block.text.isascii() else _NON_ASCII_FACTOR
     room = int(limit) // factor
     continues_row = False
-    while at <= len(text):
-        end, rows, cost = at, 0, 0
+    while start <= len(text):
+        end, rows, cost = start, 0, 0
         while (cost := cost + _ROW_COST // factor) < room:
-            stop = text.find("\n", end, at + room)
-            if stop < 0:
+            line_end = text.find("\n", end, start + room)
+            if line_end < 0:
                 break
-            rows, cost, end = rows + 1, cost + stop - end, stop + 1
+            rows, cost, end = rows + 1, cost + line_end - end, line_end + 1
         if rows:
-            part, following = text[at : end - 1], end
-        elif (stop := text.find("\n", at, at + 2 * room)) >= 0:
-            part, following, rows = text[at:stop], stop + 1, 1
-        elif len(text) - at <= 2 * room:
-            part, following, rows = text[at:], len(text) + 1, 1
+            text_part, next_start = text[start : end - 1], end
+        elif (line_end := text.find("\n", start, start + 2 * room)) >= 0:
+            text_part, next_start, rows = text[start:line_end], line_end + 1, 1
+        elif len(text) - start <= 2 * room:
+            text_part, next_start, rows = text[start:], len(text) + 1, 1
         else:
-            stop, following = _part_end(text, at + room, _LONGEST_WORD // factor) or (at + room, at + room)
-            part, following = text[at:following], following
-        lines = (first + row if row else block.lines[0], first + row + max(1, rows))
-        cut = SliceBounds(block, row, is_partial_row=continues_row or not rows, continues_row=continues_row)
-        yield block._replace(text=part, attrs={**block.attrs, "cut": cut}, lines=lines)
-        continues_row, at, row = not rows, following, row + rows
+            line_end, next_start = _part_end(text, start + room, _LONGEST_WORD // factor) or (
+                start + room,
+                start + room,
+            )
+            text_part, next_start = text[start:next_start], next_start
+        lines = (first_line + row_index if row_index else block.lines[0], first_line + row_index + max(1, rows))
+        bounds = SliceBounds(block, row_index, is_partial_row=continues_row or not rows, continues_row=continues_row)
+        yield block._replace(text=text_part, attrs={**block.attrs, "cut": bounds}, lines=lines)
+        continues_row, start, row_index = not rows, next_start, row_index + rows
 
 
 def _split_formula(block: Block, limit: float) -> Iterator[Block]:
@@ -371,19 +375,19 @@ def _formula_slices(block: Block, text: str, limit: float) -> Iterator[Block]:
         yield block._replace(text=runs[0].text, attrs=attrs)
 
 
-def _split_argument(block: Block, limit: float) -> Iterator[Block]:
+def _split_plain_text(block: Block, limit: float) -> Iterator[Block]:
     """Yield slices of a block whose content is plain text, such as a prompt."""
     text = block.text or "\n".join(child.plain() for child in block.children)
     inner = Block("code", NO_ATTRS, text=text, lines=block.lines, key=block.key)
     for piece in _split_code(inner, limit):
-        cut = slice_bounds(piece)
-        assert cut is not None, "the block must be a slice of another block"
-        yield piece._replace(kind=block.kind, attrs={**block.attrs, "cut": cut._replace(whole_block=block)})
+        bounds = slice_bounds(piece)
+        assert bounds is not None, "the block must be a slice of another block"
+        yield piece._replace(kind=block.kind, attrs={**block.attrs, "cut": bounds._replace(whole_block=block)})
 
 
 def _split_integration(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of the text of an integration, or of its children if it has no text."""
-    yield from _split_argument(block, limit) if block.text else _split_children(block, limit)
+    """Yield slices of an integration: of its text, or of its children if it has no text."""
+    yield from _split_plain_text(block, limit) if block.text else _split_children(block, limit)
 
 
 def _is_drawable(block: Block) -> bool:
@@ -413,16 +417,16 @@ _SPLITTERS: dict[str, Callable[[Block, float], Iterator[Block]]] = {
     "tabs": _split_tabs,
     **dict.fromkeys(("table", "record"), _split_rows),
     "code": _split_code,
-    "prompt": _split_argument,
+    "prompt": _split_plain_text,
     "integration": _split_integration,
     "math": _split_formula,
 }
 
 
 T = TypeVar("T")
-_SOURCE_LINES = 60
+_MOST_SOURCE_LINES = 60
 """Maximum number of source lines in a box. Each slice of a long block may have a box of its own."""
-_LONGEST = 20_000
+_LONGEST_SOURCE = 20_000
 _log = logging.getLogger(__name__)
 
 
@@ -447,13 +451,13 @@ def block_source(source: str, block: Block) -> str:
 
 def render_failed_block(block: Block, source_of: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:
     """Render a box with the kind of a block and its source, or its text if there is no source."""
-    text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_LONGEST]
+    text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_LONGEST_SOURCE]
     rows = flatten_emoji(text).expandtabs(4).split("\n")
-    lines = [Line(part) for row in rows[:_SOURCE_LINES] for part in wrap([Piece(row, styles.text)], width - 4)]
-    lines += [Line([Piece(styles.glyphs.more, styles.muted, None, True)])] * (len(rows) > _SOURCE_LINES)
+    lines = [Line(part) for row in rows[:_MOST_SOURCE_LINES] for part in wrap([Piece(row, styles.text)], width - 4)]
+    lines += [Line([Piece(styles.glyphs.more, styles.muted, None, True)])] * (len(rows) > _MOST_SOURCE_LINES)
     title = [Piece(f"{styles.glyphs.no} {block.kind}, shown as source", styles.error)]
-    why = [Piece("a bug in Octavo", styles.muted, None, True)]
-    out = box(lines, width, styles, title=title, right=why)
-    for line in out:
+    reason = [Piece("a bug in Octavo", styles.muted, None, True)]
+    framed = box(lines, width, styles, title=title, right=reason)
+    for line in framed:
         line.block = whole_block(block)
-    return out
+    return framed

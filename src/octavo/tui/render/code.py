@@ -48,11 +48,11 @@ _sizes: RecentResults[Block, CodeSize] = RecentResults()
 
 
 def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a code block in a box, with its title, language, line numbers, highlighted rows and notes."""
-    styles, attrs, cut_at = context.styles, block.attrs, slice_bounds(block)
+    """Render a code block in a box with its title and language. A wide block is scrolled sideways."""
+    styles, attrs, bounds = context.styles, block.attrs, slice_bounds(block)
     rows = flatten_emoji(block.text).expandtabs(4).split("\n")
-    first = cut_at.start if cut_at is not None else 0
-    whole = CodeSize(len(rows), 0, {}) if cut_at is None else code_size(cut_at.whole_block)
+    first = bounds.start if bounds is not None else 0
+    whole = CodeSize(len(rows), 0, {}) if bounds is None else code_size(bounds.whole_block)
     count = whole.rows
     fold = None
     if attrs.get("expandable") and count > COLLAPSED_LINES + 2:
@@ -63,28 +63,28 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     hidden = count - COLLAPSED_LINES if fold is not None and not context.folds.is_open(block) else 0
     gutter = len(str(count)) + 1 if attrs.get("numbers") else 0
     # A row that spans several slices is too long to scroll sideways.
-    is_part = cut_at is not None and cut_at.is_partial_row
+    is_part = bounds is not None and bounds.is_partial_row
     wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_part
     notes = {int(line) - first: _note(str(label), styles) for line, label in attrs.get("notes") or ()}
     note_widths = (
         whole.note_widths
-        if cut_at is not None
+        if bounds is not None
         else {line: cells(rows[line]) for line in notes if 0 <= line < len(rows)}
     )
     with_notes = [note_widths.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
     longest = max(whole.longest, *map(cells, rows), *with_notes)
-    needed, room = longest + gutter + 4, context.max_width(width)
+    needed, most_width = longest + gutter + 4, context.max_width(width)
     # Rows that wrap in any width do not need the extra width.
-    full = width if wraps and needed > room else max(width, min(room, needed))
-    inner = full - 4 - gutter
-    over = 0 if wraps else max(0, longest - inner)
-    pan = 0 if is_part else context.folds.pan_offset(block.key, over)
+    box_width = width if wraps and needed > most_width else max(width, min(most_width, needed))
+    inner = box_width - 4 - gutter
+    overflow = 0 if wraps else max(0, longest - inner)
+    pan = 0 if is_part else context.folds.pan_offset(block.key, overflow)
     language = str(attrs.get("language") or "")
     tokens = code_tokens(context, block)
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
     marked = frozenset(attrs.get("highlighted") or ())
-    is_within = cut_at is not None and cut_at.continues_row
+    continues_row = bounds is not None and bounds.continues_row
     lines: list[Line] = []
     for number, row in enumerate(rows, first):
         pieces = _token_pieces(tokens[number], styles) if tokens and number < len(tokens) else [Piece(row, styles.text)]
@@ -93,48 +93,48 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         parts = (
             wrap_code(pieces, inner, styles)
             if wraps
-            else [pan_pieces(pieces, pan, inner, styles.glyphs.more) if over else pieces]
+            else [pan_pieces(pieces, pan, inner, styles.glyphs.more) if overflow else pieces]
         )
         for index, part in enumerate(parts):
-            before = []
+            number_pieces = []
             if gutter:
-                begun = index == 0 and not (is_within and number == first)
-                mark = str(number + 1).rjust(gutter - 1) + " " if begun else " " * gutter
-                before.append(Piece(mark, styles.muted, None, True))
-            line = Line(before + part)
+                is_row_start = index == 0 and not (continues_row and number == first)
+                mark = str(number + 1).rjust(gutter - 1) + " " if is_row_start else " " * gutter
+                number_pieces.append(Piece(mark, styles.muted, None, True))
+            line = Line(number_pieces + part)
             if number in marked:
-                _highlight(line, styles, full - 4)
+                _highlight(line, styles, box_width - 4)
             lines.append(line)
     title = _title(block, styles)
     right = [Piece(language, styles.muted, None, True)] if language and title else []
     if not title and (language or not block.text.strip()):
         title = [Piece(language or "empty", styles.muted, None, True)]
-    title, lines = fit_title(title, lines, full)
+    title, lines = fit_title(title, lines, box_width)
     return box(
         lines,
-        full,
+        box_width,
         styles,
         title=title,
         right=right,
-        foot=_foot(fold, hidden, over, pan, styles, full - 8),
+        foot=_foot(fold, hidden, overflow, pan, styles, box_width - 8),
         background=styles.surface,
         edges=(has_start(block), has_end(block) or bool(hidden)),
     )
 
 
 def code_size(block: Block) -> CodeSize:
-    """Return the size of a long code block. The result is cached, because measuring 100 000 rows takes as long as a
-    frame.
+    """Return the size of a long code block. The result is cached, because measuring 100,000 rows takes as long as painting
+    a frame.
 
-    Only the rows with most bytes are measured: a character of two cells takes three or four bytes."""
-    if (known := _sizes.get(block)) is not None:
-        return known
+    Only the `_MEASURED_ROWS` rows that are probably widest are measured. Their width is estimated from their bytes."""
+    if (cached := _sizes.get(block)) is not None:
+        return cached
     rows = block.text.expandtabs(4).split("\n")
     longest = nlargest(_MEASURED_ROWS, rows, key=len if block.text.isascii() else _estimated_cells)
-    note_widths = [int(line) for line, _ in block.attrs.get("notes") or () if 0 <= int(line) < len(rows)]
+    noted_rows = [int(line) for line, _ in block.attrs.get("notes") or () if 0 <= int(line) < len(rows)]
     return _sizes.put(
         block,
-        CodeSize(len(rows), max(map(_cell_count, longest)), {line: _cell_count(rows[line]) for line in note_widths}),
+        CodeSize(len(rows), max(map(_cell_count, longest)), {line: _cell_count(rows[line]) for line in noted_rows}),
     )
 
 
@@ -147,26 +147,27 @@ def _cell_count(row: str) -> int:
 
 
 def _note(label: str, styles: Styles) -> Piece:
-    """Return the mark of a note on a row of code."""
+    """Return the mark at the end of a row of code that refers to a note."""
     mark = f" [{label}]" if styles.ascii or not label.isdigit() else f" {superscript(label)}"
     return Piece(mark, styles.accent, Clickable("note", label), True)
 
 
 def wrap_code(pieces: list[Piece], width: int, styles: Styles) -> list[list[Piece]]:
-    """Return a row of code wrapped into lines. Continuation lines are indented a little more than the row."""
+    """Return a row of code wrapped into lines. The second line and later lines are indented a little more than the first."""
     if width_of(pieces) <= width:
         return [pieces]
     row = "".join([piece.text for piece in pieces])
-    blank = len(row) - len(row.lstrip(" "))
-    indent = min(blank, width // 2)
+    leading_spaces = len(row) - len(row.lstrip(" "))
+    indent = min(leading_spaces, width // 2)
     # Wrapping would drop the indent before a long first word, so it is added afterwards.
-    first, *rest = wrap(crop(pieces, blank, width_of(pieces)), width - indent - 2)
+    first, *rest = wrap(crop(pieces, leading_spaces, width_of(pieces)), width - indent - 2)
     sign = [Piece(" " * indent, PLAIN, None, True), Piece(f"{styles.glyphs.reply} ", styles.muted, None, True)]
     return [[*crop(pieces, 0, indent), *first], *(sign + part for part in rest)]
 
 
 def code_tokens(context: LayoutContext, block: Block) -> Tokens | None:
-    """Return the tokens of each row of a code block. None without colors, and while the tokens are not loaded."""
+    """Return the tokens of each row of a code block. None if the styles have no colors, or if the tokens are not loaded
+    yet."""
     if context.styles.mono or context.deferred is None or context.deferred.tokens is None:
         return None
     code = code_query(str(block.attrs.get("language") or ""), whole_block(block).text)
@@ -183,26 +184,29 @@ def _title(block: Block, styles: Styles) -> Sequence[Piece]:
 
 
 def _foot(
-    fold: Clickable | None, hidden: int, over: int, pan: int, styles: Styles, available_width: int
+    fold: Clickable | None, hidden: int, overflow: int, pan: int, styles: Styles, available_width: int
 ) -> list[Piece]:
     glyphs = styles.glyphs
-    out = [Piece(hidden_columns_text(pan, over - pan, glyphs), styles.muted, None, True)] if over else []
+    note = [Piece(hidden_columns_text(pan, overflow - pan, glyphs), styles.muted, None, True)] if overflow else []
     if fold is None:
-        return out
+        return note
     words = (
         f"{glyphs.closed} {hidden} more {'line' if hidden == 1 else 'lines'}"
         if hidden
         else f"{glyphs.opened} fewer lines"
     )
     lines = [Piece(words, styles.accent, fold, True)]
-    both = [*lines, Piece(f" {glyphs.between} ", styles.muted, None, True), *out] if out else lines
+    both = [*lines, Piece(f" {glyphs.between} ", styles.muted, None, True), *note] if note else lines
     return both if width_of(both) <= available_width else lines
 
 
 def _highlight(line: Line, styles: Styles, width: int) -> None:
     style = Style(bold=True) if styles.mono else styles.cursor
     blank = width - width_of(line.pieces)
-    pieces = [Piece(text, own + style, spot, is_decoration) for text, own, spot, is_decoration in line.pieces]
+    pieces = [
+        Piece(text, piece_style + style, clickable, is_decoration)
+        for text, piece_style, clickable, is_decoration in line.pieces
+    ]
     line.pieces = [*pieces, Piece(" " * blank, style, None, True)] if blank > 0 else pieces
 
 
@@ -211,7 +215,7 @@ def _token_pieces(tokens: list[tuple[str, str]], styles: Styles) -> list[Piece]:
 
 
 def token_style(kind: str, styles: Styles) -> Style:
-    """Return the style of a kind of token."""
+    """Return the style for a kind of token in `Tokens`."""
     match kind:
         case "keyword":
             return styles.accent
@@ -231,18 +235,19 @@ def token_style(kind: str, styles: Styles) -> Style:
 def _without_tabs(tokens: Tokens) -> Tokens:
     out: Tokens = []
     for row in tokens:
-        at = 0
+        column = 0
         line = []
         for kind, text in row:
-            expanded = (" " * at + text).expandtabs(4)[at:] if "\t" in text else text
-            at += len(expanded)
+            expanded = (" " * column + text).expandtabs(4)[column:] if "\t" in text else text
+            column += len(expanded)
             line.append((kind, expanded))
         out.append(line)
     return out
 
 
 def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a prompt: its description, and its text as far as it is expanded."""
+    """Render a prompt: its description, and its text unless it is collapsed. A partly expanded prompt has at most
+    `COLLAPSED_LINES` lines of text."""
     styles, glyphs = context.styles, context.styles.glyphs
     description = flatten_emoji(" ".join(str(block.attrs.get("description") or "Prompt").split()))
     is_open = context.folds.opened.get(block.key, block.attrs.get("expanded", "partial") != "hidden")
@@ -254,20 +259,20 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
     head = indent(title_lines, [fold], [Piece("  ", PLAIN, None, True)])
     if not is_open:
         return head
-    cut_at = slice_bounds(block)
+    bounds = slice_bounds(block)
     text = (block.text or "\n".join(child.plain() for child in block.children)).expandtabs(4)
     rows = [Line(part) for row in text.split("\n") for part in wrap([Piece(row, styles.text)], width - 4)]
     if block.attrs.get("expanded", "partial") == "partial" and block.key not in context.folds.opened:
         if not has_start(block):
             return []
-        below = (
-            context.shared_by_slices("rows", cut_at.whole_block, _row_count) - text.count("\n") - 1
-            if cut_at is not None
+        later_rows = (
+            context.shared_by_slices("rows", bounds.whole_block, _row_count) - text.count("\n") - 1
+            if bounds is not None
             else 0
         )
-        more = len(rows) - COLLAPSED_LINES + below
-        if more > 0:
-            words = f"{glyphs.closed} {more} more {'line' if more == 1 else 'lines'}"
+        hidden = len(rows) - COLLAPSED_LINES + later_rows
+        if hidden > 0:
+            words = f"{glyphs.closed} {hidden} more {'line' if hidden == 1 else 'lines'}"
             foot = [Piece(words, styles.accent, Clickable("fold", block.key), True)]
             return [*head, *box(rows[:COLLAPSED_LINES], width, styles, foot=foot, background=styles.surface)]
     body = box(rows, width, styles, background=styles.surface, edges=(has_start(block), has_end(block)))

@@ -1,5 +1,5 @@
-"""Compares two versions of a page, collapses unchanged blocks between changes, and splits long changes into slices that are
-laid out one at a time.
+"""Comparison of two versions of a page. Also collapses unchanged blocks between changes, and splits long changes into slices
+that are rendered one by one.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class PageComparison:
     def __post_init__(self) -> None:
         if not self.old_block_ids:
             object.__setattr__(self, "old_block_ids", frozenset(map(id, self.old.walk())))
-        named = {block.key: block for page in (self.old, self.new) for block in page.walk() if block.key}
-        object.__setattr__(self, "_blocks_by_key", named)
+        by_key = {block.key: block for page in (self.old, self.new) for block in page.walk() if block.key}
+        object.__setattr__(self, "_blocks_by_key", by_key)
 
     def find(self, key: str) -> Block | None:
         """Return the block with `key` in the new version, else in the old one. None if there is no such block."""
@@ -74,14 +74,14 @@ class PageComparison:
         return id(block) in self.old_block_ids
 
     def with_settings(self, metadata: tuple[AttributeChange, ...]) -> PageComparison:
-        """Return the same comparison with other changes of the page settings. Fast: no block is read."""
+        """Return the same comparison with other changes of the page settings. The text is not compared again."""
         other = copy(self)
         object.__setattr__(other, "diff", replace(self.diff, metadata=metadata))
         return other
 
     @property
     def kind_counts(self) -> Counter[ChangeKind]:
-        """Number of changes of the text and of the page settings, by their most important kind."""
+        """Number of changes of the text and of the page settings. Each change counts for its most important kind."""
         counts = Counter(self.kinds.counts)
         counts["setting"] += len(self.diff.metadata)
         return +counts
@@ -93,7 +93,7 @@ class PageComparison:
 
 
 def compare(before: str, after: str) -> PageComparison:
-    """Parse and compare two versions of a page. All caches that rendering needs are filled on the way."""
+    """Parse and compare two versions of a page, and fill the caches that rendering uses."""
     old, new = parse(before), parse(after)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
         _exhaust(recent_slices(block))  # The diff uses the slices, and this thread is not the event loop.
@@ -109,69 +109,68 @@ def compare(before: str, after: str) -> PageComparison:
 
 
 def _exhaust(pieces: Iterator[object]) -> None:
-    """Iterate to the end, so that all slices are made and cached."""
+    """Iterate to the end, so that all parts are cached."""
     deque(pieces, maxlen=0)
 
 
 T = TypeVar("T")
 _TABLE_ROWS, _LINE_COST = 60, 90
-"""Rows of a changed table in one slice, and the fixed cost of a line of code."""
+"""Maximum number of rows of a changed table in one slice, and the fixed cost of a line of code."""
 _recent_entries: RecentResults[ChangedBlock | MovedBlock, list[Entry]] = RecentResults()
 CONTEXT_LINES = 3
-"""Unchanged lines of code around a change."""
+"""Number of unchanged lines of code that are shown before and after a change."""
 
 
 def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
     """Yield a unit of a diff in slices, or the unit itself if it is not long."""
     match unit.entry:
         case None if unit.kind == "block" and unit.block is not None:
-            olds = recent_slices(unit.old) if unit.old is not None else iter(())
-            for each, piece in _number_slices(unit, recent_slices(unit.block)):
-                yield each._replace(block=piece, old=next(olds, None))
+            old_slices = recent_slices(unit.old) if unit.old is not None else iter(())
+            for slice_unit, piece in _number_slices(unit, recent_slices(unit.block)):
+                yield slice_unit._replace(block=piece, old=next(old_slices, None))
         case AddedBlock() | RemovedBlock() as entry if not unit.is_container_change:
-            for each, piece in _number_slices(unit, _entry_slices(entry.block)):
-                yield each._replace(block=piece, entry=replace(entry, block=piece))
+            for slice_unit, piece in _number_slices(unit, _entry_slices(entry.block)):
+                yield slice_unit._replace(block=piece, entry=replace(entry, block=piece))
         case ChangedBlock() | MovedBlock() as entry:
-            for each, part in _number_slices(unit, recent_entries(entry)):
-                yield each._replace(entry=part)
+            for slice_unit, part in _number_slices(unit, recent_entries(entry)):
+                yield slice_unit._replace(entry=part)
         case _:
             yield unit
 
 
 def recent_entries(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
-    """Yield the slices of a change, and cache those of long changes."""
+    """Yield the slices of a change, or the change itself if it is not long. Slices are cached."""
     return stream_cached(_recent_entries, entry, _split_entry)
 
 
-def source_units(lines: Sequence[LineChange], count: int) -> Iterator[DiffUnit]:
-    """Yield the units of one hunk of a source diff. `count` is the number of the change."""
-    block = Block("change", key=f"change {count}")
-    for at, some in enumerate(_group_lines(part for line in lines for part in _split_line(line))):
-        yield DiffUnit("lines", block, lines=some, change_number=-1 if at else count, is_tight=at > 0)
+def source_units(lines: Sequence[LineChange], change_number: int) -> Iterator[DiffUnit]:
+    """Yield the units of one hunk of a source diff, which is change number `change_number`."""
+    block = Block("change", key=f"change {change_number}")
+    for index, group in enumerate(_group_lines(part for line in lines for part in _split_line(line))):
+        yield DiffUnit("lines", block, lines=group, change_number=-1 if index else change_number, is_tight=index > 0)
 
 
 def _entry_slices(block: Block) -> Iterator[Block]:
-    """Return the slices of an added or removed block. All tabs of a changed block are visible, so each is split on its
-    own."""
+    """Return the slices of an added or removed block. Each tab is split on its own, because a diff shows all tabs."""
     if block.kind != "tabs" or not is_long(block):
         return recent_slices(block)
     return (piece for tab in block.children for piece in recent_slices(block._replace(children=(tab,))))
 
 
 def _number_slices(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T]]:
-    """Yield each slice with its unit. Only the first slice counts as a change."""
-    later = unit._replace(change_number=-1, is_tight=True)
+    """Yield each slice with the unit that shows it. Only the first slice has a change number."""
+    later_unit = unit._replace(change_number=-1, is_tight=True)
     first: T | None = None
-    at = 0
+    number = 0
     for piece in pieces:
-        at += 1
+        number += 1
         if first is None:
             first = piece
             continue
-        if at == 2:
+        if number == 2:
             yield unit._replace(slice_number=1), first
-        yield later._replace(slice_number=at), piece
-    if at == 1 and first is not None:
+        yield later_unit._replace(slice_number=number), piece
+    if number == 1 and first is not None:
         yield unit, first
 
 
@@ -180,18 +179,18 @@ def _split_entry(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
         case TableChange() as table:
             yield from _split_table(entry, table)
         case CodeChange(lines=lines):
-            for some in _group_lines(near_changes(lines)):
-                yield replace(entry, parts=CodeChange(some))
-        case TextChange(words=words) as parts if not parts.is_rewritten and not any(
-            _is_long(word.run.text) for word in words
+            for group in _group_lines(near_changes(lines)):
+                yield replace(entry, parts=CodeChange(group))
+        case TextChange(words=words) as change if not change.is_rewritten and not any(
+            _is_long_text(word.run.text) for word in words
         ):
             for chunk in _split_words(words):
-                yield entry if len(chunk) == len(words) else replace(entry, parts=replace(parts, words=chunk))
+                yield entry if len(chunk) == len(words) else replace(entry, parts=replace(change, words=chunk))
         case None | TextChange() if is_long(entry.old) or is_long(entry.new):
             pairs = zip_longest(recent_slices(entry.old), recent_slices(entry.new))
-            if len(both := list(pairs)) > 1:
+            if len(slice_pairs := list(pairs)) > 1:
                 entry = replace(entry, parts=None)  # A slice shows its own words, not the words of the whole change.
-            for old, new in both:
+            for old, new in slice_pairs:
                 yield _slice_entry(entry, old, new)
         case _:
             yield entry
@@ -207,25 +206,25 @@ def _slice_entry(entry: ChangedBlock | MovedBlock, old: Block | None, new: Block
 
 
 def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterator[Entry]:
-    """Yield a table change in parts of some rows. A row that is too long becomes a removal and an addition."""
-    some: list[Entry] = []
+    """Yield a table change in parts with at most `_TABLE_ROWS` rows. A long row becomes a removal and an addition."""
+    rows: list[Entry] = []
 
     def part() -> Entry:
-        return entry if len(some) == len(table.rows) else replace(entry, parts=replace(table, rows=tuple(some)))
+        return entry if len(rows) == len(table.rows) else replace(entry, parts=replace(table, rows=tuple(rows)))
 
     for row in table.rows:
         if _is_long_row(row):
-            if some:
+            if rows:
                 yield part()
-            some = []
-            was = (
+            rows = []
+            old_rows = (
                 [row.old]
                 if isinstance(row, (ChangedBlock, MovedBlock))
                 else [row.block]
                 if isinstance(row, RemovedBlock)
                 else []
             )
-            now = (
+            new_rows = (
                 [row.new]
                 if isinstance(row, (ChangedBlock, MovedBlock))
                 else [row.block]
@@ -233,17 +232,17 @@ def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterat
                 else []
             )
             yield from (
-                RemovedBlock(piece) for each in was for piece in split_block(entry.old._replace(children=(each,)))
+                RemovedBlock(piece) for each in old_rows for piece in split_block(entry.old._replace(children=(each,)))
             )
             yield from (
-                AddedBlock(piece) for each in now for piece in split_block(entry.new._replace(children=(each,)))
+                AddedBlock(piece) for each in new_rows for piece in split_block(entry.new._replace(children=(each,)))
             )
         else:
-            some.append(row)
-        if len(some) >= _TABLE_ROWS:
+            rows.append(row)
+        if len(rows) >= _TABLE_ROWS:
             yield part()
-            some = []
-    if some or not table.rows:
+            rows = []
+    if rows or not table.rows:
         yield part()
 
 
@@ -258,22 +257,22 @@ def _is_long_row(row: Entry) -> bool:
 
 
 def _split_words(words: Sequence[TextPart]) -> Iterator[tuple[TextPart, ...]]:
-    """Yield the words of a text change in slices."""
-    some: list[TextPart] = []
+    """Yield the words of a text change in groups that cost about as much as a slice."""
+    group: list[TextPart] = []
     cost = 0
     for word in words:
         for part in _split_equal_part(word):
-            some.append(part)
+            group.append(part)
             cost += len(part.run.text) * (1 if part.run.text.isascii() else 4)
             if cost > SLICE_COST:
-                yield tuple(some)
-                some, cost = [], 0
-    if some:
-        yield tuple(some)
+                yield tuple(group)
+                group, cost = [], 0
+    if group:
+        yield tuple(group)
 
 
 def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
-    """Yield a long part that is equal in both versions as several parts. Yield any other part as it is."""
+    """Yield a long part that is equal in both versions in pieces, and any other part as it is."""
     if word.op != "equal" or len(word.run.text) <= SLICE_COST or word.old is not None:
         yield word
         return
@@ -282,47 +281,47 @@ def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
 
 
 def near_changes(lines: Sequence[LineChange]) -> Iterator[LineChange]:
-    """Yield the lines near changes. A line with `omitted` counts the lines that are left out between them."""
-    waiting: deque[LineChange] = deque()
-    """The last unchanged lines. They are shown if a change follows."""
-    skipped, since = 0, CONTEXT_LINES
+    """Yield the changed lines and the unchanged lines near them. A line whose `omitted` is not 0 replaces that many lines."""
+    last_unchanged: deque[LineChange] = deque()
+    """Last unchanged lines, which are yielded if a change follows."""
+    omitted, unchanged_count = 0, CONTEXT_LINES
     for line in lines:
-        for part in _split_line(line) if _is_long(line.old) or _is_long(line.new) else (line,):
+        for part in _split_line(line) if _is_long_text(line.old) or _is_long_text(line.new) else (line,):
             if part.op != "equal":
-                if skipped:
-                    yield LineChange("equal", omitted=skipped)
-                yield from waiting
-                waiting.clear()
-                skipped = since = 0
+                if omitted:
+                    yield LineChange("equal", omitted=omitted)
+                yield from last_unchanged
+                last_unchanged.clear()
+                omitted = unchanged_count = 0
                 yield part
-            elif since < CONTEXT_LINES:
-                since += 1
+            elif unchanged_count < CONTEXT_LINES:
+                unchanged_count += 1
                 yield part
             else:
-                waiting.append(part)
-                if len(waiting) > CONTEXT_LINES:
-                    skipped += waiting.popleft().omitted or 1
-    if skipped := skipped + sum(line.omitted or 1 for line in waiting):
-        yield LineChange("equal", omitted=skipped)
+                last_unchanged.append(part)
+                if len(last_unchanged) > CONTEXT_LINES:
+                    omitted += last_unchanged.popleft().omitted or 1
+    if omitted := omitted + sum(line.omitted or 1 for line in last_unchanged):
+        yield LineChange("equal", omitted=omitted)
 
 
 def _group_lines(lines: Iterable[LineChange]) -> Iterator[tuple[LineChange, ...]]:
-    """Yield lines of code or source in slices."""
-    some: list[LineChange] = []
+    """Yield lines of code or source in groups that cost about as much as a slice."""
+    group: list[LineChange] = []
     cost = 0
     for line in lines:
         if cost > SLICE_COST and (line.omitted or cost > 2 * SLICE_COST):
-            yield tuple(some)
-            some, cost = [], 0
-        some.append(line)
+            yield tuple(group)
+            group, cost = [], 0
+        group.append(line)
         cost += len(line.old) + len(line.new) + _LINE_COST
-    if some:
-        yield tuple(some)
+    if group:
+        yield tuple(group)
 
 
 def _split_line(line: LineChange) -> Iterator[LineChange]:
     """Yield a line that is too long for one slice as several lines."""
-    if not _is_long(line.old) and not _is_long(line.new):
+    if not _is_long_text(line.old) and not _is_long_text(line.new):
         yield line
         return
     if line.op == "equal":
@@ -335,7 +334,7 @@ def _split_line(line: LineChange) -> Iterator[LineChange]:
         yield replace(line, op="insert", old="", new=text, words=(TextPart("insert", Run(text)),))
 
 
-def _is_long(text: str) -> bool:
+def _is_long_text(text: str) -> bool:
     return len(text) > 2 * SLICE_COST
 
 
@@ -343,14 +342,14 @@ _recent_slices: RecentResults[Block, list[Block]] = RecentResults()
 
 
 def recent_slices(block: Block) -> Iterator[Block]:
-    """Yield the slices of a block, and cache those of long blocks for the next use."""
+    """Yield the slices of a block, or the block itself if it is not long. Slices are cached."""
     return stream_cached(_recent_slices, block, split_block)
 
 
 _CLIPPED_LINES = 3
 """Number of visible lines of an unchanged block next to a change. A block with one more line is shown whole."""
 _PROSE_KINDS = frozenset({"paragraph", "heading", "item", "task", "list", "quote"})
-"""Kinds of text blocks. A few of their lines are enough as context of a change."""
+"""Kinds of blocks of which a few lines are enough as context of a change."""
 UNMARKED_CONTAINERS = kinds_with("series") | {"item", "task"}
 """Containers that have no line of their own when they are added or removed around content."""
 _UNNAMED_KINDS = UNMARKED_CONTAINERS | {"document", "column", "figure", "footnotes"}
@@ -362,20 +361,21 @@ _CHILD_NAMES = {"list": "item", "table": "row", "stepper": "step", "tabs": "tab"
 
 
 class PlacedUnit(NamedTuple):
-    """A unit with the names of the sections and containers around it, outermost first."""
+    """A unit with the section and the containers around it."""
 
     unit: DiffUnit
     section_path: tuple[str, ...] = ()
+    """Names of the sections and containers around the unit, outermost first."""
     container: Block | None = None
     """Innermost container with a name."""
-    is_same: bool = False
+    is_unchanged: bool = False
     has_thread: bool = False
     """True if the unit has a thread. Such a unit is never collapsed."""
 
 
 class UnchangedRange(NamedTuple):
-    """Unchanged blocks in sequence. Units are made only of the visible ones, because a page can have tens of thousands
-    of blocks."""
+    """Consecutive unchanged blocks. Units are made only for visible blocks, because a page can have tens of thousands of
+    blocks."""
 
     olds: Sequence[Block]
     news: Sequence[Block]
@@ -383,8 +383,9 @@ class UnchangedRange(NamedTuple):
     old_ancestors: tuple[Block, ...]
     container: Block | None
     starts: Sequence[int]
-    """Indexes of the blocks at which `section_paths` changes."""
+    """Index of the first block of each item in `section_paths`."""
     section_paths: Sequence[tuple[str, ...]]
+    """Names of the sections and containers around the blocks."""
 
     def unit_at(self, position: int) -> PlacedUnit:
         """Return the block at `position` as a unit of the diff."""
@@ -392,26 +393,24 @@ class UnchangedRange(NamedTuple):
         return PlacedUnit(unit, self.section_paths[bisect_right(self.starts, position) - 1], self.container, True)
 
     def visible_units(self, context_size: ContextSize) -> Iterator[PlacedUnit | CollapsedBlocks]:
-        """Yield the blocks near both ends of the range and the expanded blocks as units, and the blocks between them as
-        `CollapsedBlocks`."""
-        count, edge = (
-            len(self.news),
-            context_size.blocks + 2,
-        )  # Two more blocks are needed to decide whether a single block is worth collapsing.
-        wanted: Iterable[int] = range(count)
+        """Yield units for the blocks near both ends of the range and for expanded blocks, and `CollapsedBlocks` for the
+        others."""
+        count = len(self.news)
+        edge = context_size.blocks + 2  # The two more blocks decide whether a single block is worth collapsing.
+        visible: Iterable[int] = range(count)
         if 2 * edge < count:
             opened = context_size.expanded and (
-                at for at, new in enumerate(self.news) if new.key in context_size.expanded
+                position for position, new in enumerate(self.news) if new.key in context_size.expanded
             )
-            wanted = sorted({*range(edge), *(opened or ()), *range(count - edge, count)})
-        at = 0
-        for each in wanted:
-            if each - at > 2:
-                yield CollapsedBlocks(self.news[at:each], self.ancestors)
-                at = each
-            while at <= each:
-                yield self.unit_at(at)
-                at += 1
+            visible = sorted({*range(edge), *(opened or ()), *range(count - edge, count)})
+        position = 0
+        for index in visible:
+            if index - position > 2:
+                yield CollapsedBlocks(self.news[position:index], self.ancestors)
+                position = index
+            while position <= index:
+                yield self.unit_at(position)
+                position += 1
 
 
 class CollapsedBlocks(NamedTuple):
@@ -426,19 +425,21 @@ def container_name(block: Block) -> str:
     figures."""
     if block.kind in _UNNAMED_KINDS:
         return ""
-    by = _NAME_ATTRIBUTES.get(block.kind, ("title", "date"))
-    title = next((str(items) for name in by if (items := block.attrs.get(name))), "") or _operation_name(block)
+    attribute_names = _NAME_ATTRIBUTES.get(block.kind, ("title", "date"))
+    title = next((str(value) for name in attribute_names if (value := block.attrs.get(name))), "") or _operation_name(
+        block
+    )
     title = title or plain_text(block.runs)
-    if not title and (named := title_heading(block)) is not None:
-        title = plain_text(named.runs)
+    if not title and (heading := title_heading(block)) is not None:
+        title = plain_text(heading.runs)
     name = _KIND_NAMES.get(block.kind, block.kind.replace("-", " "))
     title = " ".join(title.split())
     return f"{name} “{title}”" if title else name
 
 
 def block_summary(block: Block) -> str:
-    """Return one line of text that identifies a block: method and path of an operation, else the text or the kind of
-    the block."""
+    """Return a text without line breaks that identifies a block: the method and path of an operation, else the text of the
+    block, else its kind."""
     return _operation_name(block) or " ".join(block.plain().split()) or container_name(block) or block.kind
 
 
@@ -454,7 +455,8 @@ def _operation_name(block: Block) -> str:
 
 
 def title_heading(block: Block) -> Block | None:
-    """Return the heading that serves as the title of a container, such as a step. None if there is no heading."""
+    """Return the heading that is the title of a container, such as a step. None if the container does not begin with a
+    heading."""
     return block.children[0] if block.children and block.children[0].kind == "heading" else None
 
 
@@ -463,39 +465,41 @@ def collapse_unchanged(
 ) -> Iterator[DiffUnit]:
     """Yield the visible units of a page.
 
-    One line replaces collapsed blocks, and names the section and containers of the next block. A line also names them
-    where a container begins or ends without collapsed blocks. `title` is the name of the top level.
+    A line replaces collapsed blocks and names the section and containers of the next block. Without collapsed blocks, such a
+    line is shown where a container begins or ends. `title` names the top level of the page.
     """
     placed: list[PlacedUnit | CollapsedBlocks] = []
-    for some in items:
-        if isinstance(some, PlacedUnit):
-            placed.append(some)
+    for item in items:
+        if isinstance(item, PlacedUnit):
+            placed.append(item)
         else:
-            placed += some.visible_units(context_size)
-    kept = _line_limits(placed, context_size)
+            placed += item.visible_units(context_size)
+    limits = _line_limits(placed, context_size)
     hidden: list[PlacedUnit | CollapsedBlocks] = []
     container: Block | None = None
-    for each, clip in zip(placed, kept, strict=True):
-        if clip is None or isinstance(each, CollapsedBlocks):
-            hidden.append(each)
+    for current, line_limit in zip(placed, limits, strict=True):
+        if line_limit is None or isinstance(current, CollapsedBlocks):
+            hidden.append(current)
             continue
-        is_named = not hidden and each.unit.is_container_change  # A container change names its container.
+        is_named = (
+            not hidden and current.unit.is_container_change
+        )  # The line of a container change names its container.
         if is_named:
-            container = each.container
-        if each.unit.kind != "threads" and (hidden or each.container is not container):
+            container = current.container
+        if current.unit.kind != "threads" and (hidden or current.container is not container):
             yield (
-                _collapsed_unit(hidden, each.section_path)
+                _collapsed_unit(hidden, current.section_path)
                 if hidden
-                else DiffUnit("label", section_path=each.section_path or (title,))
+                else DiffUnit("label", section_path=current.section_path or (title,))
             )
-            hidden, container = [], each.container
-        if not clip:
-            yield from split_unit(each.unit)
+            hidden, container = [], current.container
+        if not line_limit:
+            yield from split_unit(current.unit)
             continue
-        edge = next(split_unit(each.unit))
-        for piece in split_unit(each.unit) if clip < 0 else ():
+        edge = next(split_unit(current.unit))
+        for piece in split_unit(current.unit) if line_limit < 0 else ():
             edge = piece
-        yield each.unit._replace(block=edge.block, line_limit=clip)
+        yield current.unit._replace(block=edge.block, line_limit=line_limit)
     if hidden:
         yield _collapsed_unit(hidden, ())
 
@@ -505,48 +509,51 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
     around, is_brief = context_size.blocks, context_size.is_brief
     after = _distances(placed)
     before = _distances(placed[::-1])
-    out: list[int | None] = []
-    for each, since, until in zip(placed, after, before[::-1], strict=True):
+    limits: list[int | None] = []
+    for each, distance_before, distance_after in zip(placed, after, before[::-1], strict=True):
         if isinstance(each, CollapsedBlocks):
-            out.append(None)
+            limits.append(None)
             continue
         block = each.unit.block
-        if not each.is_same or each.has_thread or (block is not None and block.key in context_size.expanded):
-            out.append(0)
-        elif min(since, until) > around or not (_is_prose(block) or not is_brief):
-            out.append(None)
-        elif not is_brief or max(since, until) <= around:
-            out.append(0)
+        if not each.is_unchanged or each.has_thread or (block is not None and block.key in context_size.expanded):
+            limits.append(0)
+        elif min(distance_before, distance_after) > around or not (_is_prose(block) or not is_brief):
+            limits.append(None)
+        elif not is_brief or max(distance_before, distance_after) <= around:
+            limits.append(0)
         else:
-            out.append(_CLIPPED_LINES if since <= around else -_CLIPPED_LINES)
-    return _show_single_blocks(placed, out) if around else out
+            limits.append(_CLIPPED_LINES if distance_before <= around else -_CLIPPED_LINES)
+    return _show_single_blocks(placed, limits) if around else limits
 
 
 def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
     """Return for each unit the distance in blocks from the last change before the unit: 0 for a change, and a very
     large number before the first change."""
-    out: list[int] = []
-    since = 1 << 30
+    distances: list[int] = []
+    distance = 1 << 30
     for each in placed:
         if isinstance(each, CollapsedBlocks):
-            since += len(each.blocks)
-        elif each.is_same:
-            since += 1
+            distance += len(each.blocks)
+        elif each.is_unchanged:
+            distance += 1
         elif each.unit.change_number >= 0 and each.unit.kind != "setting":
-            since = 0
-        out.append(since)
-    return out
+            distance = 0
+        distances.append(distance)
+    return distances
 
 
-def _show_single_blocks(placed: Sequence[PlacedUnit | CollapsedBlocks], kept: list[int | None]) -> list[int | None]:
-    """Return the limits, but make a collapsed block of prose visible if both neighbors are visible: a line for one
-    collapsed block takes as much space."""
-    out = list(kept)
-    for at, each in enumerate(placed):
-        alone = kept[at] is None and None not in (kept[at - 1] if at else 0, kept[at + 1] if at + 1 < len(kept) else 0)
-        if alone and isinstance(each, PlacedUnit) and _is_prose(each.unit.block):
-            out[at] = _CLIPPED_LINES
-    return out
+def _show_single_blocks(placed: Sequence[PlacedUnit | CollapsedBlocks], limits: list[int | None]) -> list[int | None]:
+    """Return the limits, but show a single collapsed block of prose, because the line that replaces it takes as much
+    space."""
+    shown_limits = list(limits)
+    for index, each in enumerate(placed):
+        is_single = limits[index] is None and None not in (
+            limits[index - 1] if index else 0,
+            limits[index + 1] if index + 1 < len(limits) else 0,
+        )
+        if is_single and isinstance(each, PlacedUnit) and _is_prose(each.unit.block):
+            shown_limits[index] = _CLIPPED_LINES
+    return shown_limits
 
 
 def _is_prose(block: Block | None) -> bool:
@@ -554,18 +561,18 @@ def _is_prose(block: Block | None) -> bool:
 
 
 def _collapsed_unit(hidden: Sequence[PlacedUnit | CollapsedBlocks], section_path: tuple[str, ...]) -> DiffUnit:
-    """Return the unit that stands for collapsed blocks. `section_path` names the section of the next block."""
+    """Return the unit that replaces collapsed blocks. `section_path` has the names of the sections around the next block."""
     blocks: list[Block] = []
-    parts: set[str] = set()
+    child_names: set[str] = set()
     for each in hidden:
         within = each.ancestors if isinstance(each, CollapsedBlocks) else each.unit.ancestors
-        parts.add(_CHILD_NAMES.get(within[-1].kind, "block") if within else "block")
+        child_names.add(_CHILD_NAMES.get(within[-1].kind, "block") if within else "block")
         if isinstance(each, CollapsedBlocks):
             blocks += each.blocks
         elif each.unit.block is not None:
             blocks.append(each.unit.block)
-    part = parts.pop() if len(parts) == 1 else "block"
-    text = f"{len(blocks)} {part if len(blocks) == 1 else part + 's'} unchanged"
+    child_name = child_names.pop() if len(child_names) == 1 else "block"
+    text = f"{len(blocks)} {child_name if len(blocks) == 1 else child_name + 's'} unchanged"
     return DiffUnit(
         "fold",
         Block("fold", key=f"fold {blocks[0].key}"),

@@ -1,5 +1,5 @@
-"""A page with conflicts, prepared for display and rendered: the result for every choice compared with main, then main, the
-change request and the base.
+"""Preparation and rendering of the conflicts of a page. A conflict shows its result compared with main, and then its sides:
+main, the change request and the base.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from octavo.documents.diff_model import AddedBlock, ChangedBlock, MovedBlock
 from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, ChoiceKind, Conflict, MergeChoice, MergedPage
 from octavo.documents.source_reader import parse
 from octavo.tui.render.comparison import PageComparison, compare, split_unit
-from octavo.tui.render.comparison import split_unit as in_slices
 from octavo.tui.render.diff_lines import render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_sides import SideWidths
@@ -35,7 +34,7 @@ _OFFERED: tuple[ChoiceKind, ...] = ("main", "request", "both")
 
 @dataclass(frozen=True)
 class ConflictView:
-    """A conflict at one of the places where the page shows it. Preparing it is slow: do it in a thread."""
+    """A conflict, ready to render at one place of the page. Preparing it is slow: call `prepare_conflicts` in a thread."""
 
     name: str
     key: str
@@ -46,12 +45,12 @@ class ConflictView:
     main: PageComparison
     request: PageComparison
     outcomes: Mapping[ChoiceKind, PageComparison]
-    """Result of each choice, compared with the text of main."""
+    """Result of each choice, compared with main."""
     heading: str = ""
     """Title of the section that the conflict is in."""
     moved_place: int | None = None
-    """For moved text, the side that has the text in this place: base (0), main (1) or change request (2). None
-    otherwise."""
+    """For moved text, the side that has the text at this place: base (0), main (1) or change request (2). None for
+    other conflicts."""
     is_suggested: bool = False
     """True if the merge by words is used until the user chooses a side."""
     moved_to_title: str = ""
@@ -60,14 +59,15 @@ class ConflictView:
 
 @dataclass(frozen=True)
 class PageConflict:
-    """A conflict about a whole page, such as whether the page is deleted, ready to render."""
+    """A conflict about a whole page, for example one that only one side deleted."""
 
     name: str
     title: str
     description: str
     """Sentences that say what each side changed."""
     effects: tuple[str, str] = ("", "")
-    """Effects of choosing main and of choosing this change request. Empty texts if there is nothing to choose."""
+    """Sentences that say what happens if main is chosen, and if the change request is chosen. Empty if there is nothing to
+    choose."""
     is_suggested = False
     kind = "page"
 
@@ -78,11 +78,11 @@ class PageConflict:
 
 @dataclass(frozen=True)
 class UnconflictedText:
-    """Blocks between two conflicts, as units of the diff against main."""
+    """Text between two conflicts, as units of the diff against main."""
 
     units: tuple[DiffUnit, ...]
     label: str = ""
-    """Name of the blocks. Text with a label is always visible."""
+    """Title of the text. Text with a title is always visible."""
 
 
 def prepare_conflicts(
@@ -90,45 +90,45 @@ def prepare_conflicts(
     main: str | None = None,
     choices: Mapping[str, MergeChoice] | None = None,
     *,
-    named: Callable[[str], str] = str,
+    stored_name: Callable[[str], str] = str,
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[ConflictView | UnconflictedText, ...]:
     """Return the conflicts of a page and the text between them, sanitized for display.
 
-    `main` is the text of the page in main, if it is known. `named` returns the name under which the choice for a
-    conflict is stored. `titles` has the titles of the pages that main moved text to, by id. The text around the
-    conflicts is parsed as a whole, because a part of a table or of code cannot be parsed alone.
+    `main` is the text of the page in main, or None if it is not known. `stored_name` returns the key of a conflict in
+    `choices`. `titles` has the titles of the pages that main moved text to, by id. The text around the conflicts is parsed
+    as a whole, because a part of a table or of code cannot be parsed alone.
     """
     around, lines = _main_text(page)
     compared = compare(safe_text(around if main is None else main), safe_text(around))
     headings = [(block.lines[0], plain_text(block.runs)) for block in compared.new.blocks if block.kind == "heading"]
-    found: list[tuple[int, ConflictView]] = []
+    located_views: list[tuple[int, ConflictView]] = []
     seen = Counter[str]()
     for (name, conflict), line in zip(page.conflict_places, lines, strict=True):
         seen[name] += 1
-        parts = [each for other, each in page.conflict_places if other == name]
-        base_text = next((_text_alone(conflict, each.base) for each in parts if each.base is not None), None)
-        main_text = next((_text_alone(conflict, each.main) for each in parts if each.main is not None), "")
-        request_text = next((_text_alone(conflict, each.request) for each in parts if each.request is not None), "")
+        places = [each for other, each in page.conflict_places if other == name]
+        base_text = next((_text_alone(conflict, each.base) for each in places if each.base is not None), None)
+        main_text = next((_text_alone(conflict, each.main) for each in places if each.main is not None), "")
+        request_text = next((_text_alone(conflict, each.request) for each in places if each.request is not None), "")
         offered = [*map(MergeChoice, _OFFERED), *([MergeChoice("words")] if conflict.merged_text is not None else [])]
-        own_choice = (choices or {}).get(named(name))
+        own_choice = (choices or {}).get(stored_name(name))
         if own_choice is not None and own_choice.kind == "own":
             offered.append(own_choice)
-        shown = ConflictView(
-            named(name),
-            f"{named(name)} {seen[name]}",
+        view = ConflictView(
+            stored_name(name),
+            f"{stored_name(name)} {seen[name]}",
             (conflict.deciding_conflict or conflict).kind,
             parse_safely(base_text) if base_text is not None else None,
             compare(main_text if base_text is None else base_text, main_text),
             compare(request_text if base_text is None else base_text, request_text),
             {choice.kind: _compare_result(conflict, choice) for choice in offered},
             next((heading for line_of, heading in reversed(headings) if line_of <= line), ""),
-            _moved_place(conflict) if len(parts) > 1 else None,
+            _moved_place(conflict) if len(places) > 1 else None,
             conflict.is_suggested,
             titles.get(conflict.base_text_page or "", ""),
         )
-        found.append((line, shown))
-    return tuple(_in_order(compared, found))
+        located_views.append((line, view))
+    return tuple(_in_order(compared, located_views))
 
 
 def prepare_page_conflict(question: PageConflict, text: str) -> tuple[PageConflict | UnconflictedText, ...]:
@@ -146,13 +146,13 @@ def _main_text(page: MergedPage) -> tuple[str, list[int]]:
     """Return the page with the text of main in all conflicts, and the line at which each conflict begins."""
     text, line = "", 0
     line_of: dict[Conflict, int] = {}
-    for said, conflict in page.fragments_of_main():
+    for text_part, conflict in page.fragments_of_main():
         if conflict is not None and conflict.kind == FIELDS:
-            said = ""  # The title and other fields are not part of the text.
+            text_part = ""  # The title and other fields are not part of the text.
         if conflict is not None:
-            line_of[conflict] = line if said else line - 1  # A conflict without text precedes the next line.
-        text += said
-        line += said.count("\n")
+            line_of[conflict] = line if text_part else line - 1  # A conflict without text precedes the next line.
+        text += text_part
+        line += text_part.count("\n")
     return text, [line_of[conflict] for _, conflict in page.conflict_places]
 
 
@@ -165,32 +165,30 @@ def _moved_place(conflict: Conflict) -> int:
 
 
 def _text_alone(conflict: Conflict, text: str | None) -> str:
-    """Return the text of a conflict, sanitized for display and completed so that it can be parsed alone."""
+    """Return one side of a conflict, sanitized for display. The lines that it needs to be parsed alone are added."""
     return safe_text(conflict.in_context(text)) if text and text.strip() else ""
 
 
 def _in_order(
-    compared: PageComparison, found: Sequence[tuple[int, ConflictView]]
+    compared: PageComparison, located_views: Sequence[tuple[int, ConflictView]]
 ) -> Iterator[ConflictView | UnconflictedText]:
-    """Yield the conflicts and the text between them. Each conflict follows the block that it is in."""
-    every = ContextSize()
-    every.step = len(ContextSize.STEPS) - 1
+    """Yield the conflicts and the text between them. Each conflict follows the block that contains its line."""
     same = (piece for unit in block_units(compared.new) for piece in split_unit(unit))
-    units = same if compared.diff.is_empty else build_diff(compared.diff, every, {}).complete().units
-    waiting = list(found)
-    here: list[DiffUnit] = []
+    units = same if compared.diff.is_empty else build_diff(compared.diff, _all_context(), {}).complete().units
+    waiting = list(located_views)
+    collected: list[DiffUnit] = []
     for unit in units:
         line_of = _first_line(unit)
         while waiting and line_of is not None and waiting[0][0] < line_of:
-            yield from _unconflicted_text(here)
+            yield from _unconflicted_text(collected)
             yield waiting.pop(0)[1]
-            here = []
-        here.append(unit)
-    for _, shown in waiting:
-        yield from _unconflicted_text(here)
-        yield shown
-        here = []
-    yield from _unconflicted_text(here)
+            collected = []
+        collected.append(unit)
+    for _, view in waiting:
+        yield from _unconflicted_text(collected)
+        yield view
+        collected = []
+    yield from _unconflicted_text(collected)
 
 
 def _unconflicted_text(units: Sequence[DiffUnit]) -> Iterator[UnconflictedText]:
@@ -221,7 +219,7 @@ def block_units(document: Document | None) -> list[DiffUnit]:
 
 
 SIDE_BY_SIDE_WIDTH = 100
-"""Width in cells from which the three sides are side by side."""
+"""Minimum width in cells for the three sides side by side."""
 _NUMBER_WIDTH = 5
 """Width in cells of the line numbers of a diff, which conflicts do not show."""
 
@@ -246,7 +244,7 @@ _UNCHANGED_COUNT = re.compile(r"(\d+) unchanged (\w+)")
 
 @dataclass(frozen=True)
 class ConflictDecision:
-    """Choice made for a conflict, if any, and the names of its sides."""
+    """Choice that was made for a conflict, or None, and the display names of its sides."""
 
     choice: MergeChoice | None
     sides: tuple[str, str]
@@ -256,7 +254,7 @@ class ConflictDecision:
         return self.sides[number][:1].upper() + self.sides[number][1:]
 
     def keys(self) -> list[tuple[str, str]]:
-        """Return the keys that choose one side, each with the name of that side."""
+        """Return the key that chooses each side, with the name of the side."""
         return [("m", self.sides[0]), ("t", self.sides[1])]
 
 
@@ -271,8 +269,8 @@ def labelled_rule(
     """Return a horizontal line with text at the left and at the right."""
     glyphs, ink = styles.glyphs, styles.line if style is None else style
     tail = width_of(right) + 4 if right else 0
-    conflict = truncate(left, max(8, width - tail - 5), glyphs.more)
-    pieces = [Piece(glyphs.across * 2 + " ", ink, None, True), *conflict, Piece(" ", ink, None, True)]
+    left_text = truncate(left, max(8, width - tail - 5), glyphs.more)
+    pieces = [Piece(glyphs.across * 2 + " ", ink, None, True), *left_text, Piece(" ", ink, None, True)]
     pieces.append(Piece(glyphs.across * max(1, width - width_of(pieces) - tail), ink, None, True))
     if right:
         pieces += [Piece(" ", ink), *right, Piece(" " + glyphs.across * 2, ink, None, True)]
@@ -298,7 +296,7 @@ def render_conflict(
 def render_page_conflict(
     context: LayoutContext, question: PageConflict, decision: ConflictDecision, numbering: tuple[int, int], width: int
 ) -> list[Line]:
-    """Render a conflict about a whole page: what happened, the result, and the effect of each choice."""
+    """Render a conflict about a whole page: its description, its result, and the effect of each choice."""
     styles, choice = context.styles, decision.choice
     lines = [*_text_lines(question.description, styles.text, width), Line([])]
     if all(question.effects):
@@ -375,8 +373,8 @@ def _not_resolved(
 def _with_keys(styles: Styles, text: str, style: Style, keys: Iterable[tuple[str, str]], width: int) -> list[Line]:
     """Return a sentence followed by the keys that can be pressed."""
     pieces = [Piece(f"{text} ", style)]
-    for key, what in keys:
-        pieces += [Piece(key, styles.accent + Style(bold=True)), Piece(f" {what}  ", styles.muted)]
+    for key, action in keys:
+        pieces += [Piece(key, styles.accent + Style(bold=True)), Piece(f" {action}  ", styles.muted)]
     return [Line(part) for part in wrap(pieces, width)]
 
 
@@ -415,7 +413,7 @@ def _sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDec
 
 
 def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
-    """Return the name of a side, with the key that chooses it."""
+    """Return the line above a side: its name, and the key that chooses it."""
     pieces = [
         Piece(f"{styles.glyphs.yes} {name}", styles.success + Style(bold=True))
         if is_taken
@@ -425,15 +423,15 @@ def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
 
 
 def _side(context: LayoutContext, units: Sequence[DiffUnit], width: int, source: str) -> list[Line]:
-    """Return the text of a side, with the words that differ from the base marked."""
-    room = SideWidths.new_side_only(width + _NUMBER_WIDTH)
+    """Render the text of a side. Words that differ from the base are marked."""
+    side_widths = SideWidths.new_side_only(width + _NUMBER_WIDTH)
     out: list[Line] = []
     for unit in units:
         lines: list[Line] = []
-        for piece in in_slices(unit):
+        for piece in split_unit(unit):
             lines += [
                 Line([_against_base(each) for each in line.pieces])
-                for line in _without_numbers(render_diff_unit(context, piece, room))
+                for line in _without_numbers(render_diff_unit(context, piece, side_widths))
                 if line.text.strip()
             ]
             if len(out) + len(lines) > _SIDE_LINES:
@@ -444,16 +442,18 @@ def _side(context: LayoutContext, units: Sequence[DiffUnit], width: int, source:
 
 def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list[Line]:
     """Return the first lines of a long text, and a note with the approximate number of lines left out."""
-    conflict = sum(len(line.text.strip()) for line in lines[:_SIDE_LINES])
-    left = round((len(source) - conflict) / max(1, conflict) * _SIDE_LINES)
-    if left <= 0:
+    shown_letters = sum(len(line.text.strip()) for line in lines[:_SIDE_LINES])
+    hidden_lines = round((len(source) - shown_letters) / max(1, shown_letters) * _SIDE_LINES)
+    if hidden_lines <= 0:
         return lines
-    text = f"{styles.glyphs.more} About {left} more lines are not shown. Press e to see all lines in your editor."
+    text = (
+        f"{styles.glyphs.more} About {hidden_lines} more lines are not shown. Press e to see all lines in your editor."
+    )
     return [*lines[:_SIDE_LINES], *_text_lines(text, styles.muted, width)]
 
 
 def _against_base(piece: Piece) -> Piece:
-    """Return a counter of unchanged lines that names the base, or another piece as it is. The sides of a conflict are
+    """Return a piece with “from the base” after its number of unchanged lines, if it has such a number. A side of a conflict is
     compared with the base, not with main."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
@@ -487,7 +487,7 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
         else build_diff(compared.diff, _all_context(), {}).complete().units
     )
     text: list[Line] = []
-    for piece in (piece for unit in units if unit.kind not in ("title", "label") for piece in in_slices(unit)):
+    for piece in (piece for unit in units if unit.kind not in ("title", "label") for piece in split_unit(unit)):
         text += render_unconflicted(context, piece, width)
         if len(text) > _SIDE_LINES:
             text = _shorten(text, compared.new.source, styles, width)
@@ -499,7 +499,7 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
         if compared.new.blocks
         else "Empty: the text is deleted."
         if conflict.moved_place is None
-        else "Empty: the text was moved to another numbering."
+        else "Empty: the text was moved to another place."
     )
     if not note and choice.kind != "main" and compared.has_same_texts(conflict.outcomes["main"]):
         note = f"Same as {decision.sides[0]}."

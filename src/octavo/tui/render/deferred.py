@@ -1,5 +1,5 @@
-"""Deferred content of a page, which is loaded after the first paint: its caches, the queries that are their keys, and the
-titles of link targets. Also syntax highlighting of code.
+"""Deferred content of a page, which is loaded after the first paint: its caches, and the queries that are the keys of the
+caches. Also the titles of link targets, and syntax highlighting of code.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _CAPACITY = 12
 
 
 class RecentResults(Generic[Thing, Result]):
-    """Cache of results for the most recent objects. Objects are compared by identity, because comparing two pages takes
-    as long as reading them."""
+    """Cache of results for recent objects. Objects are compared by identity, because comparing two pages by value takes as
+    long as reading them."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Thing, Result]] = {}
@@ -47,38 +47,38 @@ class RecentResults(Generic[Thing, Result]):
 
     def get(self, owner: Thing) -> Result | None:
         """Return the cached result for an object. None if there is no result."""
-        known = self._known.get(id(owner))
-        return known[1] if known is not None and known[0] is owner else None
+        cached = self._known.get(id(owner))
+        return cached[1] if cached is not None and cached[0] is owner else None
 
-    def put(self, owner: Thing, found: Result) -> Result:
+    def put(self, owner: Thing, result: Result) -> Result:
         """Cache a result and return it. The oldest result is dropped when the cache is full."""
         with self._lock:  # Worker threads add results too.
-            self._known[id(owner)] = (owner, found)
+            self._known[id(owner)] = (owner, result)
             while len(self._known) > _CAPACITY:
                 self._known.pop(next(iter(self._known)), None)
-        return found
+        return result
 
 
 def stream_cached(
     cache: RecentResults[Thing, list[Result]], owner: Thing, split: Callable[[Thing], Iterable[Result]]
 ) -> Iterator[Result]:
-    """Yield the pieces of an object as `split` makes them. They are cached if there are several."""
-    if (known := cache.get(owner)) is not None:
-        yield from known
+    """Yield the parts that `split` makes of an object. If there are several, they are cached for the next call."""
+    if (cached := cache.get(owner)) is not None:
+        yield from cached
         return
-    found: list[Result] = []
-    for piece in split(owner):
-        found.append(piece)
-        yield piece
-    if len(found) > 1:
-        cache.put(owner, found)
+    parts: list[Result] = []
+    for part in split(owner):
+        parts.append(part)
+        yield part
+    if len(parts) > 1:
+        cache.put(owner, parts)
 
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 BATCH_SECONDS = 0.05
-"""Results that are loaded within this time are shown together."""
+"""Results that are loaded within this time are shown in one step."""
 
 
 class AsyncCache(Generic[K, V]):
@@ -135,19 +135,19 @@ class AsyncCache(Generic[K, V]):
         """Load queued keys, and return whether any result is new. Does nothing while another call is loading."""
         if self._is_loading:
             return False
-        self._is_loading, found, started = True, False, time.monotonic()
+        self._is_loading, has_results, started = True, False, time.monotonic()
         try:
-            while self._requested and not (found and time.monotonic() - started > BATCH_SECONDS):
+            while self._requested and not (has_results and time.monotonic() - started > BATCH_SECONDS):
                 key = next(iter(self._requested))
                 (result,) = await asyncio.gather(self._load(key), return_exceptions=True)
                 value = self._known[key] = run_guarded(partial(_result_or_raise, result), lambda: None)
                 self._requested.pop(key, None)
-                found = found or value is not None
+                has_results = has_results or value is not None
         finally:
             self._is_loading = False
         while len(self._known) > self._capacity:
             self._known.popitem(last=False)
-        return found
+        return has_results
 
 
 def _result_or_raise(result: V | BaseException | None) -> V | None:
@@ -161,7 +161,7 @@ Tokens = list[list[tuple[str, str]]]
 """Kind and text of the tokens of each line. Kinds: keyword, string, number, comment, name, heading, removed, added, and
 the empty string."""
 
-LONGEST_LINE, LONGEST = 2_000, 60_000
+LONGEST_LINE, LONGEST_CODE = 2_000, 60_000
 _ALIASES = {
     "markup": "html",
     "json5": "json",
@@ -209,13 +209,13 @@ class CodeQuery(NamedTuple):
 def code_query(language: str, text: str) -> CodeQuery | None:
     """Return the code to highlight. None if it has no language or is too long."""
     language = language.strip().lower()
-    if language in _PLAIN_LANGUAGES or len(text) > LONGEST:
+    if language in _PLAIN_LANGUAGES or len(text) > LONGEST_CODE:
         return None
     return CodeQuery(_ALIASES.get(language, language), text)
 
 
 async def highlight_code(code: CodeQuery) -> Tokens | None:
-    """Return the tokens of code. None if the code is not highlighted."""
+    """Return the tokens of code, computed in a worker thread. None if the code cannot be highlighted."""
     return await asyncio.to_thread(tokenize, *code)
 
 
@@ -270,7 +270,7 @@ class DrawnDiagram:
 
 @dataclass(frozen=True, slots=True)
 class OperationQuery:
-    """Part of an OpenAPI specification that a block refers to."""
+    """Reference of a block to a part of an OpenAPI specification."""
 
     specification: Specification
     variant: str
@@ -319,7 +319,7 @@ class DeferredContent:
     """Id of the space whose links lead to the specifications, and the value of `Live.specifications_parsed` when their
     cache was created."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
-    """Titles of link targets outside the page tree."""
+    """Titles of link targets that are not in the page tree."""
     targets: LinkTargets | None = None
     """Targets of the links of the page, with the titles from the page tree. Other titles come from `titles`."""
 
@@ -338,8 +338,8 @@ class DeferredContent:
         return other
 
     def take_missing(self, original: DeferredContent | None = None) -> list[tuple[AsyncCache[Any, Any], Any]]:
-        """Return the missing keys, each with its cache, and clear them. If this is a copy for the background thread,
-        `original` is the content that was copied: then the returned caches are those of `original`."""
+        """Return the missing keys, each with its cache, and clear them. For a copy, pass the content that was copied as
+        `original`: the returned caches are then those of `original`."""
         taken = [(owner, key) for cache, owner in zip(self, original or self, strict=True) for key in cache.missing]
         for cache in self:
             cache.missing.clear()
@@ -350,7 +350,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class LinkDestination(Enum):
-    """Kind of destination of a URL or path in a link."""
+    """Kind of thing that a link leads to."""
 
     PAGE = "page"
     ANCHOR = "anchor"
@@ -362,7 +362,7 @@ class LinkDestination(Enum):
 
 
 def link_destination(address: str) -> LinkDestination:
-    """Return the kind of destination of a link, as written in the source."""
+    """Return the kind of destination of a link by its URL or path alone, without looking for the target."""
     if not address or "broken-reference" in address or address.startswith(("/broken/", "broken/")):
         return LinkDestination.BROKEN
     if address.startswith("#"):
@@ -383,7 +383,7 @@ def link_destination(address: str) -> LinkDestination:
 
 
 NOT_AVAILABLE_OFFLINE = "not in this folder"
-"""Text that is shown as the location of a link target outside the local folder."""
+"""Location that is shown for a link target outside the local folder."""
 _MEANINGLESS_TEXTS = frozenset({"", "broken-reference", "mention"})
 
 
@@ -393,8 +393,8 @@ class LinkTitle(NamedTuple):
     title: str = ""
     emoji: str = ""
     """Emoji of the page."""
-    where: str = ""
-    """Path, space, or type and size, to distinguish equal titles."""
+    location: str = ""
+    """Path or space of the target, or type and size of a file. Distinguishes targets with equal titles."""
     problem: str = ""
     """Sentence that says why the link is broken. Empty if the link works."""
 
@@ -429,7 +429,7 @@ class LinkContext:
 
     @cached_property
     def known_places(self) -> links.SpaceIndex:
-        """Pages of the tree by path and ID, the space, and the URLs of the app, for resolving links."""
+        """Index for resolving links: the pages by path and id, the space, and the URLs of the app."""
         pages = links.ids_by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
         )
@@ -462,12 +462,12 @@ class LinkTargets:
         self._resolved: dict[str, links.Target] = {}
 
     def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
-        """Return the same targets with `titles` as their titles. If these targets load no titles, the returned targets
-        load none either."""
+        """Return the same targets with another cache of titles. If these targets load no titles, the returned targets load
+        none either."""
         return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
 
     def resolve(self, href: str) -> links.Target:
-        """Return the target of `href`."""
+        """Return the target of `href` as seen from the page. The result is cached."""
         if href not in self._resolved:
             self._resolved[href] = links.resolve(href, self.context.page_path(self.page_id), self.context.known_places)
         return self._resolved[href]
@@ -476,22 +476,24 @@ class LinkTargets:
         """Return the title of the target of `href`. None if it has none, or if it is not loaded yet."""
         match self.resolve(href):
             case links.BrokenLink(is_outside_tree=True) if self.context.is_folder:
-                return LinkTitle(where=NOT_AVAILABLE_OFFLINE)
+                return LinkTitle(location=NOT_AVAILABLE_OFFLINE)
             case links.BrokenLink(reason=reason):
                 return LinkTitle(problem=reason)
-            case links.PageLink(page=name, anchor=anchor):
-                page = self.context.pages[name]
-                where = (page.path or "") + (f"#{anchor}" if anchor else "")
-                return LinkTitle(page.title or "Untitled", to_emoji(page.emoji), where)
-            case links.SpaceLink(space=name, page=None) if (known := self._space_title(name)) is not None:
-                return known
+            case links.PageLink(page=target_id, anchor=anchor):
+                page = self.context.pages[target_id]
+                location = (page.path or "") + (f"#{anchor}" if anchor else "")
+                return LinkTitle(page.title or "Untitled", to_emoji(page.emoji), location)
+            case links.SpaceLink(space=target_id, page=None) if (
+                space_title := self._space_title(target_id)
+            ) is not None:
+                return space_title
             case links.UrlLink() | links.AnchorLink() | links.BlockedScheme() | links.ReusableContentLink():
                 return None
             case target:
                 return self._titles.get(TitleQuery(self.context.page_ref, target)) if self._titles is not None else None
 
     def destination(self, href: str) -> LinkDestination:
-        """Return the kind of destination of `href`."""
+        """Return the kind of destination of `href`: broken if its target is known to be missing."""
         match self.resolve(href):
             case links.BlockedScheme():
                 return LinkDestination.REFUSED
@@ -499,37 +501,38 @@ class LinkTargets:
                 return LinkDestination.ANCHOR
             case links.UrlLink(url=url):
                 return LinkDestination.MAIL if url.startswith("mailto:") else LinkDestination.OUTSIDE
-        named = self.title_of(href)
-        if named is None:
+        title = self.title_of(href)
+        if title is None:
             return LinkDestination.PAGE
-        if named.where == NOT_AVAILABLE_OFFLINE and "://" in href:
+        if title.location == NOT_AVAILABLE_OFFLINE and "://" in href:
             return LinkDestination.OUTSIDE
-        return LinkDestination.BROKEN if named.problem else LinkDestination.PAGE
+        return LinkDestination.BROKEN if title.problem else LinkDestination.PAGE
 
     def text_of(self, runs: tuple[Run, ...]) -> str:
-        """Return the visible text of runs."""
+        """Return the text of runs with the titles that links show instead of their URLs."""
         return "".join([run.text if run.link is None else self.replacement_text(run) or run.text for run in runs])
 
-    def replacement_text(self, run: Run, *, alone: bool = True) -> str | None:
-        """Return the title to show instead of a link text that only repeats the URL. None to keep the text. `alone`:
-        the link has no other text."""
+    def replacement_text(self, run: Run, *, is_whole_link: bool = True) -> str | None:
+        """Return the title to show instead of a link text that only repeats the URL. None to keep the text.
+        `is_whole_link`: the link has no other text."""
         address = run.link or ""
         if (
             run.kind not in ("text", "mention", "code")
-            or not alone
+            or not is_whole_link
             or not (run.kind == "mention" or repeats_address(run))
         ):
             return None
-        named = self.title_of(address)
-        if named is None:
+        title = self.title_of(address)
+        if title is None:
             return None
-        if named.problem:
-            return as_clause(named.problem) if run.text.strip() in _MEANINGLESS_TEXTS else None
-        return named.text or None
+        if title.problem:
+            return as_clause(title.problem) if run.text.strip() in _MEANINGLESS_TEXTS else None
+        return title.text or None
 
 
 def app_origins(page: Page | None) -> tuple[str, ...]:
-    """Return the URL of the platform's app that shows a page."""
+    """Return the origin of the URL at which the platform's app shows a page, such as `https://app.gitbook.com`. Empty if
+    the page has no such URL."""
     app = page.urls.app if page is not None else None
     scheme, found, rest = (app or "").partition("://")
     return (f"{scheme}://{rest.partition('/')[0]}",) if found else ()

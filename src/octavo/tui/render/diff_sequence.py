@@ -1,4 +1,4 @@
-"""Building of diffs: the changes of a page as units in reading order, with the threads between them."""
+"""The units of a diff in reading order: the changes of a page, and the threads on its blocks."""
 
 from __future__ import annotations
 
@@ -65,33 +65,33 @@ def build_diff(
     """Return the units of a rendered diff. Units are made while they are iterated, because a page may have tens of
     thousands.
 
-    `threads` are by block key, with "" for the threads of the page. `side_by_side`: removed blocks are paired with the
-    blocks that replace them. `kinds` says what each change affects, and `only_meaning` hides the changes that do
-    not affect what the page says. A line replaces hidden changes."""
+    `threads` has the threads on each block by key, and the threads of the page under "". `side_by_side`: removed blocks are
+    paired with the blocks that replace them. `only_meaning`: changes whose `kinds` cannot affect the meaning of the page
+    are hidden, and a line replaces them."""
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffUnits()
-    builder = _UnitMaker(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
+    builder = _UnitBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
     return builder.build(diff)
 
 
 def build_side(
     compared: PageComparison, side: str, threads: Mapping[str, Sequence[ThreadSummary]], title: str = ""
 ) -> DiffUnits:
-    """Return the units of the `new` or `old` side of a rewritten page, below a note. Threads on the other side are at
-    the end."""
+    """Return a note and then one side of a rewritten page as units. `side` is `new` or `old`. The threads on the other side
+    are at the end."""
     was, now = compared.old, compared.new
     shown, other = (now, was) if side == "new" else (was, now)
-    return _UnitMaker(ContextSize(), threads, title, compared.kinds).build_side(
+    return _UnitBuilder(ContextSize(), threads, title, compared.kinds).build_side(
         compared.diff, shown, other, _rewrite_note(compared.diff.size, side)
     )
 
 
 def _rewrite_note(size: ChangeSize, side: str) -> str:
     """Return the note above one side of a rewritten page."""
-    what = f"This page was rewritten: {size.removed} of {size.before} words removed, {size.added} added."
+    summary = f"This page was rewritten: {size.removed} of {size.before} words removed, {size.added} added."
     if side == "new":
-        return f"{what} Below is the new page. Press | for the old page."
-    return f"{what} Below is the old page. Press | for the diff."
+        return f"{summary} Below is the new page. Press | for the old page."
+    return f"{summary} Below is the old page. Press | for the diff."
 
 
 def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffUnits:
@@ -112,7 +112,7 @@ def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffUnits:
 
 @dataclass
 class _Container:
-    """A container that the maker is in, with the blocks around and above the next unit."""
+    """A container around the next unit."""
 
     names: tuple[str, ...] = ()
     """Names of the containers and sections around the content, outermost first."""
@@ -133,12 +133,12 @@ class _Container:
         return (*self.names, self.heading) if self.heading else self.names
 
 
-def _count_posted(lines: Sequence[ThreadSummary]) -> int:
-    """Return how many of the rows are threads, and not drafts or findings."""
+def _count_threads(lines: Sequence[ThreadSummary]) -> int:
+    """Return how many rows are threads, and not drafts or findings."""
     return sum(each.is_posted for each in lines)
 
 
-class _UnitMaker:
+class _UnitBuilder:
     """Builder of the units of one diff."""
 
     def __init__(
@@ -154,7 +154,7 @@ class _UnitMaker:
         self._context, self._title, self._side_by_side = context_size, title, side_by_side
         self._kinds, self._only_meaning = kinds, only_meaning
         self._threads = threads
-        self._thread_total = sum(map(_count_posted, threads.values()))
+        self._thread_total = sum(map(_count_threads, threads.values()))
         self._shown_keys: set[str] = set()
         self._placed_units: list[PlacedUnit | UnchangedRange] = []
         self._containers = [_Container()]
@@ -229,20 +229,24 @@ class _UnitMaker:
                 )
             )
 
-    def _add(self, unit: DiffUnit, *, is_same: bool = False, has_thread: bool = False) -> None:
+    def _add(self, unit: DiffUnit, *, is_unchanged: bool = False, has_thread: bool = False) -> None:
         inner = self._containers[-1]
-        if unit.kind in ("block", "entry", "exchange") and (inner.ancestors or inner.old_ancestors) and not is_same:
+        if (
+            unit.kind in ("block", "entry", "exchange")
+            and (inner.ancestors or inner.old_ancestors)
+            and not is_unchanged
+        ):
             unit = unit._replace(ancestors=inner.ancestors, old_ancestors=inner.old_ancestors)
-        says_itself = unit.block is not None and unit.block.kind == "heading"
-        path = inner.names if says_itself else inner.section_path
-        self._placed_units.append(PlacedUnit(unit, path, inner.named_block, is_same, has_thread))
+        is_heading = unit.block is not None and unit.block.kind == "heading"
+        path = inner.names if is_heading else inner.section_path
+        self._placed_units.append(PlacedUnit(unit, path, inner.named_block, is_unchanged, has_thread))
 
     def _add_note(self, text: str, change: int = -1, kinds: frozenset[ChangeKind] = NONE) -> None:
         block = Block("note", key=f"note {len(self._placed_units)}")
         self._add(DiffUnit("note", block, text=text, change_number=change, kinds=kinds))
 
     def _change(self, kind: str, block: Block, entry: Entry | None, kinds: frozenset[ChangeKind]) -> DiffUnit:
-        """Return the unit of the next change."""
+        """Return a unit with the next change number."""
         return DiffUnit(kind, block, None, entry, change_number=self._next_number(), kinds=kinds)
 
     def _kinds_of(self, entry: DiffGroup) -> frozenset[ChangeKind]:
@@ -255,7 +259,7 @@ class _UnitMaker:
         return self._only_meaning and bool(kinds) and not may_affect_meaning(kinds)
 
     def _add_hidden(self, hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
-        """Add a line for hidden changes, and the threads on their blocks. Empties the list."""
+        """Add a line for hidden changes and the threads on their blocks, and empty the list."""
         if not hidden:
             return
         counts: Counter[ChangeKind] = Counter()
@@ -276,7 +280,7 @@ class _UnitMaker:
         return self.units.count - 1
 
     def _add_entries(self, entries: Sequence[Entry]) -> None:
-        """Add the units of entries of a diff."""
+        """Add units for all entries, with hidden changes collected in one line."""
         hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]] = []
         for entry in join_moves(pair_replacements(entries) if self._side_by_side else entries):
             kinds = self._kinds_of(entry)
@@ -322,7 +326,7 @@ class _UnitMaker:
         self._add_hidden(hidden)
 
     def _add_move(self, moves: JointMove) -> None:
-        """Add blocks that moved together: a note at the old place, or the blocks at the new place."""
+        """Add blocks that moved together: a note where they were, or the blocks where they are now."""
         first = moves.moves[0]
         olds, news = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
         if not first.is_arrival:
@@ -338,7 +342,7 @@ class _UnitMaker:
             self._note_heading(move.new)
 
     def _add_replaced_section(self, section: RestructuredBlocks) -> None:
-        """Add a section in which everything was replaced, as one change."""
+        """Add a section in which all blocks were replaced. The caller counts it as one change."""
         removed, added = list(section.old), list(section.new)
         is_short = not any(map(is_long, (*removed, *added)))
         while self._side_by_side and is_short and removed and added:
@@ -394,30 +398,32 @@ class _UnitMaker:
                 continue
             level = self._containers[-1]
             unit = DiffUnit("block", new, old, None, level.ancestors, level.old_ancestors)
-            self._add(unit, is_same=True, has_thread=True)
+            self._add(unit, is_unchanged=True, has_thread=True)
             self._add_block_threads((new,))
             self._note_heading(new)
         self._add_unchanged_range(olds[start:], news[start:])
 
     def _add_unchanged_range(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
         level = self._containers[-1]
-        firsts, places = [0], [level.section_path]
+        starts, section_paths = [0], [level.section_path]
         for at, new in enumerate(news):
             if new.kind == "heading":
                 self._note_heading(new)
-                firsts += [at, at + 1]
-                places += [level.names, level.section_path]
+                starts += [at, at + 1]
+                section_paths += [level.names, level.section_path]
         if news:
             self._placed_units.append(
-                UnchangedRange(olds, news, level.ancestors, level.old_ancestors, level.named_block, firsts, places)
+                UnchangedRange(
+                    olds, news, level.ancestors, level.old_ancestors, level.named_block, starts, section_paths
+                )
             )
 
     def _note_heading(self, block: Block) -> None:
         """Remember a heading as the section of the following units, unless it is the title of its container."""
         level = self._containers[-1]
         if block.kind == "heading" and block is not level.title_heading:
-            said = "" if self._repeats_title(block) else plain_text(block.runs)  # The page title is at the top already.
-            level.heading = " ".join(said.split())
+            text = "" if self._repeats_title(block) else plain_text(block.runs)  # The page title is at the top already.
+            level.heading = " ".join(text.split())
 
     @contextmanager
     def _enter(self, old: Block | None, new: Block | None) -> Iterator[None]:
@@ -425,11 +431,11 @@ class _UnitMaker:
         outer, either = self._containers[-1], new or old
         assert either is not None, "the block must have a parent"
         name = container_name(either)
-        was = (*outer.old_ancestors, old) if old is not None else outer.old_ancestors
-        now = (*outer.ancestors, new) if new is not None else outer.ancestors
-        named, called_by = (either, title_heading(either)) if name else (outer.named_block, None)
-        above = (*outer.section_path, " ".join(name.split())) if name else outer.section_path
-        self._containers.append(_Container(above, named, called_by, was, now))
+        old_ancestors = (*outer.old_ancestors, old) if old is not None else outer.old_ancestors
+        new_ancestors = (*outer.ancestors, new) if new is not None else outer.ancestors
+        named_block, title = (either, title_heading(either)) if name else (outer.named_block, None)
+        names = (*outer.section_path, " ".join(name.split())) if name else outer.section_path
+        self._containers.append(_Container(names, named_block, title, old_ancestors, new_ancestors))
         yield
         self._containers.pop()
 
@@ -441,17 +447,17 @@ class _UnitMaker:
                 self._add_threads(each.key, block, each.plain() if elsewhere and each.key in self._threads else "")
 
     def _add_threads(self, key: str, block: Block | None, quote: str = "") -> None:
-        found = self._threads.get(key)
-        if not found or key in self._shown_keys:
+        threads = self._threads.get(key)
+        if not threads or key in self._shown_keys:
             return
-        number = sum(_count_posted(self._threads[each]) for each in self._shown_keys)
+        number = sum(_count_threads(self._threads[each]) for each in self._shown_keys)
         self._shown_keys.add(key)
         if quote:
             quote = " ".join(quote.split())
-            found = [replace(thread, quote=thread.quote or quote) for thread in found]
-        placed: list[tuple[ThreadSummary, str]] = []
-        for thread in found:
+            threads = [replace(thread, quote=thread.quote or quote) for thread in threads]
+        numbered_threads: list[tuple[ThreadSummary, str]] = []
+        for thread in threads:
             number += thread.is_posted
-            placed.append((thread, "" if not thread.is_posted else f"thread {number}/{self._thread_total}"))
-        above = block or Block("page-threads", key=key)
-        self._add(DiffUnit("threads", above, threads=tuple(placed), is_tight=block is not None))
+            numbered_threads.append((thread, "" if not thread.is_posted else f"thread {number}/{self._thread_total}"))
+        owner = block or Block("page-threads", key=key)
+        self._add(DiffUnit("threads", owner, threads=tuple(numbered_threads), is_tight=block is not None))

@@ -109,7 +109,7 @@ def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
         Piece(f"{styles.glyphs.down_load} ", styles.accent, spot, True),
         Piece(title.text if title is not None else file_name(src) or "file", styles.link, spot),
     ]
-    right = [Piece(title.where if title is not None and title.where else "file", styles.muted, None, True)]
+    right = [Piece(title.location if title is not None and title.location else "file", styles.muted, None, True)]
     return add_caption(context, block, render_bar(context, left, right, width), width)
 
 
@@ -171,8 +171,8 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
     spot = Clickable("link", url)
     sign = glyphs.outside if where is LinkDestination.OUTSIDE else glyphs.into
     detail = "" if file_name(url).removesuffix(".md") == words else url
-    if title is not None and (title.title or title.where):
-        words, detail = title.text or words, title.where
+    if title is not None and (title.title or title.location):
+        words, detail = title.text or words, title.location
     left = [Piece(f"{sign} ", styles.accent, spot, True), Piece(words, styles.link + Style(bold=True), spot)]
     right = [Piece(detail, styles.muted, None, True)] if detail else []
     return render_bar(context, left, right, width)
@@ -477,7 +477,7 @@ def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
         return "", host_of(src)
     named = context.link_targets.title_of(src) if context.link_targets is not None and src else None
     if named is not None:
-        return (as_clause(named.problem) if named.problem else ""), named.where
+        return (as_clause(named.problem) if named.problem else ""), named.location
     return ("this image was deleted" if where is LinkDestination.BROKEN and src else ""), ""
 
 

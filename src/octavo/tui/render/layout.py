@@ -1,5 +1,5 @@
-"""Layout of pages: the renderer of each kind of block, the units of a page that are rendered one by one, the source of a page
-as blocks, thread marks, and the loaders of diagrams and API operations.
+"""Layout of pages: the renderer of each kind of block, and the units that are rendered one by one. Also the source of a page
+as blocks, marks for threads, and the loaders of diagrams and API operations.
 """
 
 from __future__ import annotations
@@ -60,21 +60,22 @@ _SOURCE_BLOCK, _LONGEST_LINE = 2_000, 8_000
 """Maximum number of characters of a source block with several lines, and of a block with a single line. Longer lines
 are split."""
 _MOST_EDGES = 4_000
-"""Maximum number of starts and ends of blocks at which source blocks begin. If a page has more, source blocks begin at
-the starts of some blocks only."""
+"""Approximate maximum number of block edges (starts and ends) at which source blocks begin. On a page with more edges,
+source blocks begin only at every n-th block."""
 _FEW_LINES, _STEPS = 8, (2_000, 250, 60)
 """Constants of `_end_of_line`. At most `_FEW_LINES` lines are counted one by one. More lines are first counted in
 steps of `_STEPS` characters: large steps are faster."""
 
 
 class LinkFollowed(Message):
-    """Message: the user opened a link, image, file or note, or pressed a button. `outside`: open it in the browser."""
+    """Message: the user opened a link, image, file or note, or pressed a button."""
 
     def __init__(self, href: str, outside: bool, kind: str, text: str = "") -> None:
         super().__init__()
         self.href = href
         """URL or path of a link, label of a note, or query of a button. Empty for the page itself."""
         self.outside = outside
+        """True if the target is opened in the browser, not in Octavo."""
         self.kind = kind
         """One of link, image, file, note, ask, search and page."""
         self.text = text
@@ -96,24 +97,24 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
     A source block begins at each block in `blocks` and at `selected`, and has its key, so that the cursor can move
     there."""
     out: list[Block] = []
-    every = [*blocks]
-    thin = 2 * len(every) // _MOST_EDGES + 1  # Only every n-th of very many blocks begins a source block.
-    tops = {block.lines[0]: block for block in every[::thin] if block.lines[0] < block.lines[1]}
-    owners = [*tops.values(), *([selected] if selected is not None else [])]
-    begin = {block.lines[0]: block for block in owners}
-    top: Block | None = None
-    known: set[str] = set()
-    edges = sorted({*tops, *(selected.lines if selected is not None else ())})
-    if thin == 1:
+    all_blocks = [*blocks]
+    step = 2 * len(all_blocks) // _MOST_EDGES + 1  # With very many blocks, only every n-th begins a source block.
+    block_at_line = {block.lines[0]: block for block in all_blocks[::step] if block.lines[0] < block.lines[1]}
+    owners = [*block_at_line.values(), *([selected] if selected is not None else [])]
+    owner_at_line = {block.lines[0]: block for block in owners}
+    current_block: Block | None = None
+    used_keys: set[str] = set()
+    edges = sorted({*block_at_line, *(selected.lines if selected is not None else ())})
+    if step == 1:
         edges = sorted({*edges, *(block.lines[1] for block in owners)})
     for text, first, last in _split_source(source, edges):
-        top, owner = tops.get(first, top), begin.get(first)
-        if owner is None and top is not None and first < top.lines[1]:
-            owner = top
+        current_block, owner = block_at_line.get(first, current_block), owner_at_line.get(first)
+        if owner is None and current_block is not None and first < current_block.lines[1]:
+            owner = current_block
         key = owner.key if owner is not None and owner.lines[0] == first else ""
-        if not key or key in known:
+        if not key or key in used_keys:
             key = f"source-{len(out)}"
-        known.add(key)
+        used_keys.add(key)
         attrs = {"of": owner.kind} if owner is not None else NO_ATTRS
         out.append(Block("source", attrs, text=text, lines=(first, last), key=key))
     return out
@@ -149,12 +150,12 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
 def _end_of_line(source: str, start: int, lines: int) -> int:
     """Return the index of the end of line number `lines`, where line 1 begins at `start`. -1 if the source has fewer
     lines."""
-    for stretch in _STEPS:
+    for step in _STEPS:
         while lines > _FEW_LINES and start < len(source):
-            here = source.count("\n", start, start + stretch)
-            if here >= lines:
+            line_count = source.count("\n", start, start + step)
+            if line_count >= lines:
                 break
-            lines, start = lines - here, start + stretch
+            lines, start = lines - line_count, start + step
     end = start - 1
     for _ in range(lines):
         if (end := source.find("\n", end + 1)) < 0:
@@ -163,7 +164,8 @@ def _end_of_line(source: str, start: int, lines: int) -> int:
 
 
 def split_oversized(block: Block) -> list[Block] | None:
-    """Return a block with a very long source as smaller blocks, below a hint with the reason. None for other blocks."""
+    """Return a hint and the source of a block in small blocks, if that source is too long to render. Otherwise return
+    None."""
     if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST_LINE:
         return None
     text = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))
@@ -179,12 +181,12 @@ def repeats_title(heading: str, title: str) -> bool:
 def anchors_above(document: Document) -> dict[str, str]:
     """Return the anchor of the last heading at or above each block, by block key. Empty before the first heading."""
     anchors = {heading.block.key: heading.anchor for heading in document.headings}
-    out: dict[str, str] = {}
-    here = ""
+    anchor_by_key: dict[str, str] = {}
+    anchor = ""
     for block in document.walk():
-        here = anchors.get(block.key, here)
-        out[block.key] = here
-    return out
+        anchor = anchors.get(block.key, anchor)
+        anchor_by_key[block.key] = anchor
+    return anchor_by_key
 
 
 class ThreadMarks:
@@ -212,12 +214,14 @@ class ThreadMarks:
         return bool(self._paths)
 
     def has_threads(self, top: Block, part: Block | None) -> bool:
-        """Return whether a top-level block, or a slice of it, contains a block with threads."""
-        return top.key in self.top_keys and (part is None or any(each.key in self.counts for each in part.walk()))
+        """Return whether a top-level block, or its slice `part`, contains a block with threads."""
+        return top.key in self.top_keys and (part is None or any(block.key in self.counts for block in part.walk()))
 
     def paths_at(self, keys: set[str], part: Block | None = None) -> dict[str, list[tuple[Block, ...]]]:
-        """Return the paths to the blocks with threads, by the key of the innermost visible block on each path, which
-        gets the mark. `keys` are the keys of the visible blocks. `part` limits the paths to a slice."""
+        """Return the path to each block with threads, by the key of the block that gets the mark: the innermost visible
+        block on the path.
+
+        `keys` are the keys of the visible blocks. With `part`, only paths into this slice are returned."""
         out: dict[str, list[tuple[Block, ...]]] = {}
         within = {child.key for child in part.children} if part is not None else None
         for path in self._paths:
@@ -279,11 +283,11 @@ class PageUnit(NamedTuple):
     slice: Block | None = None
     """Slice of the block. None for the whole block."""
     rows: int = 1
-    """Estimated number of lines, including blank lines, but not the lines of wrapped text. `letters` is the number of
-    letters of the wrapped text."""
+    """Estimated number of lines, including blank lines, but without the lines of wrapped text."""
     letters: int = 0
+    """Number of letters of the wrapped text."""
     block_above: Block | None = None
-    """Block above the unit."""
+    """Block above `block`. None at the top of the page."""
 
 
 class Layout(NamedTuple):
@@ -298,11 +302,11 @@ class Layout(NamedTuple):
 
 
 def render_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a block. A block of an unknown kind is rendered in a box with its name."""
-    within = context.position
+    """Render a block. If its renderer raises an exception, a box with its source is returned."""
+    position = context.position
 
     def fallback() -> list[Line]:
-        context.position = within
+        context.position = position
         return render_failed_block(block, context.source_of, context.styles, max(width, NARROWEST))
 
     return run_guarded(lambda: _render(context, block, width), fallback)
@@ -319,13 +323,13 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
     lines = renderer(context, block, width)
     if width < _SQUEEZED_WIDTH:
         lines = [squeeze(line, context.max_width(width)) for line in lines]
-    own: Block | None = block
-    if (cut := slice_bounds(block)) is not None:
+    owner: Block | None = block
+    if (bounds := slice_bounds(block)) is not None:
         # The cursor can be on the start of a long block and on its children.
-        own = cut.whole_block if cut.is_first or not block.children else None
+        owner = bounds.whole_block if bounds.is_first or not block.children else None
     for line in lines:
         if line.block is None or line.block is block:
-            line.block = own
+            line.block = owner
     return lines
 
 
@@ -334,11 +338,11 @@ def _render_children(context: LayoutContext, block: Block, width: int) -> list[L
 
 
 def split_into_units(blocks: Iterable[Block], before: Block | None = None) -> Iterator[PageUnit]:
-    """Yield the top-level blocks of a page as units. `before` is the block above them. If splitting fails, the whole
-    block is one unit."""
+    """Yield the top-level blocks of a page as units. `before` is the block above the first one. A block that cannot be
+    split becomes one unit."""
     for block in blocks:
-        cut, whole = _block_units(block, before), PageUnit(block)
-        while (unit := run_guarded(partial(next, cut, None), partial(_same_unit, whole))) is not None:
+        units, whole_unit = _block_units(block, before), PageUnit(block)
+        while (unit := run_guarded(partial(next, units, None), partial(_same_unit, whole_unit))) is not None:
             yield unit
         before = block
 
@@ -348,8 +352,8 @@ def _same_unit(unit: PageUnit) -> PageUnit | None:
 
 
 def _block_units(block: Block, before: Block | None) -> Iterator[PageUnit]:
-    if (parts := split_oversized(block)) is not None:
-        yield from split_into_units(parts, before)
+    if (source_parts := split_oversized(block)) is not None:
+        yield from split_into_units(source_parts, before)
         return
     gap_lines = 0 if before is None or block.kind == "source" else blank_lines_between(before, block)
     for part in split_block(block):
@@ -395,23 +399,24 @@ def _render_and_check(context: LayoutContext, unit: PageUnit, width: int) -> lis
 
 
 def block_ranges(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]:
-    """Return the first line, the last line and the block of each range of lines that belong to one block."""
-    out: list[tuple[int, int, Block]] = []
+    """Return the first line, the last line and the block of each range of lines that belong to one block. If a block has
+    several ranges, only its first range is returned."""
+    ranges: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines, first):
         block = line.block
         if block is None or block.kind == "page-title" or (block.kind == "source" and not block.attrs):
             continue
-        if out and out[-1][2] is block:
-            out[-1] = (out[-1][0], number, block)
+        if ranges and ranges[-1][2] is block:
+            ranges[-1] = (ranges[-1][0], number, block)
         else:
-            out.append((number, number, block))
+            ranges.append((number, number, block))
     seen: set[int] = set()
-    once = []
-    for start, end, block in out:
+    first_ranges = []
+    for start, end, block in ranges:
         if id(block) not in seen:
             seen.add(id(block))
-            once.append((start, end, block))
-    return once
+            first_ranges.append((start, end, block))
+    return first_ranges
 
 
 def lay_out(
@@ -426,7 +431,7 @@ def lay_out(
     """Lay out all blocks in `width` cells. Wide tables and code at the top level may take `available_width` cells.
     `source` is the text of the page.
 
-    Each unit is also painted once, so that a unit that cannot be painted is shown as source instead.
+    A unit that cannot be rendered or painted is shown as source.
     """
     source_of = partial(block_source, source)
     context = LayoutContext(
@@ -465,12 +470,13 @@ async def _load_diagram(query: DiagramQuery) -> DrawnDiagram:
 
 
 async def load_operation(query: OperationQuery) -> FoundOperation:
-    """Find an operation or webhook in a thread."""
+    """Look up an operation or webhook in a worker thread."""
     return FoundOperation(await asyncio.to_thread(_find_operation, query))
 
 
 async def load_operation_lines(layout: OperationLayout) -> list[Line]:
-    """Lay out the details of an operation in a thread, and lay them out again once their code is highlighted."""
+    """Render the details of an operation in a worker thread. If they contain code, it is highlighted first, and the details
+    are rendered again."""
     tokens: AsyncCache[CodeQuery, Tokens] = AsyncCache(highlight_code)
     context = LayoutContext(layout.styles, Folds(), render_block, deferred=DeferredContent(tokens=tokens))
 

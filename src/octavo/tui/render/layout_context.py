@@ -1,6 +1,4 @@
-"""The state that block renderers share, the flow of blocks one below the other, and inline text: marks, links, code, keys,
-mentions, buttons and formulas.
-"""
+"""The state that all block renderers share, the rendering of blocks one below the other, and the rendering of inline text."""
 
 from __future__ import annotations
 
@@ -87,25 +85,29 @@ def render_each_run(
     """Return the styled text of each run."""
     background = styles.text if base is None else base
     out: list[list[Piece]] = []
-    spot: Clickable | None = None
-    every = list(runs)
-    for index, run in enumerate(every):
+    clickable: Clickable | None = None
+    all_runs = list(runs)
+    for index, run in enumerate(all_runs):
         if run.kind == "icon":
-            beside = [each.text for each in (*every[max(0, index - 1) : index], *every[index + 1 : index + 2])]
-            run = run._replace(text=icon_text(str(run.attrs.get("name", "")), " ".join(beside), styles))
-            if not run.text and every[index + 1 :] and (not index or every[index - 1].text[-1:].isspace()):
-                every[index + 1] = every[index + 1]._replace(text=every[index + 1].text.removeprefix(" "))
-        first = index == 0 or not _same_link(every[index - 1], run)
-        last = index + 1 == len(every) or not _same_link(run, every[index + 1])
+            adjacent_texts = [
+                each.text for each in (*all_runs[max(0, index - 1) : index], *all_runs[index + 1 : index + 2])
+            ]
+            run = run._replace(text=icon_text(str(run.attrs.get("name", "")), " ".join(adjacent_texts), styles))
+            if not run.text and all_runs[index + 1 :] and (not index or all_runs[index - 1].text[-1:].isspace()):
+                all_runs[index + 1] = all_runs[index + 1]._replace(text=all_runs[index + 1].text.removeprefix(" "))
+        first = index == 0 or not _same_link(all_runs[index - 1], run)
+        last = index + 1 == len(all_runs) or not _same_link(run, all_runs[index + 1])
         if run.link and run.kind != "image":
-            if spot is None or spot.target != run.link or first:
-                spot = _clickable_of_link(run.link)
+            if clickable is None or clickable.target != run.link or first:
+                clickable = _clickable_of_link(run.link)
         else:
-            spot = None
-        shown = targets.replacement_text(run, alone=first and last) if targets is not None and run.link else None
-        if shown is not None:
-            run = run._replace(text=shown, kind="text")
-        out.append(_render_run(run, styles, background, spot, (first, last), targets))
+            clickable = None
+        replacement = (
+            targets.replacement_text(run, is_whole_link=first and last) if targets is not None and run.link else None
+        )
+        if replacement is not None:
+            run = run._replace(text=replacement, kind="text")
+        out.append(_render_run(run, styles, background, clickable, (first, last), targets))
     return out
 
 
@@ -122,40 +124,40 @@ def _render_run(
     run: Run,
     styles: Styles,
     background: Style,
-    spot: Clickable | None,
+    clickable: Clickable | None,
     ends: tuple[bool, bool],
     targets: LinkTargets | None,
 ) -> list[Piece]:
-    """Return the styled text of one run. `ends` has two values: True if a link begins with the run, and True if a link
-    ends with the run."""
+    """Return the styled text of one run. `ends` has two booleans: whether the run is the first of its link, and whether it is
+    the last."""
     text = flatten_emoji(run.text.replace("\t", " "))
     if styles.ascii:
         text = text.replace("•", styles.glyphs.bullets[0])
     style = background
     if run.kind != "text":
-        special = _render_special_run(run, text, styles, background, spot, targets)
+        special = _render_special_run(run, text, styles, background, clickable, targets)
         if special is not None:
             return special
     if "kbd" in run.marks:
-        return [Piece(non_breaking(f" {text} ", styles), styles.chip, spot)]
+        return [Piece(non_breaking(f" {text} ", styles), styles.chip, clickable)]
     if run.marks or run.attrs or run.kind != "text":
         text, style = _with_script_letters(run, text, styles, _run_style(run, styles, background))
     if run.kind == "mention":
         text = text.removesuffix(".md")
     if run.link is None:
         return [Piece(text, style)]
-    where = link_destination(run.link) if targets is None else targets.destination(run.link)
-    return _render_link(where, text, style, styles, spot, ends)
+    destination = link_destination(run.link) if targets is None else targets.destination(run.link)
+    return _render_link(destination, text, style, styles, clickable, ends)
 
 
 def _render_special_run(
-    run: Run, text: str, styles: Styles, background: Style, spot: Clickable | None, targets: LinkTargets | None
+    run: Run, text: str, styles: Styles, background: Style, clickable: Clickable | None, targets: LinkTargets | None
 ) -> list[Piece] | None:
     """Return the styled text of a run that is more than text, such as an image or a button. None for text."""
     attrs, glyphs = run.attrs, styles.glyphs
     match run.kind:
         case "emoji" if styles.ascii and (name := str(attrs.get("code", ""))) and not text.isascii():
-            return [Piece(f":{name}:", background, spot)]
+            return [Piece(f":{name}:", background, clickable)]
         case "break":
             return [Piece("\n", background)]
         case "image":
@@ -164,29 +166,29 @@ def _render_special_run(
             sign = non_breaking(f"{glyphs.picture} ", styles)  # The sign stays on the line of its name.
             if run.link is None:
                 return [Piece(f"{sign}{name}", style, seen)]
-            where = link_destination(run.link) if targets is None else targets.destination(run.link)
-            linked = _render_link(where, name, style, styles, _clickable_of_link(run.link), (True, True))
+            destination = link_destination(run.link) if targets is None else targets.destination(run.link)
+            linked = _render_link(destination, name, style, styles, _clickable_of_link(run.link), (True, True))
             return [Piece(sign, style, seen), *linked]
         case "icon":
-            return [Piece(text, background + styles.accent, spot)] if text else []
+            return [Piece(text, background + styles.accent, clickable)] if text else []
         case "math":
-            return [Piece(_format_inline(text, ascii=styles.ascii), background + Style(italic=True), spot)]
+            return [Piece(_format_inline(text, ascii=styles.ascii), background + Style(italic=True), clickable)]
         case "expression":
-            return [Piece(f"{{{text}}}", styles.code, spot)]
+            return [Piece(f"{{{text}}}", styles.code, clickable)]
         case "button":
-            return _render_button(run, text.strip(), styles, background, spot, targets)
+            return _render_button(run, text.strip(), styles, background, clickable, targets)
         case "footnote":
             note = Clickable("note", str(attrs.get("label") or text))
             if attrs.get("inline"):
-                dotted = Piece(text, background + Style(underline=True), spot or note)
-                return [dotted, Piece(glyphs.note, styles.accent, note if spot else dotted.clickable, True)]
+                dotted = Piece(text, background + Style(underline=True), clickable or note)
+                return [dotted, Piece(glyphs.note, styles.accent, note if clickable else dotted.clickable, True)]
             mark = f"[{text}]" if styles.ascii or not text.isdigit() else superscript(text)
             return [Piece(mark, styles.accent, note)]
     return None
 
 
 def _run_style(run: Run, styles: Styles, background: Style) -> Style:
-    """Return the style of a run of text, by its marks and its color."""
+    """Return the style that the marks and the color of a run give to its text."""
     style = background
     for mark in run.marks:
         if (more := _MARKS.get(mark)) is not None:
@@ -201,7 +203,7 @@ def _run_style(run: Run, styles: Styles, background: Style) -> Style:
 
 
 def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> tuple[str, Style]:
-    """Return the text of a run with its style. Superscript and subscript are drawn with small characters."""
+    """Return the text of a run and its style, with superscript and subscript in small characters."""
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):
             style += styles.muted  # Not small letters: words in superscript are hard to read.
@@ -213,26 +215,26 @@ def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> t
 
 
 def _render_button(
-    run: Run, label: str, styles: Styles, background: Style, spot: Clickable | None, targets: LinkTargets | None
+    run: Run, label: str, styles: Styles, background: Style, clickable: Clickable | None, targets: LinkTargets | None
 ) -> list[Piece]:
     """Return a button. A button with a broken link looks disabled, and gives the reason when it is pressed."""
     attrs = run.attrs
     style = styles.button if attrs.get("style") == "primary" else styles.chip
-    if spot is None and attrs.get("action") in ("ask", "search", "select"):
-        spot = Clickable(str(attrs["action"]), str(attrs.get("query") or label))
-    spot = None if attrs.get("disabled") else spot
-    where = (
+    if clickable is None and attrs.get("action") in ("ask", "search", "select"):
+        clickable = Clickable(str(attrs["action"]), str(attrs.get("query") or label))
+    clickable = None if attrs.get("disabled") else clickable
+    destination = (
         None
-        if spot is None or not run.link
+        if clickable is None or not run.link
         else link_destination(run.link)
         if targets is None
         else targets.destination(run.link)
     )
-    if spot is None or where is LinkDestination.BROKEN:
+    if clickable is None or destination is LinkDestination.BROKEN:
         style = styles.disabled
     label = label_with_icon(attrs.get("icon"), label, styles)
-    broken = [Piece(styles.glyphs.no, styles.error, None, True)] if where is LinkDestination.BROKEN else []
-    return [Piece(non_breaking(f" {label} ", styles), style, spot), *broken, Piece(" ", background, None, True)]
+    broken = [Piece(styles.glyphs.no, styles.error, None, True)] if destination is LinkDestination.BROKEN else []
+    return [Piece(non_breaking(f" {label} ", styles), style, clickable), *broken, Piece(" ", background, None, True)]
 
 
 def non_breaking(text: str, styles: Styles) -> str:
@@ -241,10 +243,15 @@ def non_breaking(text: str, styles: Styles) -> str:
 
 
 def _render_link(
-    where: LinkDestination, text: str, style: Style, styles: Styles, spot: Clickable | None, ends: tuple[bool, bool]
+    destination: LinkDestination,
+    text: str,
+    style: Style,
+    styles: Styles,
+    clickable: Clickable | None,
+    ends: tuple[bool, bool],
 ) -> list[Piece]:
-    """Return the text of a link and its sign. Spaces at its ends are outside the link, and a link of only spaces is not
-    shown, as in a browser."""
+    """Return the text of a link, and the sign for its destination. Spaces at its ends do not belong to the link, and a link
+    of only spaces is not shown, as in a browser."""
     first, last = ends
     words = text.lstrip() if first else text
     before, words = text[: len(text) - len(words)], words.rstrip() if last else words
@@ -254,32 +261,30 @@ def _render_link(
     after = text[len(before) + len(words) :]
     glyphs = styles.glyphs
     sign: Piece | None = None
-    match where:
+    match destination:
         case LinkDestination.BROKEN:
-            piece = Piece(words, style + styles.error + Style(underline=True), spot)
+            piece = Piece(words, style + styles.error + Style(underline=True), clickable)
             sign = Piece(glyphs.no, styles.error, None, True)
         case LinkDestination.REFUSED:
             piece = Piece(words, style)
             sign = Piece(glyphs.no, styles.error, None, True)
         case LinkDestination.OUTSIDE:
-            piece = Piece(words, style + styles.link, spot)
-            sign = Piece(glyphs.outside, styles.accent, spot, True)
+            piece = Piece(words, style + styles.link, clickable)
+            sign = Piece(glyphs.outside, styles.accent, clickable, True)
         case _:
-            piece = Piece(words, style + styles.link, spot)
+            piece = Piece(words, style + styles.link, clickable)
     out += [piece] if words else []
     out += [sign] if sign and last else []
     return [*out, Piece(after, style)] if after else out
 
 
 def superscript(text: str) -> str:
-    """Return a text in superscript characters, or with `^` before it if a character is missing."""
-
+    """Return a text in superscript characters, or `^` and the text if a character has no superscript form."""
     return text.translate(SUPERSCRIPTS) if all(ord(c) in SUPERSCRIPTS for c in text) else f"^{text}"
 
 
 def subscript(text: str) -> str:
-    """Return a text in subscript characters, or with `_` before it if a character is missing."""
-
+    """Return a text in subscript characters, or `_` and the text if a character has no subscript form."""
     return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"
 
 
@@ -301,7 +306,7 @@ class Folds:
     panned: dict[str, int] = field(default_factory=dict)
     """Number of cells by which each wide block is scrolled to the right."""
     hidden: dict[str, int] = field(default_factory=dict)
-    """Number of cells of each wide block that did not fit when the block was rendered last."""
+    """Number of cells of each wide block that did not fit when the block was last rendered."""
 
     @property
     def state(self) -> tuple[dict[str, bool], dict[str, int], dict[str, int]]:
@@ -310,8 +315,8 @@ class Folds:
         return self.opened.copy(), self.tabs.copy(), self.panned.copy()
 
     def pan_offset(self, key: str, hidden: int, start: int = 0) -> int:
-        """Return how far a block is scrolled, when `hidden` of its cells do not fit. `start` is the offset until the
-        user scrolls."""
+        """Return by how many cells a block is scrolled, and remember that `hidden` of its cells do not fit. `start` is the
+        offset until the user scrolls."""
         self.hidden[key] = hidden
         if start:
             self.panned.setdefault(key, start)
@@ -320,8 +325,8 @@ class Folds:
     def pan_by(self, key: str, step: int) -> bool:
         """Scroll a wide block by `step` cells, and return whether it moved."""
         previous = min(self.panned.get(key, 0), self.hidden.get(key, 0))
-        after = self.panned[key] = max(0, min(previous + step, self.hidden.get(key, 0)))
-        return after != previous
+        offset = self.panned[key] = max(0, min(previous + step, self.hidden.get(key, 0)))
+        return offset != previous
 
     def is_open(self, block: Block) -> bool:
         """Return whether an expandable or an OpenAPI block is expanded."""
@@ -343,14 +348,14 @@ class Folds:
         return times.index(max(times)) if times else 0
 
     def is_closed(self, parent: Block, child: Block) -> bool:
-        """Return whether `parent` does not show its child `child`."""
+        """Return True if `parent` is collapsed, or if `child` is a tab of it that is not selected."""
         if parent.kind == "expandable":
             return not self.is_open(parent)
         return parent.kind == "tabs" and parent.children[self.chosen_tab(parent)] is not child
 
     def hides(self, path: Sequence[Block], known: dict[tuple[int, int], bool] | None = None) -> bool:
-        """Return whether any block on a path, outermost first, hides the next one. `known` caches the result for pairs
-        of blocks, by identity."""
+        """Return True if any block on a path hides the next block. A path begins with the outermost block. `known` caches
+        the results for pairs of blocks, by identity."""
         if known is None:
             return any(self.is_closed(parent, child) for parent, child in pairwise(path))
         for parent, child in pairwise(path):
@@ -364,8 +369,8 @@ class Folds:
         return False
 
     def expand_path(self, path: Sequence[Block]) -> bool:
-        """Expand the blocks and select the tabs that hide the last block of a path. Return whether any of them was
-        closed."""
+        """Make the last block of a path visible: expand the blocks and select the tabs that hide it. Return False if it was
+        visible already."""
         changed = False
         for parent, child in pairwise(path):
             if self.is_closed(parent, child):
@@ -380,22 +385,22 @@ class Folds:
 def path_to_block(block: Block, key: str) -> list[Block]:
     """Return the blocks from `block` down to the block with `key`. Empty if there is no such block."""
     path: list[Block] = []
-    left = [iter((block,))]
-    while left:
-        for each in left[-1]:
-            path.append(each)
-            if each.key == key:
+    iterators = [iter((block,))]
+    while iterators:
+        for candidate in iterators[-1]:
+            path.append(candidate)
+            if candidate.key == key:
                 return path
-            left.append(iter(each.children))
+            iterators.append(iter(candidate.children))
             break
         else:
-            left.pop()
+            iterators.pop()
             del path[-1:]
     return []
 
 
 def tab_slug(tab: Block) -> str:
-    """Return a text that is equal for all tabs with the same name."""
+    """Return the key for the selection of a tab, from its slug or title. Tabs with the same key are selected together."""
     return fold(str(tab.attrs.get("slug") or tab.attrs.get("title") or "")).strip()
 
 
@@ -410,11 +415,11 @@ class LayoutContext:
     available_width: int = 0
     """Number of cells that a wide block at the top level may take."""
     spare: int = 0
-    """Number of cells that a wide block may take beyond its width. 0 in containers with a right border."""
+    """Number of cells by which a wide block may exceed its width. 0 in containers with a right border."""
     never_wraps_code: bool = False
     """True if code is never wrapped, even if its block asks for it."""
     source_of: Callable[[Block], str] = field(default=lambda block: "")
-    """Function that returns the source of a block, if it is known."""
+    """Function that returns the source of a block. Empty if it is not known."""
     rules_headings: bool = True
     """True if headings have rules below them."""
     has_background: bool = False
@@ -429,7 +434,8 @@ class LayoutContext:
 
     @property
     def position(self) -> tuple[int, int, bool, bool, int]:
-        """Values that change from block to block. They are restored after a failed block."""
+        """Values that containers change while their content is rendered. They are restored if a block fails to
+        render."""
         return self.depth, self.list_depth, self.has_background, self.rules_headings, self.spare
 
     @position.setter
@@ -441,18 +447,18 @@ class LayoutContext:
         blocks: Iterable[Block],
         width: int,
         *,
-        tight: bool = False,
+        is_tight: bool = False,
         above: Block | None = None,
         is_open: bool = False,
     ) -> list[Line]:
-        """Render blocks one below the other, with blank lines between unless `tight`.
+        """Render blocks one below the other, with blank lines between them unless `is_tight`.
 
-        `above` is the block above, if it is in another slice. `is_open`: nothing is to the right of the blocks, so wide
-        ones take the spare cells.
+        `above` is the block above, if it is in another slice. With `is_open`, nothing is right of the blocks, so wide
+        blocks may take the spare cells.
         """
         width = max(width, NARROWEST)
         spare = self.spare
-        # The text is centered in the pane, so only half of the spare cells are at its right.
+        # The text is centered in the pane, so only half of the spare cells are right of it.
         self.spare = 0 if not is_open else spare // 2 if self.depth == 0 else spare
         self.depth += 1
         out: list[Line] = []
@@ -465,7 +471,7 @@ class LayoutContext:
             out += (
                 []
                 if previous is None
-                else [Line([]) for _ in range(0 if tight else blank_lines_between(previous, block))]
+                else [Line([]) for _ in range(0 if is_tight else blank_lines_between(previous, block))]
             )
             out += lines
             previous = block
@@ -475,8 +481,8 @@ class LayoutContext:
 
     def flow_children(self, block: Block, width: int, *, is_open: bool = False) -> list[Line]:
         """Render the children of a block or slice, one below the other."""
-        cut = slice_bounds(block)
-        return self.flow(block.children, width, above=cut.previous if cut is not None else None, is_open=is_open)
+        bounds = slice_bounds(block)
+        return self.flow(block.children, width, above=bounds.previous if bounds is not None else None, is_open=is_open)
 
     def text_lines(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
         """Return runs as wrapped lines."""
@@ -492,8 +498,8 @@ class LayoutContext:
         key = name, id(whole), available_width
         if key not in self._shared_results:
             self._shared_results[key] = whole, compute(whole)
-        found: T = self._shared_results[key][1]
-        return found
+        result: T = self._shared_results[key][1]
+        return result
 
     @property
     def link_targets(self) -> LinkTargets | None:
@@ -501,7 +507,7 @@ class LayoutContext:
         return self.deferred.targets if self.deferred is not None else None
 
     def max_width(self, width: int) -> int:
-        """Return the maximum width of a block that may take the spare cells."""
+        """Return the width of a block that takes all spare cells."""
         return width + self.spare
 
 

@@ -25,8 +25,8 @@ MARGIN, WIDEST = 2, 110
 def print_document(
     document: Document, columns: int, *, colors: bool, ascii: bool = False, has_escapes: bool = True
 ) -> str:
-    """Return a page as text for a terminal with `columns` columns. Without `colors` it has only bold and underlined
-    text, and without `has_escapes` no styles at all."""
+    """Return a page as text for a terminal with `columns` columns. Without `colors`, the text is only bold and underlined.
+    Without `has_escapes`, it has no styles at all."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source).lines
     return _text_of([Line([]), *lines, Line([])], has_escapes=has_escapes)
@@ -36,11 +36,14 @@ def print_diff(comparison: PageComparison, columns: int, context: int, *, colors
     """Return the changes of a page as text for a terminal with `columns` columns, with up to `context` unchanged blocks
     around each change. Empty if nothing changed."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
-    room = SideWidths.for_width(min(columns - MARGIN, WIDEST), split=False)
+    side_widths = SideWidths.for_width(min(columns - MARGIN, WIDEST), split=False)
     layout = LayoutContext(styles, Folds(), render_block)
     units = build_diff(comparison.diff, ContextSize(min(context, ContextSize.STEPS[-1])), {})
     lines = [
-        line for unit in units.build() for each in split_unit(unit) for line in render_diff_unit(layout, each, room)
+        line
+        for unit in units.build()
+        for unit_slice in split_unit(unit)
+        for line in render_diff_unit(layout, unit_slice, side_widths)
     ]
     return _text_of(lines, has_escapes=True)
 

@@ -1,4 +1,4 @@
-"""Lines of styled text before painting, functions that cut, pad, indent and frame them, and the wrapping of text.
+"""Lines of styled text before painting: functions that cut, pad, indent, frame and wrap them.
 
 Lines break at spaces, between CJK characters (never before closing or after opening marks), between the syllables of
 scripts without spaces, after hyphens in compound words, and inside other words only if they are longer than a line.
@@ -33,10 +33,10 @@ def flatten_emoji(text: str) -> str:
 
 
 def _replace_modifier(regex_match: re.Match[str]) -> str:
-    """Return the joiner if it joins letters, which many scripts need. Otherwise return an empty text."""
+    """Return a joiner between letters unchanged, because many scripts need it. Return an empty text for other modifiers."""
     text, at = regex_match.string, regex_match.start()
-    joins_signs = text[at - 1 : at] > _LAST_LETTER and text[at + 1 : at + 2] > _LAST_LETTER
-    return regex_match[0] if regex_match[0] == _JOINER and not joins_signs else ""
+    joins_emoji = text[at - 1 : at] > _LAST_LETTER and text[at + 1 : at + 2] > _LAST_LETTER
+    return regex_match[0] if regex_match[0] == _JOINER and not joins_emoji else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,26 +118,27 @@ def width_of(pieces: Iterable[Piece]) -> int:
 
 
 def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
-    """Return the cells from `start` up to, but not including, `end`. A wide character at an edge becomes a space."""
+    """Return the styled text in the cells from `start` up to, but not including, `end`. A wide character that is cut at an
+    edge becomes a space."""
     out: list[Piece] = []
-    at = 0
+    column = 0
     for piece in pieces:
-        if at >= end:
+        if column >= end:
             break
         text = piece.text
-        wide = cells(text)
-        if at + wide > start and wide:
-            low, high = max(0, start - at), min(wide, end - at)
+        width = cells(text)
+        if column + width > start and width:
+            low, high = max(0, start - column), min(width, end - column)
             if text.isascii():
                 text = text[low:high]
-            elif (low, high) != (0, wide):
+            elif (low, high) != (0, width):
                 text = set_cell_size(text, high)
                 if low:
                     head = set_cell_size(text, low)
                     kept = text.startswith(head)
                     text = text[len(head) :] if kept else " " + text[len(head) :]
             out.append(piece._replace(text=text))
-        at += wide
+        column += width
     return out
 
 
@@ -153,10 +154,10 @@ def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Pie
 
 
 def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
-    """Return the visible `width` cells of a line that is scrolled by `start`, with a sign at each end that has more.
-    `at_words`: the text is cut at spaces."""
-    end, whole = start + width, width_of(pieces)
-    before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, whole)))
+    """Return the visible `width` cells of a line that is scrolled by `start` cells. The sign `more` marks each end at which
+    text is hidden. With `at_words`, the text is cut at spaces."""
+    end, total_width = start + width, width_of(pieces)
+    before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, total_width)))
     low, high = start + before, end - after
     kept = crop(pieces, low, high)
     gap = 0
@@ -173,8 +174,8 @@ def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at
         gap = cells(text[:first])
     left = [Piece(more + " " * gap, PLAIN, None, True)] if before else []
     # The sign is at the right edge on all lines that continue.
-    room = " " * (width - width_of([*left, *kept]) - cells(more))
-    return [*left, *kept, *([Piece(room + more, PLAIN, None, True)] if after else [])]
+    blank = " " * (width - width_of([*left, *kept]) - cells(more))
+    return [*left, *kept, *([Piece(blank + more, PLAIN, None, True)] if after else [])]
 
 
 def _has_text(pieces: Iterable[Piece]) -> bool:
@@ -182,7 +183,7 @@ def _has_text(pieces: Iterable[Piece]) -> bool:
 
 
 def pad(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None = None) -> list[Piece]:
-    """Return styled text padded to `width` cells, on the side that `align` implies."""
+    """Return styled text padded with spaces to `width` cells. `align` is left (or None), center or right."""
     room = width - width_of(pieces)
     if room <= 0:
         return pieces
@@ -194,7 +195,9 @@ def pad(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None
 
 def with_background(background: Style, pieces: Iterable[Piece]) -> list[Piece]:
     """Return styled text on a background. Pieces with a background of their own keep it."""
-    return [Piece(text, background + style, spot, is_decoration) for text, style, spot, is_decoration in pieces]
+    return [
+        Piece(text, background + style, clickable, is_decoration) for text, style, clickable, is_decoration in pieces
+    ]
 
 
 def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list[Line]:
@@ -208,19 +211,23 @@ def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list
 
 
 def squeeze(line: Line, width: int) -> Line:
-    """Return a line that fits `width` cells. Spaces and borders at its left are left out first, then those at its
+    """Return a line shortened to `width` cells. Decorations such as spaces and borders are cut first, at the left before the
     right."""
-    over = width_of(line.pieces) - width
-    if over <= 0:
+    overflow = width_of(line.pieces) - width
+    if overflow <= 0:
         return line
     pieces = list(line.pieces)
-    for at in (0, -1):
-        while over > 0 and pieces and pieces[at].is_decoration:
-            wide = cells(pieces[at].text)
-            kept = crop([pieces[at]], min(over, wide), wide) if at == 0 else crop([pieces[at]], 0, max(0, wide - over))
-            over -= min(over, wide)
-            pieces[at : at + 1 or None] = kept
-    return Line(pieces if over <= 0 else truncate(pieces, width), line.block)
+    for end in (0, -1):
+        while overflow > 0 and pieces and pieces[end].is_decoration:
+            piece_width = cells(pieces[end].text)
+            kept = (
+                crop([pieces[end]], min(overflow, piece_width), piece_width)
+                if end == 0
+                else crop([pieces[end]], 0, max(0, piece_width - overflow))
+            )
+            overflow -= min(overflow, piece_width)
+            pieces[end : end + 1 or None] = kept
+    return Line(pieces if overflow <= 0 else truncate(pieces, width), line.block)
 
 
 def box(
@@ -237,8 +244,8 @@ def box(
 ) -> list[Line]:
     """Return lines in a rounded box of `width` cells. The lines must fit `width` - 4 cells.
 
-    `title` and `right` are in the upper border, `foot` is in the lower one. `edges`: True for an upper and for a lower
-    border. A slice may have only one of them."""
+    `title` and `right` are in the upper border, `foot` is in the lower one. `edges` says whether the box has an upper
+    and a lower border. A slice may lack either."""
     glyphs = styles.glyphs
     edge = background + (styles.line if border is None else border)
     inner = width - 4
@@ -279,7 +286,7 @@ def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
 
 
 def rule(width: int, styles: Styles, sign: str | None = None, style: Style | None = None) -> Line:
-    """Return a horizontal line."""
+    """Return a horizontal line of `width` cells."""
     return Line([Piece((sign or styles.glyphs.across) * width, styles.line if style is None else style, None, True)])
 
 
@@ -287,16 +294,18 @@ def clickable_spans(lines: Iterable[Line], first: int = 0) -> list[ClickableSpan
     """Return the ranges in lines that can be clicked, in reading order."""
     out: list[ClickableSpan] = []
     for number, line in enumerate(lines, first):
-        at = 0
-        for text, _, spot, _ in line.pieces:
+        column = 0
+        for text, _, clickable, _ in line.pieces:
             wide = cells(text)
-            if spot is not None and wide:
+            if clickable is not None and wide:
                 last = out[-1] if out else None
-                if last is not None and last.clickable is spot and last.line == number and last.end == at:
-                    out[-1] = last._replace(end=at + wide)
+                if last is not None and last.clickable is clickable and last.line == number and last.end == column:
+                    out[-1] = last._replace(end=column + wide)
                 else:
-                    out.append(ClickableSpan(number, at, at + wide, spot.kind, spot.target, spot))
-            at += wide
+                    out.append(
+                        ClickableSpan(number, column, column + wide, clickable.kind, clickable.target, clickable)
+                    )
+            column += wide
     return out
 
 
@@ -324,9 +333,9 @@ class SplitLine(Line):
         return SplitLine(prefix + self.pieces, self.block, None, tuple(shift_cells(self.block_cells, width_of(prefix))))
 
 
-def shift_cells(parts: Iterable[BlockCells], by: int) -> list[BlockCells]:
-    """Return the ranges of cells moved to the right."""
-    return [BlockCells(start + by, end + by, block) for start, end, block in parts]
+def shift_cells(parts: Iterable[BlockCells], offset: int) -> list[BlockCells]:
+    """Return the ranges moved to the right by `offset` cells."""
+    return [BlockCells(start + offset, end + offset, block) for start, end, block in parts]
 
 
 def block_cells(line: Line, width: int) -> list[BlockCells]:
@@ -349,8 +358,8 @@ def block_at_cell(line: Line, cell: int) -> Block | None:
 
 
 def cursor_bar(line: Line, inside: Container[int]) -> int | None:
-    """Return the cell of the cursor bar on a line: before the block that is in `inside`, a set of identities. None if
-    there is no such block."""
+    """Return the cell of the cursor bar on a line, which is left of the block under the cursor. `inside` has the identities
+    of that block and of the blocks in it. None if the line has no such block."""
     before: int | None = None
     for start, end, block in line.block_cells if isinstance(line, SplitLine) else ():
         if id(block) in inside:
@@ -388,7 +397,7 @@ _LOOKAHEAD = 3
 """Number of characters after a possible break that `_last_break` also looks at."""
 _NO_BREAK = re.compile(r"(?!)")
 _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
-"""An identifier of letters and digits, which has no meaningful parts."""
+"""An identifier of letters and digits. It has no parts with a meaning, so it is broken where the line is full."""
 
 
 def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
@@ -398,32 +407,32 @@ def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
     if "\n" not in text and cells(text) <= width:
         return [list(pieces)] if text else [[]]
     spans: list[tuple[int, int]] = []
-    at = 0
+    line_start = 0
     for line in text.split("\n"):
-        spans += [(at + start, at + end) for start, end in _line_spans(line, width)]
-        at += len(line) + 1
+        spans += [(line_start + start, line_start + end) for start, end in _line_spans(line, width)]
+        line_start += len(line) + 1
     return _slice_pieces(pieces, spans)
 
 
 def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
-    """Return text wrapped like `wrap`, with hanging indents for lines that are list items."""
+    """Return styled text wrapped as by `wrap`. A line that is a list item is wrapped with a hanging indent."""
     text = "".join([piece.text for piece in pieces])
     if (cells(text) <= width and "\n" not in text) or not _ITEM.search(text):
         return wrap(pieces, width)
     out: list[list[Piece]] = []
-    at = 0
+    line_start = 0
     for line in text.split("\n"):
-        part = _slice_pieces(pieces, [(at, at + len(line))])[0]
-        at += len(line) + 1
+        line_pieces = _slice_pieces(pieces, [(line_start, line_start + len(line))])[0]
+        line_start += len(line) + 1
         item = _ITEM.match(line)
         is_icon = not out and line.startswith("*")  # In ASCII, the character of an icon can look like a bullet.
-        hang = cells(item.group()) if item is not None and not is_icon else 0
-        if not hang or hang > width // 2:
-            out += wrap(part, width)
+        indent_width = cells(item.group()) if item is not None and not is_icon else 0
+        if not indent_width or indent_width > width // 2:
+            out += wrap(line_pieces, width)
             continue
-        first, *rest = wrap(crop(part, hang, cells(line)), width - hang)
-        out.append([*crop(part, 0, hang), *first])
-        out += [[Piece(" " * hang, PLAIN, None, True), *each] for each in rest]
+        first, *rest = wrap(crop(line_pieces, indent_width, cells(line)), width - indent_width)
+        out.append([*crop(line_pieces, 0, indent_width), *first])
+        out += [[Piece(" " * indent_width, PLAIN, None, True), *continuation] for continuation in rest]
     return out
 
 
@@ -437,11 +446,11 @@ def fit_title(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Se
 
 
 def _word_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern that finds the words of a text: a simple one if words are separated by spaces, as in texts whose
-    only wide characters are emoji."""
-    wide = () if text.isascii() else set(text)
+    """Return the pattern that finds the words of a text. The slow pattern for scripts without spaces is returned only if the
+    text needs it."""
+    characters = () if text.isascii() else set(text)
     has_unspaced = any(
-        "\u0e01" <= each <= "\u17dd" or "\u2e80" <= each <= "\uffef" or each >= "\U00020000" for each in wide
+        "\u0e01" <= char <= "\u17dd" or "\u2e80" <= char <= "\uffef" or char >= "\U00020000" for char in characters
     )
     return _multilingual_words() if has_unspaced else _LATIN_WORDS
 
@@ -459,31 +468,32 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
     if cells(text) <= width:
         return [(0, len(text))]
     spans: list[tuple[int, int]] = []
-    start = end = used = 0
+    start = end = used_width = 0
     for match in _word_pattern(text).finditer(text):
         word = match.group()
-        bare = word.rstrip(" ")
-        wide = cells(bare)
-        if used + wide > width:
-            head = _hyphenated_head(bare, width - used)
+        trimmed_word = word.rstrip(" ")
+        word_width = cells(trimmed_word)
+        if used_width + word_width > width:
+            head = _hyphenated_head(trimmed_word, width - used_width)
             if head or end > start:
                 spans.append((start, match.start() + head if head else end))
             start = rest = match.start() + head
-            used = 0
-            for piece_end in _split_long_word(bare[head:], width) if cells(bare[head:]) > width else ():
+            used_width = 0
+            for piece_end in _split_long_word(trimmed_word[head:], width) if cells(trimmed_word[head:]) > width else ():
                 spans.append((start, rest + piece_end))
                 start = rest + piece_end
-            wide = cells(text[start : match.start() + len(bare)])
-        if bare:
-            end = match.start() + len(bare)
-        used += wide + len(word) - len(bare)
+            word_width = cells(text[start : match.start() + len(trimmed_word)])
+        if trimmed_word:
+            end = match.start() + len(trimmed_word)
+        used_width += word_width + len(word) - len(trimmed_word)
     if end > start or not spans:
         spans.append((start, max(start, end)))
     return spans
 
 
 def _hyphenated_head(word: str, available_width: int) -> int:
-    """Return the length of the part of a compound word, up to a hyphen, that fits `available_width` cells."""
+    """Return the length of the longest part of a compound word that ends with a hyphen and fits `available_width` cells. 0 if
+    there is none."""
     if not _WORD_HYPHEN.search(word) or not _HYPHENATED.fullmatch(word):
         return 0
     return max(
@@ -493,8 +503,8 @@ def _hyphenated_head(word: str, available_width: int) -> int:
 
 
 def _split_long_word(word: str, width: int) -> list[int]:
-    """Return the indexes at which to break a word that is longer than a line: after punctuation or before capital
-    letters, else where a line is full."""
+    """Return the indexes at which to break a word that is longer than a line. It breaks after punctuation or before a capital
+    letter if possible, else where the line is full."""
     if word.isascii():
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges
@@ -524,9 +534,11 @@ def _split_long_word(word: str, width: int) -> list[int]:
 
 def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
     """Return the distance from `start` to the last break of a word before `end`. 0 if there is none."""
-    size = end - start
-    found = breaks.finditer(word[start : end + _LOOKAHEAD])
-    return max((min(each.end(), size) for each in found if each.start() < size or each.end() == size), default=0)
+    length = end - start
+    breaks_found = breaks.finditer(word[start : end + _LOOKAHEAD])
+    return max(
+        (min(each.end(), length) for each in breaks_found if each.start() < length or each.end() == length), default=0
+    )
 
 
 def _slice_pieces(pieces: Sequence[Piece], spans: Sequence[tuple[int, int]]) -> list[list[Piece]]:

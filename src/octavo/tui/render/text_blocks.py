@@ -40,7 +40,7 @@ _format_stacked = lazy("octavo.tui.render.formulas:format_stacked")
 
 
 _SAMPLE_ITEMS = 40
-"""Number of items that decide on which side the bullets of a list are."""
+"""Number of items that are read to decide on which side the bullets of a list are."""
 
 
 def render_page_title(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -79,11 +79,8 @@ def render_heading(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_paragraph(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a paragraph, right-aligned for right-to-left text.
-
-    The letters stay in reading order here. The terminal reorders right-to-left letters, or the line filter
-    `RightToLeft` does it for terminals that cannot.
-    """
+    """Render a paragraph. Right-to-left text is aligned at the right, with its letters in reading order: the terminal or
+    the line filter `RightToLeft` reorders them."""
     return _align(context.text_lines(block.runs, width), block, width)
 
 
@@ -105,9 +102,9 @@ def _align(lines: list[Line], block: Block, width: int) -> list[Line]:
 def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a list with hanging bullets or numbers."""
     styles = context.styles
-    cut, whole = slice_bounds(block), whole_block(block)
+    bounds, whole = slice_bounds(block), whole_block(block)
     first = int(block.attrs.get("start") or 1)
-    first += cut.start if cut is not None else 0
+    first += bounds.start if bounds is not None else 0
     level = context.list_depth
     loose = context.shared_by_slices("loose", whole, is_loose)
     margin = 1 if level == 0 else 0
@@ -117,19 +114,21 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     sample = whole.children[:_SAMPLE_ITEMS]
     from_right = 2 * sum(map(_starts_right_to_left, sample)) > len(sample)
     for number, item in enumerate(block.children, first):
-        item_cut, own = slice_bounds(item), whole_block(item)
+        item_cut, list_item = slice_bounds(item), whole_block(item)
         mark = item_marker(whole, number - int(block.attrs.get("start") or 1), level, styles)
         style = styles.muted if item.kind != "task" else styles.success if item.attrs.get("checked") else styles.text
         mark_width = margin + len(mark) + 1
         above = item_cut.previous if item_cut is not None else None
-        body = context.flow(item.children, width - mark_width, tight=not loose, above=above, is_open=True) or [Line([])]
-        goes_on = item_cut is not None and not item_cut.is_first
-        if goes_on:
+        body = context.flow(item.children, width - mark_width, is_tight=not loose, above=above, is_open=True) or [
+            Line([])
+        ]
+        is_continued = item_cut is not None and not item_cut.is_first
+        if is_continued:
             mark, style = " " * len(mark), PLAIN
         for line in body:
             if line.block is None or line.block.kind == "paragraph":
-                line.block = own
-        if loose and not goes_on and (out or (cut is not None and cut.start)):
+                line.block = list_item
+        if loose and not is_continued and (out or (bounds is not None and bounds.start)):
             out.append(Line([]))
         hanging = [Piece(" " * mark_width, PLAIN, None, True)]
         if from_right or _starts_right_to_left(item):
@@ -187,8 +186,8 @@ def render_divider(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a formula block: stacked if the formula needs several rows and fits the width, else with one line for each
-    row of its source."""
+    """Render a formula block. A formula that needs several rows and fits the width is stacked. Any other formula has one
+    line for each row of its source."""
     styles = context.styles
     stacked = None if styles.ascii or slice_bounds(block) is not None else _format_stacked(block.text, width - 4)
     if stacked is not None:
@@ -203,11 +202,11 @@ def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render the notes at the end of a page."""
+    """Render the footnotes at the end of a page, below a short rule."""
     styles = context.styles
-    cut = slice_bounds(block)
-    out = [] if cut is not None and not cut.is_first else [rule(min(width, 20), styles)]
-    for number, note in enumerate(block.children, 1 + (cut.start if cut is not None else 0)):
+    bounds = slice_bounds(block)
+    out = [] if bounds is not None and not bounds.is_first else [rule(min(width, 20), styles)]
+    for number, note in enumerate(block.children, 1 + (bounds.start if bounds is not None else 0)):
         label = str(note.attrs.get("label") or number)
         mark = f"[{label}] " if styles.ascii or not label.isdigit() else superscript(label) + " "
         body = context.flow_children(note, width - len(mark)) or [Line([])]
@@ -221,7 +220,7 @@ def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[L
 
 
 def render_conflict_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render both sides of a conflict in the text, each under its name."""
+    """Render both sides of a conflict in the text, each below its name."""
     styles, glyphs = context.styles, context.styles.glyphs
     bar = [Piece(glyphs.bar + " ", styles.error, None, True)]
     out = [Line([Piece(f"{glyphs.no} Conflict", styles.error + styles.strong, None, True)])] if has_start(block) else []
@@ -236,7 +235,7 @@ def render_conflict_block(context: LayoutContext, block: Block, width: int) -> l
 
 
 def render_condition(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render blocks that only some visitors see, below the condition."""
+    """Render a condition and the blocks that only visitors who meet it see."""
     styles = context.styles
     rail = [Piece(styles.glyphs.rail + " ", styles.muted, None, True)]
     word = "shown if" if block.kind == "if" else "else if" if block.attrs.get("expression") else "else"
@@ -244,8 +243,8 @@ def render_condition(context: LayoutContext, block: Block, width: int) -> list[L
     if block.attrs.get("expression"):
         label.append(Piece(str(block.attrs["expression"]), styles.code))
     rest = [child for child in block.children if child.kind != "else"]
-    cut = slice_bounds(block)
-    body = context.flow(rest, width - 2, above=cut.previous if cut is not None else None, is_open=True)
+    bounds = slice_bounds(block)
+    body = context.flow(rest, width - 2, above=bounds.previous if bounds is not None else None, is_open=True)
     head = [Line(pieces) for pieces in wrap(label, width - 2)] if has_start(block) else []
     out = indent([*head, *body], rail, rail)
     for child in block.children:
@@ -255,8 +254,7 @@ def render_condition(context: LayoutContext, block: Block, width: int) -> list[L
 
 NARROWEST_COLUMN, COLUMN_GAP = 30, 3
 _LEAST_COLUMN_WIDTH = 20
-"""Minimum width of a column next to wider ones, in cells. If the average width of the columns is below
-`NARROWEST_COLUMN`, the columns are stacked."""
+"""Minimum width in cells of a single column. If the average width is below `NARROWEST_COLUMN`, the columns are stacked."""
 
 
 def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -266,26 +264,28 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
     sign = icon_sign(str(block.attrs.get("icon") or ""), ascii=styles.ascii) or sign
     children = block.children
     bar = [Piece(styles.glyphs.bar + " ", style + styles.surface, None, True)]
-    inner = width - 3
-    cut = slice_bounds(block)
+    inner_width = width - 3
+    bounds = slice_bounds(block)
     head: list[Line] = []
-    if cut is not None and not cut.is_first:
+    if bounds is not None and not bounds.is_first:
         pass
     elif children and _is_title(children):
-        aside = cells(sign) + 1
-        head = context.text_lines(children[0].runs, inner - aside, style + Style(bold=True))
+        sign_width = cells(sign) + 1
+        head = context.text_lines(children[0].runs, inner_width - sign_width, style + Style(bold=True))
         for line in head:
             line.block = children[0]
-        head = _with_sign(head, Piece(sign, style + Style(bold=True), None, True), inner, is_right_to_left(children[0]))
+        head = _with_sign(
+            head, Piece(sign, style + Style(bold=True), None, True), inner_width, is_right_to_left(children[0])
+        )
         children = children[1:]
     else:
         head = [Line([Piece(name, style + Style(bold=True), None, True)])]
         from_right = bool(children) and is_right_to_left(children[0])
-        head = _with_sign(head, Piece(sign, style + Style(bold=True), None, True), inner, from_right)
-    tinted, context.has_background = context.has_background, True
-    body = context.flow(children, inner, above=cut.previous if cut is not None else None)
-    context.has_background = tinted
-    if tinted:  # The outer hint adds the background.
+        head = _with_sign(head, Piece(sign, style + Style(bold=True), None, True), inner_width, from_right)
+    was_tinted, context.has_background = context.has_background, True
+    body = context.flow(children, inner_width, above=bounds.previous if bounds is not None else None)
+    context.has_background = was_tinted
+    if was_tinted:  # The outer hint adds the background.
         return [line.prepend(bar) for line in [*head, *body]]
     out = []
     for line in [*head, *body]:
@@ -305,7 +305,7 @@ def _is_title(children: Sequence[Block]) -> bool:
 
 
 def _with_sign(head: list[Line], sign: Piece, width: int, from_right: bool) -> list[Line]:
-    """Return the title lines with a sign before them, or after them for right-to-left text."""
+    """Return the title lines of a block with its sign at the left, or at the right for right-to-left text."""
     aside = cells(sign.text) + 1
     if not from_right:
         return indent(head, [sign, Piece(" ", PLAIN, None, True)], [Piece(" " * aside, PLAIN, None, True)])
@@ -321,10 +321,10 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
     if not block.children:
         return []
     chosen = context.folds.chosen_tab(block)
-    cut = slice_bounds(block)
+    bounds = slice_bounds(block)
     body = context.flow_children(block.children[chosen], width, is_open=True)
-    body += [rule(width, styles)] if cut is None or cut.is_last else []
-    if cut is not None and not cut.is_first:
+    body += [rule(width, styles)] if bounds is None or bounds.is_last else []
+    if bounds is not None and not bounds.is_first:
         return body
     titles = []
     for index, tab in enumerate(block.children):
@@ -333,7 +333,7 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
         titles.append("".join(piece.text for piece in truncate([Piece(label)], width - 2, glyphs.more)))
     one_row = sum(cells(title) + 2 for title in titles) <= width
     rows: list[list[Piece]] = [[]]
-    under: list[Piece] = []
+    underline: list[Piece] = []
     for index, title in enumerate(titles):
         active = index == chosen
         # With several rows of titles there is no underline, so brackets mark the selected tab.
@@ -343,14 +343,14 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
             rows.append([])
         rows[-1].append(piece)
         line = glyphs.heavy if active and one_row else glyphs.across
-        under.append(Piece(line * cells(text), styles.accent if active else styles.line, None, True))
+        underline.append(Piece(line * cells(text), styles.accent if active else styles.line, None, True))
     count = f"{chosen + 1} of {len(block.children)}"
     wide = width_of(rows[-1])
     if len(block.children) > 1 and wide + len(count) + 1 <= width:
         rows[-1].append(Piece(count.rjust(width - wide), styles.muted, None, True))
     out = [Line(names) for names in rows]
     if one_row:
-        out.append(Line([*under, Piece(glyphs.across * (width - width_of(under)), styles.line, None, True)]))
+        out.append(Line([*underline, Piece(glyphs.across * (width - width_of(underline)), styles.line, None, True)]))
     else:
         out.append(rule(width, styles))
     return [*out, *body]
@@ -359,17 +359,17 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
 def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render numbered steps next to a vertical line."""
     styles, glyphs = context.styles, context.styles.glyphs
-    cut, count = slice_bounds(block), len(whole_block(block).children)
+    bounds, count = slice_bounds(block), len(whole_block(block).children)
     digits = len(str(count))
     out: list[Line] = []
     blank = " " * (digits - 1)
-    for number, step in enumerate(block.children, 1 + (cut.start if cut is not None else 0)):
+    for number, step in enumerate(block.children, 1 + (bounds.start if bounds is not None else 0)):
         children = step.children
-        step_cut = slice_bounds(step)
-        goes_on = step_cut is not None and not step_cut.is_first
-        head: list[Line] = [] if goes_on else [Line([])]
+        step_bounds = slice_bounds(step)
+        is_continued = step_bounds is not None and not step_bounds.is_first
+        head: list[Line] = [] if is_continued else [Line([])]
         inner = width - digits - 4
-        if goes_on:
+        if is_continued:
             pass
         elif children and children[0].kind == "heading":
             head = context.text_lines(children[0].runs, inner, styles.strong)
@@ -381,14 +381,16 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
         elif children and children[0].kind == "paragraph":
             head = context.flow(children[:1], inner)
             children = children[1:]
-        body = context.flow(children, inner, above=step_cut.previous if step_cut is not None else None, is_open=True)
-        lines = [*head, *([Line([])] if body and not goes_on else []), *body]
-        last = number == count
+        body = context.flow(
+            children, inner, above=step_bounds.previous if step_bounds is not None else None, is_open=True
+        )
+        lines = [*head, *([Line([])] if body and not is_continued else []), *body]
+        is_last = number == count
         mark = [Piece(f" {str(number).rjust(digits)} ", styles.button, None, True), Piece(" ", PLAIN, None, True)]
-        side = " " if last else glyphs.down
+        side = " " if is_last else glyphs.down
         rail = [Piece(f" {blank}{side}  ", styles.line, None, True)]
-        out += indent(lines, rail if goes_on else mark, rail)
-        if not last and (step_cut is None or step_cut.is_last):
+        out += indent(lines, rail if is_continued else mark, rail)
+        if not is_last and (step_bounds is None or step_bounds.is_last):
             out.append(Line([Piece(f" {blank}{side}", styles.line, None, True)]))
     return out
 
@@ -411,35 +413,36 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     if count == 1 or free // count < NARROWEST_COLUMN - 2:
         return context.flow([child for column in block.children for child in column.children], width, is_open=True)
     widths = _column_widths(shares, free)
-    sides = [context.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
+    columns = [context.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
     out: list[Line] = []
-    for number in range(max(map(len, sides))):
+    for number in range(max(map(len, columns))):
         pieces: list[Piece] = []
-        parts: list[BlockCells] = []
-        for at, lines in enumerate(sides):
+        cell_ranges: list[BlockCells] = []
+        for at, lines in enumerate(columns):
             if at:
                 pieces.append(Piece(" " * COLUMN_GAP, PLAIN, None, True))
             if number < len(lines):
-                parts += shift_cells(block_cells(lines[number], widths[at]), sum(widths[:at]) + COLUMN_GAP * at)
+                cell_ranges += shift_cells(block_cells(lines[number], widths[at]), sum(widths[:at]) + COLUMN_GAP * at)
                 pieces += lines[number].pieces
                 if at + 1 < count:
                     pieces = pad(pieces, sum(widths[: at + 1]) + COLUMN_GAP * at)
             elif at + 1 < count:
                 pieces.append(Piece(" " * widths[at], PLAIN, None, True))
-        out.append(SplitLine(pieces, None, None, tuple(parts)))
+        out.append(SplitLine(pieces, None, None, tuple(cell_ranges)))
     return out
 
 
 def _column_widths(shares: Sequence[float], free: int) -> list[int]:
-    """Return the widths of columns with these shares. No column gets less than its minimum, and the others share the
-    rest."""
+    """Divide `free` cells between columns in proportion to `shares`. No column gets less than `_LEAST_COLUMN_WIDTH`."""
     widths = [0] * len(shares)
-    left, wide = free, sorted(range(len(shares)), key=lambda at: shares[at])
-    while wide:
-        at, whole = wide[0], sum(shares[each] for each in wide)
-        widths[at] = max(_LEAST_COLUMN_WIDTH, int(left * shares[at] / whole)) if len(wide) > 1 else left
-        left -= widths[at]
-        del wide[0]
+    remaining, indexes = free, sorted(range(len(shares)), key=lambda index: shares[index])
+    while indexes:
+        index, total = indexes[0], sum(shares[other] for other in indexes)
+        widths[index] = (
+            max(_LEAST_COLUMN_WIDTH, int(remaining * shares[index] / total)) if len(indexes) > 1 else remaining
+        )
+        remaining -= widths[index]
+        del indexes[0]
     return widths
 
 
@@ -449,12 +452,12 @@ def render_expandable(context: LayoutContext, block: Block, width: int) -> list[
     is_open = context.folds.is_open(block)
     rail = [Piece(glyphs.down + " ", styles.line, None, True)]
     body = indent(context.flow_children(block, width - 2, is_open=True), rail, rail) if is_open else []
-    if (cut := slice_bounds(block)) is not None and not cut.is_first:
+    if (bounds := slice_bounds(block)) is not None and not bounds.is_first:
         return body
-    spot = Clickable("fold", block.key)
+    clickable = Clickable("fold", block.key)
     title = context.inline(block.runs, styles.strong) or [Piece("Details", styles.strong)]
-    title = [piece if piece.clickable else piece._replace(clickable=spot) for piece in title]
-    sign = Piece(glyphs.opened if is_open else glyphs.closed, styles.accent, spot, True)
+    title = [piece if piece.clickable else piece._replace(clickable=clickable) for piece in title]
+    sign = Piece(glyphs.opened if is_open else glyphs.closed, styles.accent, clickable, True)
     head = _with_sign([Line(line) for line in wrap(title, width - 2)], sign, width, is_right_to_left(block))
     return [*head, *body]
 
@@ -463,10 +466,10 @@ def render_updates(context: LayoutContext, block: Block, width: int) -> list[Lin
     """Render the entries of a changelog, in the order of the page."""
     out: list[Line] = []
     style = str(block.attrs.get("format") or "full")
-    cut = slice_bounds(block)
-    for index, update in enumerate(block.children, cut.start if cut is not None else 0):
-        update_cut = slice_bounds(update)
-        if update_cut is not None and not update_cut.is_first:
+    bounds = slice_bounds(block)
+    for index, update in enumerate(block.children, bounds.start if bounds is not None else 0):
+        update_bounds = slice_bounds(update)
+        if update_bounds is not None and not update_bounds.is_first:
             out += context.flow_children(update, width, is_open=True)
             continue
         if index:

@@ -1,4 +1,4 @@
-"""Threads between the lines of a diff, as data, and quotations in comments."""
+"""Data of the threads that are shown between the lines of a diff, and functions for quotations in comments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.documents.suggestions import WordChange, fence
 DRAFT = "draft "
 """Prefix of the key of a draft."""
 WORD_CHANGES: Mapping[WordChange, str] = {"changed": "words changed since this comment", "gone": "words are gone"}
-"""Texts of a thread about a later change of the commented words."""
+"""Texts that say what happened to the commented words after the comment was written."""
 WORD_MARKS: Mapping[WordChange, str] = {"changed": "words changed", "gone": "words are gone"}
 """Shorter forms of `WORD_CHANGES`, for a row of a list."""
 FINDING = "finding "
@@ -44,13 +44,13 @@ class ThreadSummary:
     key: str = ""
     """Id of the thread. Empty for a row that cannot be selected."""
     word_change: WordChange = ""
-    """Change of the commented words since the comment was written. Empty without a known change."""
+    """Change of the commented words since the comment was written. Empty if no change is known."""
     moved_to: str = ""
     """Title of the other page that has the words now. Empty if there is none."""
     quote: str = ""
     """Text that the thread refers to, if its block is not right above."""
     is_pending: bool = False
-    """True if the comment waits for a review to be submitted. In that case, the text `age` says so."""
+    """True if the comment belongs to a review that is not submitted yet. In that case, the text `age` says so."""
     is_review: bool = False
     """True if the text belongs to a review, which needs no reply."""
     is_draft: bool = False
@@ -65,7 +65,7 @@ class ThreadSummary:
 
     @property
     def is_posted(self) -> bool:
-        """Return whether the row is a thread, and not a draft, a finding or the mark of a selected block."""
+        """True if the row is a thread, and not a draft, a finding or the mark of a selected block."""
         return not self.is_draft and not self.sign
 
     @property
@@ -76,18 +76,18 @@ class ThreadSummary:
         return "review" if self.is_review else "open" if self.is_open else "resolved"
 
 
-_CHARACTERS = 240
+_LONGEST_EXCERPT = 240
 _QUOTE = re.compile(r" {0,3}> ?")
 _QUOTED = re.compile(r"^ {0,3}>", re.MULTILINE)
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _BLOCK_START = re.compile(r"\s{0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|[>|=]|-{3}|\{%|<)")
-"""Beginning of a line that does not continue a paragraph."""
+"""Pattern for the beginning of a line that does not continue a paragraph."""
 
 
 def quote_excerpt(text: str) -> str:
     """Return the beginning of a text with its line breaks, without common indent and blank lines."""
     lines = "\n".join(line.rstrip() for line in dedent(text).split("\n") if line.strip())
-    return lines if len(lines) <= _CHARACTERS else lines[: _CHARACTERS - 1] + "…"
+    return lines if len(lines) <= _LONGEST_EXCERPT else lines[: _LONGEST_EXCERPT - 1] + "…"
 
 
 def quote_markdown(text: str, *, is_code: bool) -> str:
@@ -103,21 +103,21 @@ def keep_quoted_lines(markdown: str) -> str:
     if not _QUOTED.search(markdown):
         return markdown
     rows = markdown.split("\n")
-    fenced_by, goes_on = "", False
-    for at, row in enumerate(rows):
+    open_fence, in_paragraph = "", False
+    for index, row in enumerate(rows):
         quote = _QUOTE.match(row)
         text = row[quote.end() :] if quote else ""
-        if fence_here := _FENCE.match(text):
-            fenced_by = "" if fenced_by and fence_here[1].startswith(fenced_by) else fenced_by or fence_here[1]
-        is_code = bool(fenced_by or fence_here) or (text.startswith("    ") and not goes_on)
-        fenced_by = fenced_by if quote else ""
-        goes_on = bool(text.strip()) and not is_code and not _BLOCK_START.match(text)
-        following = _QUOTE.match(rows[at + 1]) if at + 1 < len(rows) else None
-        below = rows[at + 1][following.end() :] if following else ""
+        if line_fence := _FENCE.match(text):
+            open_fence = "" if open_fence and line_fence[1].startswith(open_fence) else open_fence or line_fence[1]
+        is_code = bool(open_fence or line_fence) or (text.startswith("    ") and not in_paragraph)
+        open_fence = open_fence if quote else ""
+        in_paragraph = bool(text.strip()) and not is_code and not _BLOCK_START.match(text)
+        next_quote = _QUOTE.match(rows[index + 1]) if index + 1 < len(rows) else None
+        next_text = rows[index + 1][next_quote.end() :] if next_quote else ""
         if (
-            goes_on
-            and below.strip()
-            and not (_BLOCK_START.match(below) or _FENCE.match(below) or text.endswith(("\\", "  ")))
+            in_paragraph
+            and next_text.strip()
+            and not (_BLOCK_START.match(next_text) or _FENCE.match(next_text) or text.endswith(("\\", "  ")))
         ):
-            rows[at] += "\\"
+            rows[index] += "\\"
     return "\n".join(rows)

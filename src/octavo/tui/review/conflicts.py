@@ -217,7 +217,12 @@ class ConflictsScreen(View):
             sections = await asyncio.to_thread(prepare_page_conflict, item.question, item.text)
         else:
             sections = await asyncio.to_thread(
-                prepare_conflicts, item.merged, item.main, choices, named=item.choice_name, titles=item.page_titles
+                prepare_conflicts,
+                item.merged,
+                item.main,
+                choices,
+                stored_name=item.choice_name,
+                titles=item.page_titles,
             )
         if self._item is item:
             self.view.show(sections, self._choices.by_name, key=_key_of(item), sides=self.source.sides)
