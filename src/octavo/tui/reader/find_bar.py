@@ -329,7 +329,7 @@ class FindBar(PanePart):
             parts += ["enter done", "esc cancel"] if self._typed else ["esc cancel"]
         text, is_typing, viewport = self._typed or self.needle, self._typed is not None, self.viewport
         strip = bottom_line(
-            viewport.text_styles, viewport.base_style, viewport.pane_width, "/", text, *parts, typing=is_typing
+            viewport.text_styles, viewport.base_style, viewport.pane_width, "/", text, *parts, is_typing=is_typing
         )
         return viewport.widget.size.height - 1, strip
 

@@ -1,5 +1,5 @@
-"""Mermaid diagrams, drawn as text by a child process with limits. The source is shown until the drawing is ready, or if
-drawing fails."""
+"""Rendering of Mermaid diagrams, which a child process with limits draws as text. Their source is shown until the drawing is
+ready, and if drawing fails."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from octavo.tui.terminal.external_editor import run_bounded
 from octavo.untrusted_input import parse_json
 
 SECONDS, MEMORY, OUTPUT_BYTES = 3.0, 512 << 20, 1 << 20
-"""Limits for drawing: seconds, bytes of memory, bytes of output."""
+"""Limits for the child process: seconds, bytes of memory and bytes of output."""
 TALLEST, WIDEST = 400, 2_000
-_HEAD = 3
+_HEAD_ROWS = 3
 """Number of rows at the top of a drawing that are searched for its first box. Blank rows do not count."""
 
 _SIDEWAYS = re.compile(r"(?:graph|flowchart)\s+(?:LR|RL)\b")
@@ -38,13 +38,13 @@ def render_diagram(context: LayoutContext, block: Block, width: int) -> list[Lin
     if drawn is not None and drawn.drawings:
         return _render_drawing(context, block, drawn.drawings, title, width, _SIDEWAYS.match(source) is not None)
     attrs = {"language": "mermaid", "title": title, "cut": slice_bounds(block)}
-    shown = code.render_code(
+    source_lines = code.render_code(
         context, Block("code", attrs, text=block.text or text, lines=block.lines, key=block.key), width
     )
     if drawn is None:
-        return shown
-    why = wrap([Piece(f"Could not draw the diagram: {drawn.problem}", context.styles.muted, None, True)], width - 2)
-    return [*(Line([Piece("  ", PLAIN, None, True), *part]) for part in why), *shown]
+        return source_lines
+    reason = wrap([Piece(f"Could not draw the diagram: {drawn.problem}", context.styles.muted, None, True)], width - 2)
+    return [*(Line([Piece("  ", PLAIN, None, True), *part]) for part in reason), *source_lines]
 
 
 async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
@@ -65,8 +65,8 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
 
 
 def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
-    """Yield the drawings in the output of the child process, each as its lines. Output that is malformed or too large
-    is left out."""
+    """Yield the lines of each drawing in the output of the child process. Stops at malformed output. Drawings that are too
+    large are left out."""
     for row in output.split(b"\n")[:-1]:
         try:
             drawing = parse_json(row)
@@ -97,28 +97,32 @@ def _render_drawing(
     styles = context.styles
     sizes = [max(map(cells, lines)) for lines in drawings]
     room = context.max_width(width) - 4
-    # The widest drawing that fits. If none fits, the third is narrow without breaking words.
+    # Choose the widest drawing that fits. If none fits, choose the third, which is narrow but breaks no words.
     best = next((index for index, size in enumerate(sizes) if size <= room), min(2, len(sizes) - 1))
-    lines, wide = drawings[best], sizes[best]
-    full = max(width, min(room, wide) + 4)
-    inner = full - 4
-    over = max(0, wide - inner)
-    pan = context.folds.pan_offset(block.key, over, 0 if is_horizontal else min(over, _start_offset(lines, inner)))
-    left = max(0, inner - wide) // 2
+    lines, drawing_width = drawings[best], sizes[best]
+    box_width = max(width, min(room, drawing_width) + 4)
+    inner_width = box_width - 4
+    overflow = max(0, drawing_width - inner_width)
+    pan = context.folds.pan_offset(
+        block.key, overflow, 0 if is_horizontal else min(overflow, _start_offset(lines, inner_width))
+    )
+    left = max(0, inner_width - drawing_width) // 2
     rows = []
     for row in lines:
         pieces = [Piece(" " * left, PLAIN, None, True)] if left else []
-        pieces += crop(_pieces(row, styles), pan, pan + inner) if over else _pieces(row, styles)
+        pieces += crop(_pieces(row, styles), pan, pan + inner_width) if overflow else _pieces(row, styles)
         rows.append(Line(pieces))
     name = [Piece(" ".join(title.split()), styles.strong)] if title else [Piece("diagram", styles.muted, None, True)]
-    foot = [Piece(hidden_columns_text(pan, over - pan, styles.glyphs), styles.muted, None, True)] if over else []
-    head, rows = fit_title(name, rows, full)
-    return box(rows, full, styles, title=head, foot=foot)
+    foot = (
+        [Piece(hidden_columns_text(pan, overflow - pan, styles.glyphs), styles.muted, None, True)] if overflow else []
+    )
+    head, rows = fit_title(name, rows, box_width)
+    return box(rows, box_width, styles, title=head, foot=foot)
 
 
 def _start_offset(lines: tuple[str, ...], inner: int) -> int:
     """Return the number of cells by which a wide drawing is scrolled at first, so that its first box is visible."""
-    head = [line for line in lines if line.strip()][:_HEAD]
+    head = [line for line in lines if line.strip()][:_HEAD_ROWS]
     left = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
     right = max(map(cells, head), default=0)
     return 0 if right <= inner else max(0, min(left, (left + right - inner) // 2))
@@ -145,15 +149,15 @@ _FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(.*?\n)??[ \t]*---[ \t]*\n", re.DOT
 _TITLE = re.compile(r"^[ \t]*title:[ \t]*(.+)$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"%%\{[^}]*(?:\}(?!%%)[^}]*)*\}%%")
 _REMARK = re.compile(r"^[ \t]*%%.*$\n?", re.MULTILINE)
-_SPOKEN_TITLE = re.compile(r"^[ \t]*accTitle[ \t]*:[ \t]*(.*)$\n?", re.MULTILINE)
-_SPOKEN_DESCRIPTION = re.compile(r"^[ \t]*accDescr[ \t]*(?::.*$|\{[^}]*\}[ \t]*)\n?", re.MULTILINE)
+_ACCESSIBLE_TITLE = re.compile(r"^[ \t]*accTitle[ \t]*:[ \t]*(.*)$\n?", re.MULTILINE)
+_ACCESSIBLE_DESCRIPTION = re.compile(r"^[ \t]*accDescr[ \t]*(?::.*$|\{[^}]*\}[ \t]*)\n?", re.MULTILINE)
 """Description for screen readers."""
 _BREAK = re.compile(r"[ \t]*<br\s*/?>[ \t]*", re.IGNORECASE)
 _LONG_ARROW = re.compile(
     r'"[^"\n]*"|\[[^\]\n]*\]|\{[^}\n]*\}|\([^)\n]*\)|\|[^|\n]*\|'
     r"|(?P<arrow><?(?:-{3,}|={3,}|-\.{2,}-)>|-{3,}[ox](?=\s)|-{4,}|={4,}|-\.{2,}-)"
 )
-"""Labels, and arrows that are longer than necessary."""
+"""Pattern for labels, and for arrows that are longer than necessary."""
 _NAMED_SERIES = re.compile(r"""^([ \t]*(?:line|bar))[ \t]+("[^"\n]*"|[^\s"\[]+)[ \t]*(?=\[)""", re.MULTILINE)
 _KIND = re.compile(r"[A-Za-z0-9]+")
 
@@ -165,10 +169,10 @@ _MESSAGES = [
 ]
 """Patterns of messages. Arrows with `x` and `)` are tried last, because names may contain both."""
 _NOTE = re.compile(r"(note\s+(?:right\s+of|left\s+of|over))\s+([^:]+?)\s*:\s*(.*)", re.IGNORECASE)
-_LIFE = re.compile(r"(activate|deactivate|destroy)\s+(.+)", re.IGNORECASE)
-_GROUND = re.compile(r"(?:box|rect)(?:\s.*)?", re.IGNORECASE)
+_LIFELINE = re.compile(r"(activate|deactivate|destroy)\s+(.+)", re.IGNORECASE)
+_BACKGROUND = re.compile(r"(?:box|rect)(?:\s.*)?", re.IGNORECASE)
 _FRAME = re.compile(r"(?:loop|alt|opt|par|critical|break)(?:\s.*)?", re.IGNORECASE)
-_BESIDE = re.compile(r"(?:links?|properties|details)\s+[^:]+:.*|autonumber\s+off", re.IGNORECASE)
+_UNDRAWN = re.compile(r"(?:links?|properties|details)\s+[^:]+:.*|autonumber\s+off", re.IGNORECASE)
 _NUMBERED = re.compile(r"autonumber(?:\s.*)?", re.IGNORECASE)
 _LABEL_OF_FRAME = re.compile(r"(?:else|and|option)(?:\s.*)?", re.IGNORECASE)
 _QUOTES = "\"' \t"
@@ -186,9 +190,9 @@ def normalize_diagram(text: str) -> tuple[str, str]:
         front_title = _TITLE.search(front[1] or "")
         title, text = (front_title[1].strip(" \"'") if front_title else ""), text[front.end() :]
     text = _REMARK.sub("", _DIRECTIVE.sub("", text))
-    if spoken := _SPOKEN_TITLE.search(text):
+    if spoken := _ACCESSIBLE_TITLE.search(text):
         title = title or spoken[1].strip()
-    text = _SPOKEN_DESCRIPTION.sub("", _SPOKEN_TITLE.sub("", text)).strip()
+    text = _ACCESSIBLE_DESCRIPTION.sub("", _ACCESSIBLE_TITLE.sub("", text)).strip()
     if text.startswith("sequenceDiagram"):
         sequence = _SequenceDiagram()
         text = "\n".join(sequence.normalize(text))
@@ -204,8 +208,8 @@ def normalize_diagram(text: str) -> tuple[str, str]:
 
 
 def _shorten_arrow(regex_match: re.Match[str]) -> str:
-    """Return an arrow of minimal length, and labels unchanged. The drawing program fails on a longer arrow that leaves
-    a rank without a box."""
+    """Return an arrow with minimal length, or a label unchanged. A longer arrow can leave a rank without a box, on which the
+    drawing program fails."""
     arrow = regex_match["arrow"]
     if arrow is None:
         return regex_match[0]
@@ -215,7 +219,7 @@ def _shorten_arrow(regex_match: re.Match[str]) -> str:
 
 
 def drawing_problem(source: str) -> str:
-    """Return why a diagram cannot be drawn. Empty if drawing can be tried."""
+    """Return the reason why a diagram cannot be drawn. Empty if it may be possible."""
     if not source:
         return "the source is empty."
     if len(source) > LONGEST_DIAGRAM:
@@ -227,14 +231,14 @@ def drawing_problem(source: str) -> str:
 
 
 class _SequenceDiagram:
-    """Rewriter of sequence diagrams. Names get underscores instead of spaces, and arrows at most two dashes."""
+    """Rewriter of a sequence diagram for the drawing program: names without spaces, and arrows with at most two dashes."""
 
     def __init__(self) -> None:
         self.title = ""
         self._declared_names: set[str] = set()
         """Names that were declared so far."""
         self._frames: list[bool] = []
-        """For each open frame, whether it is drawn. Frames that only color the background are not."""
+        """For each open frame, whether it is drawn. A frame that only colors the background is not drawn."""
 
     def normalize(self, text: str) -> Iterator[str]:
         """Yield the rewritten lines of a sequence diagram."""
@@ -243,13 +247,13 @@ class _SequenceDiagram:
             yield from self._normalize_line(line.strip().rstrip("; \t"))
 
     def _normalize_line(self, line: str) -> Iterator[str]:
-        if not line or _BESIDE.fullmatch(line):
+        if not line or _UNDRAWN.fullmatch(line):
             return
         if titled := _SEQUENCE_TITLE.fullmatch(line):
             self.title = self.title or titled[1]
         elif _NUMBERED.fullmatch(line):
             yield "autonumber"
-        elif _GROUND.fullmatch(line) or _FRAME.fullmatch(line):
+        elif _BACKGROUND.fullmatch(line) or _FRAME.fullmatch(line):
             self._frames.append(_FRAME.fullmatch(line) is not None)
             if self._frames[-1]:
                 yield _BREAK.sub(" ", line)
@@ -266,7 +270,7 @@ class _SequenceDiagram:
             names = found[2].split(",")
             yield from self._declare(*names)
             yield f"{found[1]} {','.join(map(self._id, names))}: {found[3]}"
-        elif found := _LIFE.fullmatch(line):
+        elif found := _LIFELINE.fullmatch(line):
             yield from self._declare(found[2])
             yield f"{found[1]} {self._id(found[2])}"
         elif found := next((found for form in _MESSAGES if (found := form.fullmatch(line))), None):
@@ -278,8 +282,7 @@ class _SequenceDiagram:
             yield line
 
     def _declare(self, *names: str) -> Iterator[str]:
-        """Yield declarations of names with spaces that are not declared yet, so that they keep their spaces in the
-        drawing."""
+        """Yield a declaration for each new name that `_id` changes, so that the drawing shows the original name."""
         for name in names:
             shown = name.strip(_QUOTES)
             if self._id(name) not in self._declared_names and self._id(name) != shown:

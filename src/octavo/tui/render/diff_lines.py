@@ -1,5 +1,5 @@
-"""Rendering of the units of a diff: signs in the gutter, backgrounds, marked words, notes on what changed, and threads and
-suggestions next to a dotted line.
+"""Rendering of the units of a diff, with signs in the gutter and notes on changed settings. Also renders threads and
+suggestions.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def estimate_height(unit: DiffUnit) -> int:
 
 
 def render_diff_unit(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> list[Line]:
-    """Render a unit of a diff, including the gutter."""
+    """Render a unit of a diff, except units of kind `threads`. A unit that cannot be rendered is shown as source."""
     block = unit.block or Block(unit.kind)
     fallback = partial(render_failed_block, block, context.source_of, context.styles, max(side_widths.width, NARROWEST))
     return run_guarded(lambda: _render_unit(context, unit, side_widths), fallback)
@@ -115,7 +115,7 @@ _SIGN_STYLES = {"+": "success", "−": "error", "→": "warning", "~": "accent"}
 
 def _render_heading(page: PageHeading, block: Block | None, styles: Styles, width: int) -> list[Line]:
     """Render the row above a page: its title and path on the left, its counts and states on the right."""
-    glyphs, spot = styles.glyphs, Clickable("fold", f"page {page.key}")
+    glyphs, clickable = styles.glyphs, Clickable("fold", f"page {page.key}")
     facts: list[Piece] = []
     for text, style in page.facts:
         facts += [Piece("  "), Piece(drawable_text(styles, text), getattr(styles, style))]
@@ -124,9 +124,9 @@ def _render_heading(page: PageHeading, block: Block | None, styles: Styles, widt
         [Piece(f"{drawable_text(styles, page.sign)} ", getattr(styles, _SIGN_STYLES[page.sign]))] if page.sign else []
     )
     title = [
-        Piece(f"{glyphs.closed if page.is_folded else glyphs.opened} ", styles.muted, spot, True),
+        Piece(f"{glyphs.closed if page.is_folded else glyphs.opened} ", styles.muted, clickable, True),
         *sign,
-        Piece(drawable_text(styles, page.title), styles.strong, spot),
+        Piece(drawable_text(styles, page.title), styles.strong, clickable),
         *([Piece(f"  {drawable_text(styles, page.path)}", styles.muted)] if page.path else []),
     ]
     title = truncate(title, width - width_of(facts), glyphs.more)
@@ -137,20 +137,20 @@ def _render_heading(page: PageHeading, block: Block | None, styles: Styles, widt
 
 def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
     glyphs = styles.glyphs
-    spot = Clickable("fold", unit.block.key) if unit.block is not None and unit.kind == "fold" else None
+    clickable = Clickable("fold", unit.block.key) if unit.block is not None and unit.kind == "fold" else None
     hint = " press = to expand " if width >= 50 else " = expand "
-    tail = f"{hint}{glyphs.across * 2}" if spot else ""
+    tail = f"{hint}{glyphs.across * 2}" if clickable else ""
     room = width - 8 - len(tail)
     text = f" {glyphs.between} {unit.text}" if unit.section_path and unit.text else unit.text
     if unit.section_path and cells(_section_text(unit.section_path, styles)) + cells(text) > room:
         text = text.removesuffix(" unchanged")  # “unchanged” can be omitted: all collapsed lines are unchanged.
     path = _section_text(unit.section_path, styles, room - cells(text))
-    words = truncate([Piece(path, styles.text, spot), Piece(text, styles.muted, spot)], room, glyphs.more)
+    words = truncate([Piece(path, styles.text, clickable), Piece(text, styles.muted, clickable)], room, glyphs.more)
     pieces = [Piece(glyphs.across * 2 + " ", styles.line, None, True), *words, Piece(" ", styles.line, None, True)]
     pieces.append(Piece(glyphs.across * (width - width_of(pieces) - len(tail)), styles.line, None, True))
     if tail:
         pieces += [
-            Piece(hint, styles.muted, spot, True),
+            Piece(hint, styles.muted, clickable, True),
             Piece(glyphs.across * 2, styles.line, None, True),
         ]
     return Line(pieces, unit.block)
@@ -176,21 +176,21 @@ def _render_side(
     *,
     is_old_side: bool = False,
 ) -> list[Line]:
-    """Render a block as on a page, with a sign in the gutter. Added and removed blocks are fully expanded.
+    """Render a block as on a page, with a sign in the gutter. A block with a sign other than a space is fully expanded.
     `is_old_side`: the block belongs to the old version."""
     path = unit.old_ancestors if is_old_side else unit.ancestors
-    whole, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
+    shown_blocks, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
     if sign != " ":
-        whole = _expand_all(whole[0])
+        shown_blocks = _expand_all(shown_blocks[0])
     context.depth, context.rules_headings = 0, False
     context.list_depth = sum(each.kind == "list" for each in path) - any(
-        each.kind == "list" != block.kind for each in whole[:1]
+        each.kind == "list" != block.kind for each in shown_blocks[:1]
     )
-    wide = side_widths.text_width - cells(prefix)
-    lines = context.flow(whole, wide)
+    width = side_widths.text_width - cells(prefix)
+    lines = context.flow(shown_blocks, width)
     context.list_depth = 0
-    if wide < NARROWEST:
-        lines = [squeeze(line, wide) for line in lines]
+    if width < NARROWEST:
+        lines = [squeeze(line, width) for line in lines]
     for line in lines:
         line.block = whole_block(block)
         if sign != " ":
@@ -206,16 +206,16 @@ def _render_side(
 
 
 def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
-    """Return the bullet or number before a block in a list item, or spaces if the block is not the first in its
-    item."""
+    """Return the bullet or number of a list item before its first block, and spaces of the same width before its other
+    blocks. Empty outside lists."""
     prefix = ""
     level = 0
-    for of_list, item in pairwise(path):
-        if of_list.kind == "list":
+    for list_block, item in pairwise(path):
+        if list_block.kind == "list":
             prefix = (
                 " " * cells(prefix)
                 + " " * (level == 0)
-                + item_marker(of_list, max(0, _child_index(item, of_list)), level, styles)
+                + item_marker(list_block, max(0, _child_index(item, list_block)), level, styles)
                 + " "
             )
             level += 1
@@ -230,7 +230,7 @@ def _child_index(block: Block, parent: Block) -> int:
 
 def _expand_all(block: Block) -> list[Block]:
     """Return a block with all content visible: expandables open, and tabs one below the other."""
-    children = [shown for child in block.children for shown in _expand_all(child)]
+    children = [expanded for child in block.children for expanded in _expand_all(child)]
     if block.kind == "tabs":
         return [block._replace(children=(tab,)) for tab in children]
     if block.kind == "expandable":
@@ -259,7 +259,8 @@ def _render_unchanged(context: LayoutContext, unit: DiffUnit, side_widths: SideW
 
 
 def _clip(lines: list[Line], clip: int, styles: Styles, side_widths: SideWidths) -> list[Line]:
-    """Return the first or the last lines of a block, with an ellipsis for the others."""
+    """Return the first `clip` lines of a block and an ellipsis, or an ellipsis and the last lines if `clip` is negative. 0
+    keeps all lines."""
     if not clip or len(lines) <= abs(clip) + 1:
         return lines
     block = lines[0].block
@@ -285,8 +286,8 @@ def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: Sid
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return the parent of a block with only this block in it, such as a list with one item. Return a block that needs
-    no parent unchanged."""
+    """Return a copy of the parent of a block with only this block in it, such as a list with one item. A block that can be
+    rendered without its parent is returned itself."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
@@ -313,8 +314,8 @@ def _render_entry(
         case model.RemovedBlock(block=block):
             return [SidePair(old=_render_side(context, unit, block, "-", side_widths, is_old_side=True))]
         case model.MovedBlock(is_arrival=False):
-            to = f"{_move_note('to', unit.added or (entry.new,))}: "
-            pieces = truncate([Piece(to + block_summary(entry.old))], side_widths.text_width, styles.glyphs.more)
+            prefix = f"{_move_note('to', unit.added or (entry.new,))}: "
+            pieces = truncate([Piece(prefix + block_summary(entry.old))], side_widths.text_width, styles.glyphs.more)
             return note_sides(
                 ["".join(piece.text for piece in pieces)], styles, side_widths, entry.old, ">", is_old_side=True
             )
@@ -322,16 +323,16 @@ def _render_entry(
             text = f"{_move_note('from', unit.removed or (entry.old,))}{', and edited' if entry.is_edited else ''}"
             if unit.follows_move:
                 text = "edited" if entry.is_edited else ""
-            above = [
+            notes = [
                 *note_sides([text] if text else [], styles, side_widths, entry.new, ">"),
                 *render_setting_changes(entry.settings, entry.new.kind, styles, side_widths, entry.new),
             ]
             if entry.parts is None:
-                return [*above, SidePair(new=_render_side(context, unit, entry.new, " ", side_widths))]
-            return [*above, *_render_parts(context, unit, entry.old, entry.new, entry.parts, side_widths)]
+                return [*notes, SidePair(new=_render_side(context, unit, entry.new, " ", side_widths))]
+            return [*notes, *_render_parts(context, unit, entry.old, entry.new, entry.parts, side_widths)]
         case model.ChangedBlock():
             sides = _render_parts(context, unit, entry.old, entry.new, entry.parts, side_widths)
-            unseen = [each for each in entry.settings if not _is_visible(each, entry.new, sides)]
+            invisible_settings = [setting for setting in entry.settings if not _is_visible(setting, entry.new, sides)]
             return [
                 *note_sides(
                     [f"{entry.old.kind} → {entry.new.kind}"] * (entry.old.kind != entry.new.kind),
@@ -339,14 +340,15 @@ def _render_entry(
                     side_widths,
                     entry.new,
                 ),
-                *render_setting_changes(unseen, entry.new.kind, styles, side_widths, entry.new),
+                *render_setting_changes(invisible_settings, entry.new.kind, styles, side_widths, entry.new),
                 *sides,
             ]
     return []
 
 
 def _is_visible(change: model.AttributeChange, block: Block, sides: Sequence[SidePair]) -> bool:
-    """Return True if the rendered images show the old and the new value of a setting."""
+    """Return True if the change of an image setting is visible in `sides`: the old value in the old side, and the new
+    value in the new side."""
     if (
         block.kind not in ("image", "figure")
         or change.name not in ("src", "alt")
@@ -370,7 +372,7 @@ def _is_visible(change: model.AttributeChange, block: Block, sides: Sequence[Sid
 
 
 def _move_note(direction: str, blocks: Sequence[Block]) -> str:
-    """Return a note that says where the moved blocks are now, or were before."""
+    """Return a note with the line numbers that blocks moved from or to."""
     first, last = blocks[0].lines[0] + 1, blocks[-1].lines[1]
     if len(blocks) == 1:
         return f"moved {direction} line {first}"
@@ -380,19 +382,19 @@ def _move_note(direction: str, blocks: Sequence[Block]) -> str:
 def _render_container_change(
     unit: DiffUnit, entry: model.AddedBlock | model.RemovedBlock, side_widths: SideWidths, styles: Styles
 ) -> SidePair:
-    """Render the line for a container that was added or removed around its content: its name and settings."""
+    """Render the name and the settings of a container that was added or removed around its content."""
     block, is_new = entry.block, isinstance(entry, model.AddedBlock)
     name = container_name(block._replace(children=())) or block.kind  # The heading in the container is shown below.
     if block.kind == "step":
         path = unit.ancestors if is_new else unit.old_ancestors
         name = f"step {_child_index(block, path[-2]) + 1}" if len(path) > 1 else name
-    given = changed_attributes(Block(block.kind), block)
-    text = ", ".join([name, *(f"{each.name} {each.new}" for each in given if each.name != "title")])
+    settings = changed_attributes(Block(block.kind), block)
+    text = ", ".join([name, *(f"{each.name} {each.new}" for each in settings if each.name != "title")])
     lines = [
         Line(part, block) for part in wrap([Piece(drawable_text(styles, text), styles.strong)], side_widths.text_width)
     ]
-    shown = add_gutter(lines, "+" if is_new else "-", block.lines[0] + 1, styles, side_widths.side)
-    return SidePair(new=shown) if is_new else SidePair(old=shown)
+    lines_with_gutter = add_gutter(lines, "+" if is_new else "-", block.lines[0] + 1, styles, side_widths.side)
+    return SidePair(new=lines_with_gutter) if is_new else SidePair(old=lines_with_gutter)
 
 
 def _render_parts(
@@ -429,16 +431,16 @@ def _render_parts(
     )
     if [line.text[GUTTER:] for line in before] != [line.text[GUTTER:] for line in after]:
         return [SidePair(before, after)]
-    is_old_side = [] if side_widths.only_new else _render_side(context, unit, old, "~", side_widths, is_old_side=True)
-    return [SidePair(is_old_side, _render_side(context, unit, new, "~", side_widths), is_same=True)]
+    old_lines = [] if side_widths.only_new else _render_side(context, unit, old, "~", side_widths, is_old_side=True)
+    return [SidePair(old_lines, _render_side(context, unit, new, "~", side_widths), is_same=True)]
 
 
 _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
-    """Render threads with their numbers, such as `thread 1/2`, next to a dotted line at cell `indent`. Each thread is a
-    block of kind `thread` with its id as key."""
+    """Render threads, each with its number, such as `thread 1/2`, right of a dotted line at cell `indent`. The lines of a
+    thread have a block of kind `thread` with its id as key."""
     glyphs = styles.glyphs
     rail = [Piece(" " * indent + glyphs.rail + " ", styles.note, None, True)]
     inner = width - indent - 2
@@ -492,7 +494,7 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
 
 
 def render_diff_unit_or_threads(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> list[Line]:
-    """Render a unit of a diff, which may be the threads on a block."""
+    """Render a unit of a diff of any kind, including `threads`."""
     if unit.kind == "threads":
         return render_threads(unit.threads, context.styles, side_widths.width, GUTTER - 2)
     return render_diff_unit(context, unit, side_widths)
@@ -501,12 +503,11 @@ def render_diff_unit_or_threads(context: LayoutContext, unit: DiffUnit, side_wid
 def _message_lines(
     name: list[Piece], message: ThreadSummary | ThreadReply, styles: Styles, width: int
 ) -> list[list[Piece]]:
-    """Return the first rendered lines of a message, at most `_MOST_LINES`. The first line begins with `name`. A message
-    with suggestions has at most `_MOST_SUGGESTED` lines."""
-    text, most = message.text, _MOST_LINES
+    """Return the first rendered lines of a message, and an ellipsis if there are more. The first line begins with `name`."""
+    text, most_lines = message.text, _MOST_LINES
     lines: list[list[Piece]] = []
     if message.suggestion_diffs:
-        most = _MOST_SUGGESTED
+        most_lines = _MOST_SUGGESTED
         lines = [name] if name else []
         lines += [
             line.pieces
@@ -522,13 +523,16 @@ def _message_lines(
         elif name:
             lines = [name]
         source = text[:_MOST_TEXT]
-        more = lay_out(blocks, width, styles, source=source).lines if blocks and len(lines) < most else []
+        more = lay_out(blocks, width, styles, source=source).lines if blocks and len(lines) < most_lines else []
         lines += [[]] * bool(lines and more) + [line.pieces for line in more]
-    if len(lines) > most or len(text) > _MOST_TEXT:
-        lines = [*lines[: most - 1], [Piece(styles.glyphs.more, styles.muted, None, True)]]
+    if len(lines) > most_lines or len(text) > _MOST_TEXT:
+        lines = [*lines[: most_lines - 1], [Piece(styles.glyphs.more, styles.muted, None, True)]]
     # Collapsed content of a comment is expanded in the thread view, not here.
     return [
-        [p._replace(clickable=None) if p.clickable and p.clickable.kind in ("fold", "tab") else p for p in line]
+        [
+            piece._replace(clickable=None) if piece.clickable and piece.clickable.kind in ("fold", "tab") else piece
+            for piece in line
+        ]
         for line in lines
     ]
 
@@ -541,39 +545,39 @@ def _blocks(text: str) -> tuple[Block, ...]:
 def lines_with_suggestions(
     text: str, compared: Sequence[PageComparison], width: int, styles: Styles, notes: Sequence[Sequence[Line]] = ()
 ) -> list[Line]:
-    """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`. `notes` has, for each
-    suggestion, the lines between its label and its diff."""
+    """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`. `notes` is empty, or has the
+    lines below the label of each suggestion."""
     out: list[Line] = []
-    written, start = text.split("\n"), 0
+    text_lines, start = text.split("\n"), 0
 
     def add_text_until(end: int) -> None:
-        part = keep_quoted_lines("\n".join(written[start:end]))
-        if part.strip():
-            out.extend(lay_out(parse(part).blocks, width, styles, source=part).lines)
+        section = keep_quoted_lines("\n".join(text_lines[start:end]))
+        if section.strip():
+            out.extend(lay_out(parse(section).blocks, width, styles, source=section).lines)
             out.append(Line([]))
 
-    for number, (each, one) in enumerate(zip(find_suggestions(text), compared, strict=True)):
-        add_text_until(each.lines[0])
+    for number, (suggestion, comparison) in enumerate(zip(find_suggestions(text), compared, strict=True)):
+        add_text_until(suggestion.lines[0])
         out.append(Line([Piece("Suggested change", styles.muted)]))
-        out += [*(notes[number] if notes else ()), *_diff_lines(one, width, styles), Line([])]
-        start = each.lines[1]
-    add_text_until(len(written))
+        out += [*(notes[number] if notes else ()), *_diff_lines(comparison, width, styles), Line([])]
+        start = suggestion.lines[1]
+    add_text_until(len(text_lines))
     return out[:-1]
 
 
 def _diff_lines(compared: PageComparison, width: int, styles: Styles) -> list[Line]:
-    found = (
+    units = (
         build_diff(compared.diff, ContextSize(), {})
         if not compared.diff.is_empty
         else build_source_diff(compared.hunks)
     )
     context = LayoutContext(styles, Folds(), render_block, available_width=width)
-    room = SideWidths.for_width(width, split=False)
+    side_widths = SideWidths.for_width(width, split=False)
     lines = [
         line
-        for unit in found.complete().units
+        for unit in units.complete().units
         if unit.kind != "title"
-        for line in render_diff_unit(context, unit, room)
+        for line in render_diff_unit(context, unit, side_widths)
     ]
     while lines and not "".join(piece.text for piece in lines[0].pieces).strip(" │┊"):
         lines.pop(0)

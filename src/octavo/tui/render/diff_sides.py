@@ -50,11 +50,12 @@ class SideWidths:
 
 @dataclass
 class SidePair:
-    """Lines of the old side, and the corresponding lines of the new side. `is_same`: both sides show the same text."""
+    """Lines of the old side, and the lines of the new side that are beside them."""
 
     old: list[Line] = field(default_factory=list)
     new: list[Line] = field(default_factory=list)
     is_same: bool = False
+    """True if both sides show the same text. A unified diff then has only the new side."""
 
 
 @dataclass(slots=True)
@@ -68,46 +69,46 @@ class SideBySideLine(Line):
 
 
 def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Styles) -> list[Line]:
-    """Return the lines of all pairs of sides, as a split or a unified diff."""
+    """Return the lines of all pairs: side by side in a split diff, else the old side above the new side."""
     out: list[Line] = []
-    for part in parts:
+    for pair in parts:
         if side_widths.is_split:
-            out += _side_by_side(part, side_widths, styles)
+            out += _side_by_side(pair, side_widths, styles)
         else:
-            out += part.new if part.is_same or side_widths.only_new else [*part.old, *part.new]
+            out += pair.new if pair.is_same or side_widths.only_new else [*pair.old, *pair.new]
     return out
 
 
 def merge_replacements(parts: Iterable[SidePair], side_widths: SideWidths) -> list[SidePair]:
-    """Return the pairs with consecutive changes merged, so that all removed lines precede all added lines. In a split
-    diff, lines that correspond stay next to each other."""
+    """Merge consecutive changes, so that all removed lines are above all added lines. In a split diff, a pair with both
+    sides is not merged, so its lines stay next to each other."""
     out: list[SidePair] = []
-    for part in parts:
+    for pair in parts:
         last = out[-1] if out else None
-        stays = side_widths.is_split and last is not None and bool(last.new and part.old)
-        if last is not None and not last.is_same and not part.is_same and not stays:
-            last.old += part.old
-            last.new += part.new
+        stays_beside = side_widths.is_split and last is not None and bool(last.new and pair.old)
+        if last is not None and not last.is_same and not pair.is_same and not stays_beside:
+            last.old += pair.old
+            last.new += pair.new
         else:
-            out.append(part)
+            out.append(pair)
     return out
 
 
 def blank_line(side_widths: SideWidths, styles: Styles) -> Line:
-    """Return the empty line between two changes."""
+    """Return an empty line. In a split diff it has the line between the sides."""
     return _side_by_side(SidePair([Line([])]), side_widths, styles)[0] if side_widths.is_split else Line([])
 
 
-def _side_by_side(part: SidePair, side_widths: SideWidths, styles: Styles) -> list[Line]:
+def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> list[Line]:
     rule = Piece(f" {styles.glyphs.down} ", styles.line, None, True)
     out: list[Line] = []
-    for old, new in zip_longest(part.old, part.new):
+    for old, new in zip_longest(pair.old, pair.new):
         left = pad(old.pieces if old is not None else [], side_widths.side)
         # If both sides are the same, only the right side has a block: the cursor visits the block once.
-        about = old.block if old is not None and not part.is_same else None
+        old_block = old.block if old is not None and not pair.is_same else None
         pieces = [*left, rule, *(new.pieces if new is not None else [Piece("", PLAIN)])]
         out.append(
-            SideBySideLine(pieces, new.block if new is not None else None, None, about, side_widths.side + SIDE_GAP)
+            SideBySideLine(pieces, new.block if new is not None else None, None, old_block, side_widths.side + SIDE_GAP)
         )
     return out
 
@@ -119,16 +120,16 @@ def diff_block_at(line: Line, cell: int) -> Block | None:
 
 
 def diff_cursor_bar(line: Line, inside: Container[int]) -> int | None:
-    """Return the cell of the cursor bar on a line: before the side whose block is in `inside`, a set of identities.
-    None if there is no such side."""
+    """Return the cell of the cursor bar on a line, which is left of the side whose block is under the cursor. `inside` has
+    the identities of that block and of the blocks in it. None if the line has no such block."""
     if isinstance(line, SideBySideLine) and id(line.old_block) not in inside and id(line.block) in inside:
         return line.right_start - 1
     return -2 if id(line.old_block if isinstance(line, SideBySideLine) else line.block) in inside else None
 
 
 def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return the first line, the last line and the block of each range of lines. For the same line, the old side comes
-    first."""
+    """Return the first line, the last line and the block of each range of lines that belong to one block. At the same line,
+    the old side comes first."""
     if not any(isinstance(line, SideBySideLine) for line in lines):
         return block_ranges(lines)
     old = block_ranges([Line([], line.old_block if isinstance(line, SideBySideLine) else None) for line in lines])
@@ -137,8 +138,8 @@ def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
 
 _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
 _LONGEST_VALUE, _EXCERPT, _EXCERPT_LEAD = 200, 40, 10
-"""Maximum numbers of characters: of a setting that is shown whole, of an excerpt from a longer setting, and of the text
-before the first difference in an excerpt."""
+"""Maximum numbers of characters: of a value that is shown whole, of an excerpt from a longer value, and of the text before
+the first difference in an excerpt."""
 _ATTRIBUTE_NAMES = {
     "src": "URL",
     "alt": "alternative text",
@@ -146,7 +147,7 @@ _ATTRIBUTE_NAMES = {
     "spaced": "blank lines between items",
     "full_width": "full width",
 }
-"""Display names of attributes whose names users would not know."""
+"""Names that users see instead of the names of attributes."""
 
 
 def add_gutter(lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int) -> list[Line]:
@@ -159,17 +160,17 @@ def add_gutter_on(
 ) -> list[Line]:
     """Return lines with a line number and a sign before them, on a background as wide as the side.
 
-    The signs are `+`, `-`, `~` for a change in place, `>` for a move, and a space. The background also replaces the
-    background of boxes and table rows."""
-    shown = {"-": styles.glyphs.minus, " ": styles.glyphs.down, ">": styles.glyphs.into}.get(sign, sign)
-    inks = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}
-    ink = inks.get(sign, styles.line) + Style(bold=sign != " ")
+    Signs: `+`, `-`, `~` for a change in place, `>` for a move, and a space. The background also replaces the background
+    of boxes and table rows."""
+    glyph = {"-": styles.glyphs.minus, " ": styles.glyphs.down, ">": styles.glyphs.into}.get(sign, sign)
+    sign_styles = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}
+    sign_style = sign_styles.get(sign, styles.line) + Style(bold=sign != " ")
     out = []
     label = f"{'' if number is None else number:>4} "
     for line in lines:
         pieces = [
             Piece(label, styles.muted, None, True),
-            Piece(shown, ink, None, True),
+            Piece(glyph, sign_style, None, True),
             Piece(" ", PLAIN, None, True),
             *(
                 piece._replace(style=piece.style + background) if _is_box_background(piece, styles) else piece
@@ -223,27 +224,27 @@ def note_sides(
 
 
 _VISIBLE_SPACE = str.maketrans({"\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\f": r"\f"})
-"""Visible form of white space that a line must not contain."""
+"""Visible form of white space that would break or indent a line."""
 
 
 def render_setting_changes(
     changed: Iterable[model.AttributeChange], kind: str, styles: Styles, side_widths: SideWidths, block: Block | None
 ) -> list[SidePair]:
-    """Render each changed setting on one line. If the line is too short, render the old and the new value on separate
-    sides. Several settings of code share a line."""
+    """Render each changed setting on one line. If the line is too short for both values, each value is on its side.
+    Several settings of code share a line."""
     out: list[SidePair] = []
     line = ""
-    for each in changed:
-        first, comma, rest = each.name.partition(",")
+    for setting in changed:
+        first, comma, rest = setting.name.partition(",")
         name = _ATTRIBUTE_NAMES.get(first, first) + comma + rest
         name = f"{kind} {name}" if kind in ("heading", "hint", "page", "code") else name
         old, new = _shorten_values(
-            *(" ".join(value.split()) if value is not None else None for value in (each.old, each.new))
+            *(" ".join(value.split()) if value is not None else None for value in (setting.old, setting.new))
         )
         if old == new:
             # The values differ only in white space, so show it.
             old, new = (
-                value.translate(_VISIBLE_SPACE) if value is not None else None for value in (each.old, each.new)
+                value.translate(_VISIBLE_SPACE) if value is not None else None for value in (setting.old, setting.new)
             )
         text = f"{name}: {'none' if old is None else old} → {'none' if new is None else new}"
         if cells(text) <= side_widths.text_width:
@@ -269,19 +270,20 @@ def render_setting_changes(
 
 
 def _shorten_values(old: str | None, new: str | None) -> tuple[str | None, str | None]:
-    """Return excerpts of two long values around their first difference. If a value is short or None, both are
-    returned unchanged."""
+    """Return excerpts of two long values around their first difference. If either value is short or None, return both
+    unchanged."""
     if old is None or new is None or min(len(old), len(new)) <= _LONGEST_VALUE:
         return old, new
-    same = next(
-        (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), len(min(old, new, key=len))
+    same_length = next(
+        (at for at, (old_char, new_char) in enumerate(zip(old, new, strict=False)) if old_char != new_char),
+        len(min(old, new, key=len)),
     )
-    start = max(0, same - _EXCERPT_LEAD)
+    start = max(0, same_length - _EXCERPT_LEAD)
     return f"…{old[start : start + _EXCERPT]}…", f"…{new[start : start + _EXCERPT]}…"
 
 
 def assign_block(lines: list[Line], block: Block | None) -> list[Line]:
-    """Assign a block to the lines that have none, and return the lines."""
+    """Set the block of each line that has text but no block. Return the lines."""
     for line in lines:
         if line.block is None and line.pieces:
             line.block = block

@@ -47,18 +47,18 @@ def render_word_changes(
     side_widths: SideWidths,
     prefixes: tuple[str, str] = ("", ""),
 ) -> list[SidePair]:
-    """Render the old and the new text, or only one of them if they look the same, and the settings that differ.
-    `prefixes` go before the first line of each side."""
-    others = in_place_styles(styles)
+    """Render the old and the new text of a change, and the settings that differ. `prefixes` has the text before the first
+    line of each side, such as a bullet."""
+    format_styles = in_place_styles(styles)
     sides: list[list[Line]] = []
     for block, prefix, op, style in (
         (old, prefixes[0], "delete", styles.remove_word),
         (new, prefixes[1], "insert", styles.add_word),
     ):
-        kept = [word for word in parts.words if word.op not in ("insert", "delete") or word.op == op]
-        runs = [word.old or word.run if op == "delete" else word.run for word in kept]
+        side_words = [word for word in parts.words if word.op not in ("insert", "delete") or word.op == op]
+        runs = [word.old or word.run if op == "delete" else word.run for word in side_words]
         base = styles.heading(int(block.attrs.get("level", 2))) if block.kind == "heading" else None
-        pieces = mark_words(kept, runs, styles, base, {op: style, **others})
+        pieces = mark_words(side_words, runs, styles, base, {op: style, **format_styles})
         rows = (
             wrap(pieces, side_widths.text_width - cells(prefix)) if any(piece.text.strip() for piece in pieces) else []
         )
@@ -87,7 +87,7 @@ def look_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
 
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
-    """Return a change of invisible characters in the form of a changed setting."""
+    """Return the invisible characters that were removed and added, in the form of a changed setting."""
     removed, added = ("".join(word.run.text for word in words if word.op == op) for op in ("delete", "insert"))
     return model.AttributeChange(
         "invisible characters", *(describe_whitespace(text) if not text.strip() else text for text in (removed, added))
@@ -107,8 +107,8 @@ def mark_words(
     base: Style | None,
     word_styles: dict[str, Style],
 ) -> list[Piece]:
-    """Return runs as styled text. Each run has the operation of the word at the same index in `words`, and
-    `word_styles` has the style for each operation."""
+    """Return runs as styled text. Each run gets the style in `word_styles` for the operation of the word at the same index
+    in `words`."""
     out: list[Piece] = []
     for word, part in zip(words, render_each_run(runs, styles, base), strict=True):
         style = word_styles.get(word.op)
@@ -122,20 +122,22 @@ def render_code_change(
     new: Block,
     lines: Sequence[model.LineChange],
     side_widths: SideWidths,
-    part: int = 0,
+    slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render the changed lines of code and the lines around them. If the change is split into slices, `lines` are the
-    lines of slice number `part`, counted from 1. Otherwise `part` is 0."""
+    """Render the changed lines of code and the lines around them. If the change is split, `lines` are the lines of slice
+    `slice_number`, counted from 1. For a whole change, it is 0."""
     styles, tokens = context.styles, [code_tokens(context, block) or [] for block in (old, new)]
-    was, now = (_muted_line(_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new))
-    parts = [SidePair(was, now, is_same=True)] if part < 2 else []
-    for line in lines if part else near_changes(lines):
+    old_lines, new_lines = (
+        _muted_line(_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new)
+    )
+    parts = [SidePair(old_lines, new_lines, is_same=True)] if slice_number < 2 else []
+    for line in lines if slice_number else near_changes(lines):
         if not line.omitted:
             parts += _render_line(line, styles, side_widths, (old, new), tokens)
             continue
         words = f"{styles.glyphs.more} {line.omitted} unchanged {'line' if line.omitted == 1 else 'lines'}"
-        was, now = (_muted_line(words, block, None, styles, side_widths) for block in (old, new))
-        parts.append(SidePair(was, now, is_same=True))
+        old_lines, new_lines = (_muted_line(words, block, None, styles, side_widths) for block in (old, new))
+        parts.append(SidePair(old_lines, new_lines, is_same=True))
     return merge_replacements(parts, side_widths)
 
 
@@ -231,48 +233,55 @@ Cells = list[list[Piece]]
 
 @dataclass(frozen=True)
 class _ChangedRow:
-    """A row of the old table, of the new table, or of both. `signs` are the gutter signs of the two sides, such as -
-    and +. Equal signs mean that the text is unchanged."""
+    """A row of the old table, of the new table, or of both."""
 
     old: Cells | None
     new: Cells | None
     old_block: Block
     new_block: Block
     signs: tuple[str, str] = ("-", "+")
+    """Gutter signs of the two sides. Equal signs mean that the text is unchanged."""
     numbers: tuple[int | None, int | None] = (None, None)
 
 
 def render_table_change(
-    context: LayoutContext, old: Block, new: Block, table: model.TableChange, side_widths: SideWidths, part: int = 0
+    context: LayoutContext,
+    old: Block,
+    new: Block,
+    table: model.TableChange,
+    side_widths: SideWidths,
+    slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render the header and the changed rows of a table, or the rows of slice number `part`. Counters stand for
-    unchanged rows."""
-    styles, inner = context.styles, side_widths.text_width
+    """Render the header and the changed rows of a table, with the number of unchanged rows between them. A slice after the
+    first has no header. `slice_number` is 0 for a whole change."""
+    styles, text_width = context.styles, side_widths.text_width
     pairs = table.columns[:_MOST_COLUMNS]
-    was = [_run_pieces(_column_title(pair.old), styles, styles.strong) for pair in pairs]
-    now = [_run_pieces(_column_title(pair.new), styles, styles.strong) for pair in pairs]
-    goes_on = part > 1
-    is_same = list(map(_text, was)) == list(map(_text, now))
-    head = _ChangedRow(was, now, old, new, (" ", " ") if is_same else ("-", "+"), (old.lines[0] + 1, new.lines[0] + 1))
+    old_titles = [_run_pieces(_column_title(pair.old), styles, styles.strong) for pair in pairs]
+    new_titles = [_run_pieces(_column_title(pair.new), styles, styles.strong) for pair in pairs]
+    is_continued = slice_number > 1
+    is_same = list(map(_text, old_titles)) == list(map(_text, new_titles))
+    head = _ChangedRow(
+        old_titles, new_titles, old, new, (" ", " ") if is_same else ("-", "+"), (old.lines[0] + 1, new.lines[0] + 1)
+    )
     rows, elsewhere = _changed_rows(table, pairs, styles)
     body = [cells for row in rows if isinstance(row, _ChangedRow) for cells in (row.old, row.new) if cells is not None]
     aligns = [(pair.new or pair.old or _NO_COLUMN).align for pair in pairs]
 
-    def shaped(new: Block) -> list[int]:
+    def column_widths(new: Block) -> list[int]:
         """Return the column widths for all slices."""
         olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
         rows = [(row, olds) for row in sample_rows(old).children] + [(row, news) for row in sample_rows(new).children]
-        every = [_row_cells(row, places, pairs, styles) for row, places in rows] if part else body
-        return fit_columns([was, now], every, aligns, inner).widths
+        all_cells = [_row_cells(row, places, pairs, styles) for row, places in rows] if slice_number else body
+        return fit_columns([old_titles, new_titles], all_cells, aligns, text_width).widths
 
-    widths = context.shared_by_slices("changed", new, shaped, inner) if part else shaped(new)
-    grid = TableGrid([was, now], body, aligns, widths)
-    over = max(0, grid.width - inner)
-    pan = context.folds.pan_offset(new.key, over)
+    widths = context.shared_by_slices("changed", new, column_widths, text_width) if slice_number else column_widths(new)
+    grid = TableGrid([old_titles, new_titles], body, aligns, widths)
+    overflow = max(0, grid.width - text_width)
+    pan = context.folds.pan_offset(new.key, overflow)
 
     def side(cells: Cells | None, block: Block, sign: str, number: int | None) -> list[Line]:
         lines = row_lines(cells, grid) if cells is not None else []
-        seen = [Line(pan_pieces(line, pan, inner, styles.glyphs.more, at_words=True), block) for line in lines]
+        seen = [Line(pan_pieces(line, pan, text_width, styles.glyphs.more, at_words=True), block) for line in lines]
         return add_gutter(seen, sign, number, styles, side_widths.side)
 
     def pair_of_row(row: _ChangedRow) -> SidePair:
@@ -281,27 +290,27 @@ def render_table_change(
         return SidePair(before, after, is_same=row.signs[0] == row.signs[1])
 
     def on_both_sides(piece: Piece) -> SidePair:
-        pieces = truncate([piece], inner, styles.glyphs.more)
+        pieces = truncate([piece], text_width, styles.glyphs.more)
         lines = [add_gutter([Line(pieces, block)], " ", None, styles, side_widths.side) for block in (old, new)]
         return SidePair(lines[0], lines[1], is_same=True)
 
-    hair = on_both_sides(Piece(styles.glyphs.across * min(inner, grid.width), styles.line, None, True))
-    parts = [pair_of_row(head), hair] if (any(was) or any(now)) and not goes_on else []
-    # Rows of several lines need a separator.
+    row_rule = on_both_sides(Piece(styles.glyphs.across * min(text_width, grid.width), styles.line, None, True))
+    parts = [pair_of_row(head), row_rule] if (any(old_titles) or any(new_titles)) and not is_continued else []
+    # Lines separate the rows if any row has several lines.
     is_tall = any(len(row_lines(cells, grid)) > 1 for cells in body)
     for index, row in enumerate(rows):
         if isinstance(row, _ChangedRow):
-            is_below_row = isinstance(rows[index - 1], _ChangedRow) if index else goes_on
-            parts += [hair] if is_tall and is_below_row else []
+            is_below_row = isinstance(rows[index - 1], _ChangedRow) if index else is_continued
+            parts += [row_rule] if is_tall and is_below_row else []
             parts.append(pair_of_row(row))
         else:
             words = f"{styles.glyphs.more} {row} unchanged {'row' if row == 1 else 'rows'}"
             parts.append(on_both_sides(Piece(words, styles.muted, None, True)))
-    if over:
+    if overflow:
         parts.append(
             on_both_sides(
                 Piece(
-                    hidden_columns_text(*grid.hidden_columns(pan, inner), styles.glyphs).rjust(inner),
+                    hidden_columns_text(*grid.hidden_columns(pan, text_width), styles.glyphs).rjust(text_width),
                     styles.muted,
                     None,
                     True,
@@ -335,25 +344,25 @@ def _table_notes(
 def _changed_rows(
     table: model.TableChange, pairs: Sequence[model.ColumnPair], styles: Styles
 ) -> tuple[list[_ChangedRow | int], list[model.AttributeChange]]:
-    """Return the changed rows, with the number of unchanged rows between them, and the settings that the rows do not
-    show."""
+    """Return the changed rows and the changes of settings that they do not show. Among the rows, a number replaces that many
+    unchanged rows."""
     rows: list[_ChangedRow | int] = []
-    elsewhere: list[model.AttributeChange] = []
-    olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
-    for given in table.rows:
+    unshown_settings: list[model.AttributeChange] = []
+    old_indexes, new_indexes = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
+    for table_entry in table.rows:
         # Rows that were split or joined are compared as one row.
-        entry = given.entries[0] if isinstance(given, model.RestructuredBlocks) else given
+        entry = table_entry.entries[0] if isinstance(table_entry, model.RestructuredBlocks) else table_entry
         match entry:
             case model.UnchangedBlocks(new=same):
                 rows.append(len(same))
             case model.AddedBlock(block=row):
-                rows.append(_ChangedRow(None, _row_cells(row, news, pairs, styles), row, row))
+                rows.append(_ChangedRow(None, _row_cells(row, new_indexes, pairs, styles), row, row))
             case model.RemovedBlock(block=row):
-                rows.append(_ChangedRow(_row_cells(row, olds, pairs, styles), None, row, row))
+                rows.append(_ChangedRow(_row_cells(row, old_indexes, pairs, styles), None, row, row))
             case model.MovedBlock(old=row, is_arrival=False):
                 faint = [
                     [Piece("".join(p.text for p in cell), styles.muted)]
-                    for cell in _row_cells(row, olds, pairs, styles)
+                    for cell in _row_cells(row, old_indexes, pairs, styles)
                 ]
                 rows.append(_ChangedRow(faint, None, row, row, (">", "")))
             case (
@@ -369,10 +378,10 @@ def _changed_rows(
                 has_words = any(cell.words is not None and "words" in cell.words.kinds for cell in cells)
                 is_same = is_same or not (has_words or any(cell.settings for cell in cells))
                 rows.append(_ChangedRow(both[0], both[1], was, now, ("~", "~") if is_same else ("-", "+")))
-                elsewhere += _row_settings(entry, cells, is_same=is_same)
+                unshown_settings += _row_settings(entry, cells, is_same=is_same)
             case model.MovedBlock(new=row):
-                rows.append(_ChangedRow(None, _row_cells(row, news, pairs, styles), row, row, ("", ">")))
-    return rows, elsewhere
+                rows.append(_ChangedRow(None, _row_cells(row, new_indexes, pairs, styles), row, row, ("", ">")))
+    return rows, unshown_settings
 
 
 def _row_settings(
@@ -403,10 +412,10 @@ def _run_pieces(runs: Iterable[Run], styles: Styles, base: Style | None = None) 
     return [piece for part in render_each_run(runs, styles, base) for piece in part]
 
 
-def _row_cells(row: Block, places: Sequence[int | None], pairs: Sequence[model.ColumnPair], styles: Styles) -> Cells:
+def _row_cells(row: Block, indexes: Sequence[int | None], pairs: Sequence[model.ColumnPair], styles: Styles) -> Cells:
     out = []
-    for place, pair in zip(places, pairs, strict=True):
-        cell = row.children[place] if place is not None and place < len(row.children) else None
+    for index, pair in zip(indexes, pairs, strict=True):
+        cell = row.children[index] if index is not None and index < len(row.children) else None
         out.append(cell_pieces(cell, pair.new or pair.old or _NO_COLUMN, styles))
     return out
 

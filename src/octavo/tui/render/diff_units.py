@@ -1,5 +1,5 @@
-"""The units of a diff, which are rendered one by one. Also the amount of unchanged context between them, and groups of
-changes that are shown as one change."""
+"""The units of a diff, which are rendered one by one. Also the number of unchanged blocks around changes, and changes that
+are shown as one."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class DiffUnit(NamedTuple):
         return any(block.has(key) for block in (*self.blocks, *self.hidden_blocks))
 
     def hides(self, block: Block) -> bool:
-        """Return True if a block of the new version, or a block with the same key, is collapsed in the unit."""
+        """Return True if a block of the new version is collapsed in the unit. Blocks are compared by key."""
         line = block.lines[0]
         near = [
             each for each in self.hidden_blocks if each.lines[0] <= line < each.lines[1] or each.kind == _SCATTERED_KIND
@@ -111,8 +111,8 @@ class DiffUnit(NamedTuple):
     @property
     def blocks(self) -> tuple[Block, ...]:
         """Blocks of the unit, in both versions."""
-        was = self.entry.old if isinstance(self.entry, (ChangedBlock, MovedBlock)) else None
-        return tuple(each for each in (self.block, self.old, was, *self.removed, *self.added) if each is not None)
+        old_block = self.entry.old if isinstance(self.entry, (ChangedBlock, MovedBlock)) else None
+        return tuple(each for each in (self.block, self.old, old_block, *self.removed, *self.added) if each is not None)
 
 
 class DiffUnits:
@@ -123,31 +123,33 @@ class DiffUnits:
 
     def __init__(self) -> None:
         self.hidden: Counter[ChangeKind] = Counter()
-        """Number of changes that are hidden because they do not affect what the page says, by their most important
+        """Number of changes that are hidden because they cannot affect the meaning of the page, by their most important
         kind."""
         self.units: list[DiffUnit] = []
         """Units that are made."""
         self.remaining: Iterator[DiffUnit] = iter(())
         """Units that are not made yet."""
         self._first_lines, self._end_lines = array("l"), array("l")
-        """First line of each unit in either version, and the line after its last, for a quick search."""
+        """First line of each unit in either version, and the line after its last. `units_at_line` searches them."""
 
     def build(self) -> Iterator[DiffUnit]:
         """Make the remaining units, and yield each of them."""
         for unit in self.remaining:
             wholes = [whole_block(block) for block in unit.blocks]
-            is_anywhere = any(block.kind == _SCATTERED_KIND for block in wholes)
-            self._first_lines.append(0 if is_anywhere else min([block.lines[0] for block in wholes], default=0))
-            self._end_lines.append(_LAST_LINE if is_anywhere else max([block.lines[1] for block in wholes], default=0))
+            may_be_anywhere = any(block.kind == _SCATTERED_KIND for block in wholes)
+            self._first_lines.append(0 if may_be_anywhere else min([block.lines[0] for block in wholes], default=0))
+            self._end_lines.append(
+                _LAST_LINE if may_be_anywhere else max([block.lines[1] for block in wholes], default=0)
+            )
             self.units.append(unit)
             yield unit
 
     def append(self, rows: Sequence[DiffUnit], changes: DiffUnits) -> None:
-        """Append `rows`, which belong to no line of the Markdown, then the units that `changes` has built so far."""
-        none = array("l", bytes(array("l").itemsize * len(rows)))
+        """Append `rows`, which belong to no source line, and then the units that `changes` has made so far."""
+        no_lines = array("l", bytes(array("l").itemsize * len(rows)))
         self.units += [*rows, *changes.units]
-        self._first_lines += none + changes._first_lines
-        self._end_lines += none + changes._end_lines
+        self._first_lines += no_lines + changes._first_lines
+        self._end_lines += no_lines + changes._end_lines
 
     def units_at_line(self, line: int) -> list[int]:
         """Return the indexes of the units that may show a line of either version."""
@@ -164,7 +166,7 @@ class DiffUnits:
 
 
 class ContextSize:
-    """Amount of unchanged blocks around changes."""
+    """Number of unchanged blocks that are shown around changes, and the keys of collapsed blocks that the user expanded."""
 
     STEPS = (0, 1, 3, 8, 1 << 30)
 
@@ -213,8 +215,8 @@ class Replacement:
 
 
 def pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | Replacement]:
-    """Yield the entries, with removals and additions in one place paired. Pairs are small, so that a unit is rendered
-    quickly."""
+    """Yield the entries, with consecutive removals and additions as `Replacement`. A replacement has at most `MOST_PAIRED`
+    blocks on each side, so that a unit is rendered quickly."""
     removed: list[RemovedBlock] = []
     added: list[AddedBlock] = []
     for entry in (*entries, None):
@@ -239,7 +241,7 @@ def _is_replaceable(entry: AddedBlock | RemovedBlock) -> bool:
 
 @dataclass(frozen=True)
 class JointMove:
-    """Blocks that moved together, at their old or their new place."""
+    """Blocks that moved together. All moves are departures, or all are arrivals."""
 
     moves: tuple[MovedBlock, ...]
 
@@ -248,7 +250,7 @@ DiffGroup = Entry | Replacement | JointMove
 
 
 def has_inner_changes(entry: DiffGroup) -> bool:
-    """Return whether an entry contains changes that are shown on their own."""
+    """Return True if an entry contains other changes, which have units of their own."""
     match entry:
         case AddedBlock(entries=inner) | RemovedBlock(entries=inner) | RestructuredBlocks(entries=inner):
             return bool(inner)
@@ -261,23 +263,23 @@ def has_inner_changes(entry: DiffGroup) -> bool:
 
 def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Replacement | JointMove]:
     """Yield the entries. Consecutive blocks that moved together become one `JointMove`."""
-    run: list[MovedBlock] = []
+    moves: list[MovedBlock] = []
     for entry in entries:
         is_move = isinstance(entry, MovedBlock) and not (entry.is_arrival and isinstance(entry.parts, ContainerChange))
-        if run and not (isinstance(entry, MovedBlock) and is_move and _moved_together(run[-1], entry)):
-            yield JointMove(tuple(run))
-            run = []
+        if moves and not (isinstance(entry, MovedBlock) and is_move and _moved_together(moves[-1], entry)):
+            yield JointMove(tuple(moves))
+            moves = []
         if isinstance(entry, MovedBlock) and is_move:
-            run.append(entry)
+            moves.append(entry)
         else:
             yield entry
-    if run:
-        yield JointMove(tuple(run))
+    if moves:
+        yield JointMove(tuple(moves))
 
 
 def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
-    """Return True if two consecutive moves show the same place (old or new), and their blocks are close to each other
-    in the other version too."""
+    """Return True if two consecutive moves are both arrivals or both departures, and their blocks are close to each other in
+    the other version too."""
     if move.is_arrival is not following.is_arrival:
         return False
     above, below = (move.old, following.old) if move.is_arrival else (move.new, following.new)

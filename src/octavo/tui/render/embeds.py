@@ -1,5 +1,5 @@
-"""Rendering of blocks that refer to something, such as images, files, pages and reusable content, and of cards in a grid.
-Thumbnails are drawn with half blocks.
+"""Rendering of images, files, embeds, links to pages, reusable content, integrations and cards. Also lists the images of a
+page.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from rich.color import Color, ColorType
@@ -43,12 +42,9 @@ from octavo.tui.render.tables import cell_pieces, visible_columns
 from octavo.tui.terminal.display import ScaledPicture
 from octavo.tui.widgets.short_texts import as_clause
 
-if TYPE_CHECKING:
-    pass
-
 
 def file_name(address: str) -> str:
-    """Return the last part of a URL, decoded. Empty for a `data:` URL."""
+    """Return the decoded last part of a URL or path. Empty for a `data:` URL."""
     if address[:5].lower() == "data:":
         return ""
     path = address.split("?")[0].split("#")[0].rstrip("/")
@@ -74,7 +70,7 @@ def _url_after_host(address: str) -> str:
 
 
 def render_bar(context: LayoutContext, left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Line]:
-    """Render a bar with a sign and text, and more text at the right. Text that does not fit wraps."""
+    """Render `left`, which begins with a sign, and `right` on a background. If both do not fit on one line, they wrap."""
     styles, room = context.styles, width - 2
     left, right = ([piece._replace(text=flatten_emoji(piece.text)) for piece in side] for side in (left, right))
     sign, words = left[:1], left[1:]
@@ -97,29 +93,29 @@ def add_caption(context: LayoutContext, block: Block, lines: list[Line], width: 
 
 
 def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a file: its name, type and size."""
+    """Render a file: its name, and its type and size if they are known."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
     title = context.link_targets.title_of(src) if context.link_targets is not None else None
     if title is not None and title.problem:
         return add_caption(
             context, block, _render_broken(context, file_name(src) or "file", title.problem, width), width
         )
-    spot = Clickable("file", src)
+    clickable = Clickable("file", src)
     left = [
-        Piece(f"{styles.glyphs.down_load} ", styles.accent, spot, True),
-        Piece(title.text if title is not None else file_name(src) or "file", styles.link, spot),
+        Piece(f"{styles.glyphs.down_load} ", styles.accent, clickable, True),
+        Piece(title.text if title is not None else file_name(src) or "file", styles.link, clickable),
     ]
     right = [Piece(title.location if title is not None and title.location else "file", styles.muted, None, True)]
     return add_caption(context, block, render_bar(context, left, right, width), width)
 
 
 def _render_broken(context: LayoutContext, text: str, problem: str, width: int) -> list[Line]:
-    """Render a broken link with the reason."""
-    styles, why = context.styles, as_clause(problem)
+    """Render a link that cannot be opened, with the reason."""
+    styles, reason = context.styles, as_clause(problem)
     left = [Piece(f"{styles.glyphs.no} ", styles.error, None, True), Piece(text, styles.error)]
-    if width_of(left) + cells(why) + 2 > width - 2:
-        why = why.partition(" at ")[0]  # The full reason is shown when the link is opened.
-    return render_bar(context, left, [Piece(why, styles.muted, None, True)], width)
+    if width_of(left) + cells(reason) + 2 > width - 2:
+        reason = reason.partition(" at ")[0]  # The full reason is shown when the link is opened.
+    return render_bar(context, left, [Piece(reason, styles.muted, None, True)], width)
 
 
 def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -128,16 +124,16 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
     styles, url = context.styles, str(block.attrs.get("url") or "")
     title = context.link_targets.title_of(url) if context.link_targets is not None else None
     refused = link_destination(url) is LinkDestination.REFUSED
-    spot = None if refused else Clickable("link", url)
+    clickable = None if refused else Clickable("link", url)
     words = (title and title.text) or host_of(url)
     left = [
         Piece(
             f"{styles.glyphs.no if refused else styles.glyphs.outside} ",
             styles.error if refused else styles.accent,
-            spot,
+            clickable,
             True,
         ),
-        Piece(words, styles.link if spot else styles.text, spot),
+        Piece(words, styles.link if clickable else styles.text, clickable),
     ]
     detail = url if url != words else ""
     if detail and words == host_of(url) and width_of(left) + len("  ") + cells(url) > width - 2:
@@ -147,7 +143,7 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
         elif width_of(left[:1]) + cells(detail) > width - 2:
             detail = detail.partition("?")[0].partition("#")[0]
     if detail:
-        left += [Piece("  ", PLAIN, None, True), Piece(detail, styles.muted, spot, True)]
+        left += [Piece("  ", PLAIN, None, True), Piece(detail, styles.muted, clickable, True)]
     right = [Piece("not opened", styles.muted, None, True)] if refused else []
     return add_caption(context, block, render_bar(context, left, right, width), width)
 
@@ -158,28 +154,28 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
     words = content_ref_text(block)
     targets = context.link_targets
     title = targets.title_of(url) if targets is not None else None
-    where = targets.destination(url) if targets is not None else link_destination(url)
-    if where in (LinkDestination.BROKEN, LinkDestination.REFUSED):
+    destination = targets.destination(url) if targets is not None else link_destination(url)
+    if destination in (LinkDestination.BROKEN, LinkDestination.REFUSED):
         problem = (
             title.problem
             if title is not None
             else "Octavo does not open this kind of link."
-            if where is LinkDestination.REFUSED
+            if destination is LinkDestination.REFUSED
             else "The page no longer exists."
         )
         return _render_broken(context, file_name(url) if words.startswith("broken") else words, problem, width)
-    spot = Clickable("link", url)
-    sign = glyphs.outside if where is LinkDestination.OUTSIDE else glyphs.into
+    clickable = Clickable("link", url)
+    sign = glyphs.outside if destination is LinkDestination.OUTSIDE else glyphs.into
     detail = "" if file_name(url).removesuffix(".md") == words else url
     if title is not None and (title.title or title.location):
         words, detail = title.text or words, title.location
-    left = [Piece(f"{sign} ", styles.accent, spot, True), Piece(words, styles.link + Style(bold=True), spot)]
+    left = [Piece(f"{sign} ", styles.accent, clickable, True), Piece(words, styles.link + Style(bold=True), clickable)]
     right = [Piece(detail, styles.muted, None, True)] if detail else []
     return render_bar(context, left, right, width)
 
 
 def content_ref_text(block: Block) -> str:
-    """Return the text of a link block whose target is not known."""
+    """Return the text of a link block, or the file name in its URL if it has no text."""
     words = " ".join("".join(run.text for run in block.runs).split()).removesuffix(".md")
     return words or file_name(str(block.attrs.get("url") or ""))
 
@@ -188,9 +184,9 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
     """Render reusable content below the name of its file, or only that name if the server sent no content."""
     styles, target = context.styles, str(block.attrs.get("target") or "")
     is_elsewhere = target.startswith(("https://", "/s/"))
-    spot = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
+    clickable = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
     title = "another space" if is_elsewhere else file_name(target)
-    kept = [Piece(title, styles.link if spot else styles.muted, spot, True)]
+    kept = [Piece(title, styles.link if clickable else styles.muted, clickable, True)]
     if not block.children:
         text = "Reusable content from "
         left = [Piece(f"{styles.glyphs.diamond} ", styles.muted, None, True), Piece(text, styles.text, None, True)]
@@ -256,7 +252,7 @@ def _render_arguments(arguments: dict[str, object], styles: Styles, width: int) 
 
 
 _NARROWEST, _WIDEST = 24, 100
-"""Width in cells of the narrowest card and of the widest row of cards."""
+"""Minimum width of a card and maximum width of a row of cards, in cells."""
 
 
 def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -293,10 +289,9 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[Piece]], range]:
-    """Return the lines of a card, and the range of the lines that are its title.
+    """Return the lines of a card, and the range of the lines that are its title: the first cell with text.
 
-    The title is the first cell with text. With `has_titles`, each cell follows the title of its column. A lone icon is
-    placed before the text that follows.
+    With `has_titles`, the title of its column is above each cell. A cell with only an icon is joined with the next cell.
     """
     styles = context.styles
     lines: list[list[Piece]] = []
@@ -326,8 +321,8 @@ def _card_text(
         lines += wrap(icons, width)
     if not lines and card.attrs.get("target"):
         target = str(card.attrs["target"])
-        named = context.link_targets.title_of(target) if context.link_targets is not None else None
-        text = (named.text if named is not None else "") or file_name(target).removesuffix(".md")
+        title_of_target = context.link_targets.title_of(target) if context.link_targets is not None else None
+        text = (title_of_target.text if title_of_target is not None else "") or file_name(target).removesuffix(".md")
         lines = wrap([Piece(text, styles.strong)], width)
         title = range(len(lines))
     return lines, title
@@ -337,22 +332,22 @@ def _card_frame(
     lines: list[list[Piece]], heading: range, card: Block, card_width: int, height: int, styles: Styles
 ) -> list[Line]:
     target, cover = card.attrs.get("target"), card.attrs.get("cover")
-    spot = Clickable("link", str(target)) if target else None
-    title = [] if lines or spot else [Piece("empty", styles.muted, None, True)]
+    clickable = Clickable("link", str(target)) if target else None
+    title = [] if lines or clickable else [Piece("empty", styles.muted, None, True)]
     if cover:
         name = file_name(str(cover))
         named = f"{styles.glyphs.picture} {name if cells(name) <= card_width - 8 else 'cover'}"
         title = [Piece(named, styles.muted + Style(italic=True), Clickable("image", str(cover)), True)]
-    foot = [Piece(styles.glyphs.into, styles.accent, spot, True)] if spot else []
+    foot = [Piece(styles.glyphs.into, styles.accent, clickable, True)] if clickable else []
     rows = []
     for at, line in enumerate([*lines, *[[] for _ in range(height - len(lines))]]):
         rows.append(
             Line(
                 [
                     piece
-                    if piece.clickable or spot is None or not piece.text.strip()
+                    if piece.clickable or clickable is None or not piece.text.strip()
                     else piece._replace(
-                        clickable=spot, style=piece.style + styles.link if at in heading else piece.style
+                        clickable=clickable, style=piece.style + styles.link if at in heading else piece.style
                     )
                     for piece in line
                 ]
@@ -362,7 +357,8 @@ def _card_frame(
 
 
 WIDEST, NARROWEST, LEAST_SIDE_BY_SIDE = 64, 24, 28
-"""Widths of a frame in cells: the maximum, the minimum if the page sets a width, and the minimum side by side."""
+"""Widths of the frame of an image in cells: the maximum, the minimum if the page sets a width, and the minimum next to
+other images."""
 GAP = 2
 PIXELS_PER_CELL = 9
 """Width of a cell in pixels, to convert the width of an image."""
@@ -375,50 +371,52 @@ _LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
 
 
 def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render the images of a figure."""
+    """Render the images of a figure, side by side if they fit."""
     images = [child for child in block.children if child.kind == "image"]
-    beside = min(len(whole_block(block).children), 3, (width + GAP) // (LEAST_SIDE_BY_SIDE + GAP))
+    per_row = min(len(whole_block(block).children), 3, (width + GAP) // (LEAST_SIDE_BY_SIDE + GAP))
     align = str(block.attrs.get("align") or "")
     out: list[Line] = []
-    if beside < 2:
+    if per_row < 2:
         for image in images:
             out += [
                 *([Line([])] if out or not has_start(block) else []),
                 *_align(render_image(context, image, width), align, width),
             ]
         return out
-    wide = (width - GAP * (beside - 1)) // beside
-    for start in range(0, len(images), beside):
-        row = images[start : start + beside]
-        tallest = max(len(_frame_lines(context, image, wide, None)) for image in row)
+    image_width = (width - GAP * (per_row - 1)) // per_row
+    for start in range(0, len(images), per_row):
+        row = images[start : start + per_row]
+        most_lines = max(len(_frame_lines(context, image, image_width, None)) for image in row)
         out += [Line([])] if out or not has_start(block) else []
-        out += _side_by_side([_image_frame(context, image, wide, tallest) for image in row], wide)
+        out += _side_by_side([_image_frame(context, image, image_width, most_lines) for image in row], image_width)
     return out
 
 
 def render_image(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an image in a frame: alternative text, name, facts and caption."""
+    """Render an image in a frame, with a caption below. The width that the page sets for the image is respected."""
     hint = _LENGTH.fullmatch(str(block.attrs.get("width") or ""))
-    wide = min(width, WIDEST)
+    frame_width = min(width, WIDEST)
     if hint is not None:
         given = int(hint[1]) * width // 100 if hint[2] == "%" else int(hint[1]) // PIXELS_PER_CELL
-        wide = min(width, max(NARROWEST, min(given, WIDEST)))
-    return _image_frame(context, block, wide)
+        frame_width = min(width, max(NARROWEST, min(given, WIDEST)))
+    return _image_frame(context, block, frame_width)
 
 
-def _image_frame(context: LayoutContext, block: Block, wide: int, least: int = 0) -> list[Line]:
-    """Return a frame of `wide` cells with at least `least` lines in it, and the caption below."""
+def _image_frame(context: LayoutContext, block: Block, width: int, least: int = 0) -> list[Line]:
+    """Return a frame of `width` cells with at least `least` lines in it, and the caption below."""
     styles, glyphs = context.styles, context.styles.glyphs
     src = str(block.attrs.get("src") or "")
-    spot = Clickable("image", src)
+    clickable = Clickable("image", src)
     problem, facts = _image_facts(context, src)
-    rows = _frame_lines(context, block, wide, spot)
+    rows = _frame_lines(context, block, width, clickable)
     rows += [Line([]) for _ in range(least - len(rows))]
-    sign = Piece(f"{glyphs.no if problem else glyphs.picture} ", styles.error if problem else styles.muted, spot, True)
-    title = [sign, Piece(_shown_name(src, wide) or "image", styles.muted, spot, True)]
+    sign = Piece(
+        f"{glyphs.no if problem else glyphs.picture} ", styles.error if problem else styles.muted, clickable, True
+    )
+    title = [sign, Piece(_shown_name(src, width) or "image", styles.muted, clickable, True)]
     right = [Piece(facts, styles.muted, None, True)] if facts else []
-    out = box(rows, wide, styles, title=title, right=right)
-    caption = [] if _frames_caption(block) else wrap(_caption(context, block), wide - 4)
+    out = box(rows, width, styles, title=title, right=right)
+    caption = [] if _frames_caption(block) else wrap(_caption(context, block), width - 4)
     return out + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption if line]
 
 
@@ -427,8 +425,7 @@ def _caption(context: LayoutContext, block: Block) -> list[Piece]:
 
 
 def _frames_caption(block: Block) -> bool:
-    """Return True if the caption is inside the frame: if there is no alternative text, or if both texts are the
-    same."""
+    """Return True if the caption is shown in the frame: there is no alternative text, or both texts are the same."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
@@ -437,48 +434,49 @@ def _alternative_text(block: Block) -> str:
     return flatten_emoji(" ".join(str(block.attrs.get("alt") or "").split()))
 
 
-def _shown_name(src: str, wide: int) -> str:
-    """Return the name of the file if the border has room for it. Repeated copy numbers such as `(1) (1)` are left out
-    if that helps."""
+def _shown_name(src: str, width: int) -> str:
+    """Return the file name of an image if it fits the border, else an empty text. Copy numbers such as `(1) (1)` are left
+    out if the name does not fit otherwise."""
     name = file_name(src)
-    if cells(name) > wide - 8:
+    if cells(name) > width - 8:
         name = _COPIES.sub("", name)
-    return name if cells(name) <= wide - 8 else ""
+    return name if cells(name) <= width - 8 else ""
 
 
-def _frame_lines(context: LayoutContext, block: Block, wide: int, spot: Clickable | None) -> list[Line]:
-    """Return the lines inside a frame: the thumbnail, the alternative text or caption, the link, and the reason if the
-    image is missing.
+def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Clickable | None) -> list[Line]:
+    """Return the lines inside a frame: the thumbnail, the alternative text or caption, the link, and the problem.
 
-    Without any text, a muted line shows the name of the file or that there is no alternative text.
+    If there is no text, a muted line has the file name or says that there is no alternative text.
     """
     styles, src = context.styles, str(block.attrs.get("src") or "")
     alt = _alternative_text(block)
     if _frames_caption(block):
-        pieces = [piece if piece.clickable else piece._replace(clickable=spot) for piece in _caption(context, block)]
+        pieces = [
+            piece if piece.clickable else piece._replace(clickable=clickable) for piece in _caption(context, block)
+        ]
     elif alt:
-        pieces = [Piece(alt, styles.text, spot)]
+        pieces = [Piece(alt, styles.text, clickable)]
     else:
-        named = "" if _shown_name(src, wide) else file_name(src)
-        pieces = [Piece(named or "no alternative text", styles.muted, spot, True)]
-    rows = wrap(pieces, wide - 4)
+        named = "" if _shown_name(src, width) else file_name(src)
+        pieces = [Piece(named or "no alternative text", styles.muted, clickable, True)]
+    rows = wrap(pieces, width - 4)
     if link := str(block.attrs.get("link") or ""):
         linked = context.inline((Run(alt or link.partition("://")[2] or link, link=link),))
-        rows = [*([] if alt else rows), *wrap(linked, wide - 4)]
+        rows = [*([] if alt else rows), *wrap(linked, width - 4)]
     if problem := _image_facts(context, src)[0]:
-        rows += wrap([Piece(problem, styles.error, None, True)], wide - 4)
-    return _render_thumbnail(context, src, wide - 4) + [Line(pieces) for pieces in rows]
+        rows += wrap([Piece(problem, styles.error, None, True)], width - 4)
+    return _render_thumbnail(context, src, width - 4) + [Line(pieces) for pieces in rows]
 
 
 def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
-    """Return the reason why an image is missing (empty if it is not), and its host, type and size if they are known."""
-    where = link_destination(src)
-    if where is LinkDestination.OUTSIDE:
+    """Return the reason why an image cannot be shown, or an empty text, and the host or the type and size of the image."""
+    destination = link_destination(src)
+    if destination is LinkDestination.OUTSIDE:
         return "", host_of(src)
-    named = context.link_targets.title_of(src) if context.link_targets is not None and src else None
-    if named is not None:
-        return (as_clause(named.problem) if named.problem else ""), named.location
-    return ("this image was deleted" if where is LinkDestination.BROKEN and src else ""), ""
+    title = context.link_targets.title_of(src) if context.link_targets is not None and src else None
+    if title is not None:
+        return (as_clause(title.problem) if title.problem else ""), title.location
+    return ("this image was deleted" if destination is LinkDestination.BROKEN and src else ""), ""
 
 
 def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Line]:
@@ -494,12 +492,12 @@ def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Li
     ):
         return []
 
-    small = cache.get(ThumbnailQuery(targets.context.page_ref, targets.resolve(src), columns, TALLEST))
-    if small is None or not small.pixels:
+    thumbnail = cache.get(ThumbnailQuery(targets.context.page_ref, targets.resolve(src), columns, TALLEST))
+    if thumbnail is None or not thumbnail.pixels:
         return []
-    left = (columns - small.columns) // 2
+    left = (columns - thumbnail.columns) // 2
     before = [Piece(" " * left, PLAIN, None, True)] if left > 0 else []
-    return [Line([*before, *row]) for row in render_half_blocks(small)]
+    return [Line([*before, *row]) for row in render_half_blocks(thumbnail)]
 
 
 def _align(lines: list[Line], align: str, width: int) -> list[Line]:
@@ -508,12 +506,12 @@ def _align(lines: list[Line], align: str, width: int) -> list[Line]:
     return [Line([Piece(" " * left, PLAIN, None, True), *line.pieces]) for line in lines] if left > 0 else lines
 
 
-def _side_by_side(sides: Sequence[list[Line]], wide: int) -> list[Line]:
+def _side_by_side(sides: Sequence[list[Line]], width: int) -> list[Line]:
     out = []
     for number in range(max(map(len, sides))):
         pieces: list[Piece] = []
         for at, side in enumerate(sides):
-            pieces = pad(pieces, at * (wide + GAP))
+            pieces = pad(pieces, at * (width + GAP))
             pieces = pieces + (side[number].pieces if number < len(side) else [])
         out.append(Line(pieces))
     return out
@@ -524,7 +522,7 @@ HALF = "▀"
 
 @dataclass(frozen=True)
 class ImageReference:
-    """An image as a page refers to it."""
+    """Reference of a page to an image."""
 
     src: str
     alt: str = ""
@@ -567,26 +565,30 @@ def _line(value: object) -> str:
     return " ".join(str(value or "").split())
 
 
-def render_half_blocks(small: ScaledPicture) -> list[list[Piece]]:
-    """Render an image. In each cell the upper pixel is the foreground and the lower pixel the background."""
+def render_half_blocks(image: ScaledPicture) -> list[list[Piece]]:
+    """Render an image with two pixels in each cell: the foreground color is the upper one, the background color the lower
+    one."""
     out: list[list[Piece]] = []
-    wide, data = small.columns * 3, small.pixels
-    for top in range(0, small.rows, 2):
-        upper = data[top * wide : (top + 1) * wide]
-        lower = data[(top + 1) * wide : (top + 2) * wide]
+    row_bytes, data = image.columns * 3, image.pixels
+    for top in range(0, image.rows, 2):
+        upper = data[top * row_bytes : (top + 1) * row_bytes]
+        lower = data[(top + 1) * row_bytes : (top + 2) * row_bytes]
         row: list[Piece] = []
         start = 0
-        for at in range(0, wide, 3):
-            after = at + 3
+        for start_of_pixel in range(0, row_bytes, 3):
+            next_pixel = start_of_pixel + 3
             if (
-                after < wide
-                and upper[at:after] == upper[after : after + 3]
-                and lower[at:after] == lower[after : after + 3]
+                next_pixel < row_bytes
+                and upper[start_of_pixel:next_pixel] == upper[next_pixel : next_pixel + 3]
+                and lower[start_of_pixel:next_pixel] == lower[next_pixel : next_pixel + 3]
             ):
                 continue
-            style = Style(color=_pixel_color(upper[at:after]), bgcolor=_pixel_color(lower[at:after]) if lower else None)
-            row.append(Piece(HALF * ((after - start) // 3), style, None, True))
-            start = after
+            style = Style(
+                color=_pixel_color(upper[start_of_pixel:next_pixel]),
+                bgcolor=_pixel_color(lower[start_of_pixel:next_pixel]) if lower else None,
+            )
+            row.append(Piece(HALF * ((next_pixel - start) // 3), style, None, True))
+            start = next_pixel
         out.append(row)
     return out
 

@@ -1,4 +1,4 @@
-"""Rectangles of characters with a baseline, functions that combine them into formulas, and the LaTeX commands for them."""
+"""Boxes of characters from which formulas are built, and the parser of LaTeX."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SEPARATORS = " ()[]{}|,.;:!"
 
 
 class FormulaBox(NamedTuple):
-    """Rows of characters, one of which is the baseline."""
+    """Part of a formula: rows of characters. Boxes side by side are aligned at the row with index `baseline`."""
 
     rows: tuple[str, ...]
     baseline: int = 0
@@ -78,33 +78,33 @@ EMPTY_BOX = FormulaBox(("",))
 
 
 def join_boxes(boxes: Iterable[FormulaBox], *, apart: bool = True) -> FormulaBox:
-    """Return boxes side by side on one baseline. `apart`: a space separates boxes that would run into each other, and
-    two adjacent spaces become one."""
-    kept: list[FormulaBox] = []
+    """Return boxes side by side on one baseline. With `apart`, spaces separate boxes that would otherwise look like one, and
+    two spaces between boxes become one."""
+    spaced_boxes: list[FormulaBox] = []
     for box in boxes:
-        if kept and apart:
-            if not box.is_tall and kept[-1].text.endswith(" "):
+        if spaced_boxes and apart:
+            if not box.is_tall and spaced_boxes[-1].text.endswith(" "):
                 box = FormulaBox((box.text.removeprefix(" "),))
-            elif gap := _gap(kept[-1], box):
-                kept.append(FormulaBox((gap,)))
+            elif gap := _gap(spaced_boxes[-1], box):
+                spaced_boxes.append(FormulaBox((gap,)))
         if box.width:
-            kept.append(box)
-    if not any(box.is_tall for box in kept):
-        return FormulaBox(("".join(box.text for box in kept),))
-    above = max(box.baseline for box in kept)
-    below = max(len(box.rows) - box.baseline for box in kept)
+            spaced_boxes.append(box)
+    if not any(box.is_tall for box in spaced_boxes):
+        return FormulaBox(("".join(box.text for box in spaced_boxes),))
+    above = max(box.baseline for box in spaced_boxes)
+    below = max(len(box.rows) - box.baseline for box in spaced_boxes)
     rows = ["" for _ in range(above + below)]
-    for box in kept:
-        wide = box.width
-        for at in range(above + below):
-            own = at - above + box.baseline
-            row = box.rows[own] if 0 <= own < len(box.rows) else ""
-            rows[at] += row + " " * (wide - cells(row))
+    for box in spaced_boxes:
+        width = box.width
+        for line in range(above + below):
+            row_index = line - above + box.baseline
+            row = box.rows[row_index] if 0 <= row_index < len(box.rows) else ""
+            rows[line] += row + " " * (width - cells(row))
     return FormulaBox(tuple(rows), above)
 
 
 def _gap(left: FormulaBox, right: FormulaBox) -> str:
-    """Return the spaces needed between two boxes to keep fraction lines and scripts separate."""
+    """Return the spaces between two boxes that keep their fraction lines and scripts apart. Empty if none are needed."""
     last, first = left.text[-1:], right.text[:1]
     if _BAR in (last, first) and last not in _SEPARATORS and first not in _SEPARATORS:
         return " "
@@ -117,14 +117,14 @@ def _gap(left: FormulaBox, right: FormulaBox) -> str:
 
 def stack(parts: Sequence[FormulaBox], base: int) -> FormulaBox:
     """Return boxes one above the other, centered. Box number `base` is at the baseline."""
-    wide = max(part.width for part in parts)
+    width = max(part.width for part in parts)
     rows: list[str] = []
     line = 0
     for at, part in enumerate(parts):
         if at == base:
             line = len(rows) + part.baseline
-        left = (wide - part.width) // 2
-        rows += [" " * left + row + " " * (wide - left - cells(row)) for row in part.rows]
+        left = (width - part.width) // 2
+        rows += [" " * left + row + " " * (width - left - cells(row)) for row in part.rows]
     return FormulaBox(tuple(rows), line)
 
 
@@ -140,7 +140,7 @@ def add_overline(inside: FormulaBox) -> FormulaBox:
 
 
 def add_brace(inside: FormulaBox, *, over: bool) -> FormulaBox:
-    """Return a box below or above a brace of the same width."""
+    """Return a box with a brace of the same width above it (`over`) or below it."""
     half = max(0, inside.width - 3) // 2
     wide = max(3, inside.width)
     brace = f"{_BAR * half}{'┴' if over else '┬'}".ljust(wide - 2, _BAR)
@@ -167,10 +167,10 @@ def _tall_bracket(sign: str, inside: FormulaBox) -> FormulaBox:
 
 
 def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, pairs: bool = False) -> FormulaBox:
-    """Return rows of cells in aligned columns. `pairs`: odd columns are right-aligned, and rows with fractions get
-    blank lines between."""
-    count = max(map(len, rows), default=0)
-    wide = [max((row[at].width for row in rows if at < len(row)), default=0) for at in range(count)]
+    """Return rows of cells in aligned columns. With `pairs`, the first, third, … column is right-aligned. If `gap` is empty, a
+    blank line is above each later row of several lines."""
+    column_count = max(map(len, rows), default=0)
+    widths = [max((row[at].width for row in rows if at < len(row)), default=0) for at in range(column_count)]
     lines = [
         join_boxes(
             [
@@ -178,7 +178,7 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, pairs:
                 for at, box in enumerate(row)
                 for part in (
                     (FormulaBox((gap if at else "",))),
-                    box.pad(wide[at], right=pairs and count > 1 and at % 2 == 0),
+                    box.pad(widths[at], right=pairs and column_count > 1 and at % 2 == 0),
                 )
             ],
             apart=False,
@@ -189,8 +189,12 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, pairs:
     for line in lines:
         spread += ["", *line.rows] if spread and line.is_tall and not gap else line.rows
     widest = max(map(cells, spread), default=0)
-    full = tuple(row + " " * (widest - cells(row)) for row in spread)
-    return FormulaBox(full, lines[0].baseline if len(lines) == 1 else (len(full) - 1) // 2) if full else EMPTY_BOX
+    padded_rows = tuple(row + " " * (widest - cells(row)) for row in spread)
+    return (
+        FormulaBox(padded_rows, lines[0].baseline if len(lines) == 1 else (len(padded_rows) - 1) // 2)
+        if padded_rows
+        else EMPTY_BOX
+    )
 
 
 def add_scripts(base: FormulaBox, under: FormulaBox | None, over: FormulaBox | None) -> FormulaBox:
@@ -203,11 +207,11 @@ def add_scripts(base: FormulaBox, under: FormulaBox | None, over: FormulaBox | N
     ]
     if None not in small:
         return FormulaBox((base.text + "".join(each or "" for each in small),))
-    wide = max(box.width for box in (under, over) if box is not None)
+    script_width = max(box.width for box in (under, over) if box is not None)
     blank = " " * base.width
     above = [blank + row for row in over.rows] if over is not None else []
     below = [blank + row for row in under.rows] if under is not None else []
-    rows = [*above, *(row + " " * (base.width - cells(row) + wide) for row in base.rows), *below]
+    rows = [*above, *(row + " " * (base.width - cells(row) + script_width) for row in base.rows), *below]
     return FormulaBox(tuple(rows), len(above) + base.baseline)
 
 
@@ -326,15 +330,15 @@ def parse_latex(source: str) -> LatexParts | None:
 
 
 def _unescape_markdown(source: str) -> str:
-    """Return LaTeX without the backslashes of Markdown, except inside names with underscores. Percent signs are escaped
-    on the last line, where they do not begin a comment."""
+    """Return LaTeX without the backslashes of Markdown. Underscores inside words stay escaped. On the last line, percent signs
+    are escaped, because they do not begin a comment there."""
     source = _ESCAPED.sub("_", source.replace("\\\\_", "_")).replace("\\*", "*")
     above, line, last = source.rpartition("\n")
     return above + line + re.sub(r"(?<!\\)%", r"\\%", last)
 
 
 def command_sign(name: str) -> str:
-    """Return the character of a command, or its name."""
+    """Return the character of a LaTeX command, or its name if there is no character."""
     if (own := _SIGNS.get(name)) is not None:
         return own
     known = getattr(_sign_database().get_macro_spec(name), "simplify_repl", None)
@@ -342,8 +346,8 @@ def command_sign(name: str) -> str:
 
 
 def _nesting_depth(source: str) -> int:
-    """Return the deepest nesting. Each kind of bracket is counted on its own, because unbalanced ones may be in
-    between."""
+    """Return the deepest nesting of a formula. Each kind of bracket is counted on its own, because brackets may be
+    unbalanced."""
     open_now, deepest = [0] * len(_OPENS), 0
     for match in _OPENING.finditer(source):
         sign = next((each for each in match.groups() if each), "")
@@ -357,7 +361,7 @@ def _nesting_depth(source: str) -> int:
 
 @cache
 def _parser_context() -> Any:
-    """Return the specification of commands for the parser: how many arguments each takes."""
+    """Return the commands and environments that the parser knows, with the number of their arguments."""
     context = LatexContextDb()
     context.add_context_category(
         "mathematics",

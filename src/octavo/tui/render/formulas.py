@@ -43,7 +43,7 @@ _STACKED_OPERATORS, _IGNORED = (
         "huge Huge",
     )
 )
-"""Commands whose scripts are below and above them, and commands that show nothing."""
+"""Commands with scripts below and above them, and commands that are ignored."""
 _BLANK_COMMANDS = frozenset({"label", "color", "hspace", "vspace", "mspace", "phantom"})
 _TEXT_COMMANDS = frozenset({"text", "textrm", "textbf", "textit", "texttt", "textsf", "mbox", "mathrm", "operatorname"})
 _ACCENTS = {
@@ -71,8 +71,7 @@ _MOST_ROWS, _MOST_CELLS = 40, 400
 
 
 def format_inline(source: str, *, ascii: bool = False) -> str:
-    """Return a formula in one line. Returns the source if only ASCII is allowed, or if the formula is too long or too
-    deep."""
+    """Return a formula in one line. If only ASCII is allowed, or if the formula cannot be laid out, return its source."""
     box = None if ascii or len(source) > LONGEST else _layout_formula(source, False)
     return " ".join((source if box is None else box.text).split())
 
@@ -137,7 +136,7 @@ class _FormulaLayout:
         self._is_stacked = stacked
 
     def grid(self, parts: LatexParts, environment: str) -> FormulaBox:
-        """Return the rows and cells of an environment or of a formula with several rows."""
+        """Return the box of an environment such as `cases`, or of a formula if `environment` is empty."""
         rows: list[list[list[LatexPart]]] = [[[]]]
         for part in parts:
             if part == "&":
@@ -159,8 +158,7 @@ class _FormulaLayout:
         )
 
     def row(self, items: _PartReader, until: str = "", *, below: bool = False) -> FormulaBox:
-        """Return the parts up to the command `until`, side by side. `below`: the parts are the lower half of a
-        fraction."""
+        """Return the parts up to the command `until`, side by side. `below`: the parts are the lower half of a fraction."""
         out: list[FormulaBox] = []
         while items:
             item = items.upcoming
@@ -180,7 +178,7 @@ class _FormulaLayout:
         return join_boxes(out)
 
     def _part_box(self, part: LatexPart, following: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
-        """Return a character, group, environment or command, with the parts that belong to it."""
+        """Return the box of a part, together with the following parts that belong to it, such as scripts of an operator."""
         match part:
             case LatexCommand():
                 return self._command_box(part.name, part.arguments, following, before)
@@ -191,7 +189,7 @@ class _FormulaLayout:
         return _sign_with_spaces(" " if part.isspace() or part in "&~" else "′" if part == "'" else part)
 
     def _group_box(self, parts: LatexParts) -> FormulaBox:
-        """Return an argument or a group."""
+        """Return the box of an argument or a group, without spaces at its ends."""
         return self.row(_PartReader(parts)).strip()
 
     def _command_box(
@@ -246,10 +244,10 @@ class _FormulaLayout:
         if name in _ACCENTS:
             if self._is_stacked and name == "overline" and inside.width > 1:
                 return formula_boxes.add_overline(inside)
-            one = not inside.is_tall and len(inside.text) == 1
+            is_single = not inside.is_tall and len(inside.text) == 1
             return (
                 FormulaBox((normalize("NFC", inside.text + _ACCENTS[name]),))
-                if one
+                if is_single
                 else formula_boxes.add_brackets(f"{name}(", inside, ")")
             )
         return inside
@@ -259,12 +257,14 @@ class _FormulaLayout:
         sign = command_sign(name)
         if len(sign) < 2 or not sign.isalpha():
             return _sign_with_spaces(sign)
-        aside = " " if before and before[-1].text[-1:].isalnum() else ""
-        behind = "" if items.upcoming == "" or (isinstance(items.upcoming, str) and items.upcoming in "^_(),") else " "
-        return FormulaBox((f"{aside}{sign}{behind}",))
+        space_before = " " if before and before[-1].text[-1:].isalnum() else ""
+        space_after = (
+            "" if items.upcoming == "" or (isinstance(items.upcoming, str) and items.upcoming in "^_(),") else " "
+        )
+        return FormulaBox((f"{space_before}{sign}{space_after}",))
 
     def _operator_box(self, name: str, given: Sequence[LatexParts], items: _PartReader) -> FormulaBox:
-        """Return an operator with its limits, which are below and above if stacked."""
+        """Return an operator with its limits: below and above it if the layout is stacked, else as scripts."""
         if "brace" in name:
             core = self._group_box(given[-1]) if given else EMPTY_BOX
             core = formula_boxes.add_brace(core, over=name == "overbrace") if self._is_stacked and core.width else core
@@ -272,11 +272,11 @@ class _FormulaLayout:
             core = FormulaBox((_plain_text(given[-1]) if given else "",))
         else:
             core = self._group_box(given[-1]) if given else FormulaBox((command_sign(name),))
-        aside = items.skip("nolimits")
+        has_side_limits = items.skip("nolimits")
         items.skip("limits", "displaystyle")
         if items.upcoming in ("^", "_"):
             under, over = self._read_scripts(items, items.read_next())
-            if not self._is_stacked or aside:
+            if not self._is_stacked or has_side_limits:
                 return self._box_with_scripts(core, under, over)
             parts = [each for each in (over, core, under) if each is not None]
             return join_boxes([formula_boxes.stack(parts, 0 if over is None else 1), FormulaBox((" ",))])
@@ -301,7 +301,7 @@ class _FormulaLayout:
         return "" if sign == "." else sign
 
     def _read_scripts(self, items: _PartReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
-        """Read and return the subscript and the superscript of the part before. None for a missing script."""
+        """Read the scripts that follow a part, and return the subscript and the superscript. None for a missing script."""
         found: dict[LatexPart, FormulaBox] = {}
         while True:
             items.skip("limits", "nolimits")
@@ -319,9 +319,13 @@ class _FormulaLayout:
         text = base.text.rstrip() if base.text.strip() else base.text
         for sign, script, table in (("_", under, SUBSCRIPTS), ("^", over, SUPERSCRIPTS)):
             if script is not None:
-                said = script.text.replace(" = ", "=")
-                small = to_script(said, table)
-                text += small if small is not None else sign + (said if re.fullmatch(r"\w+", said) else f"({said})")
+                script_text = script.text.replace(" = ", "=")
+                small = to_script(script_text, table)
+                text += (
+                    small
+                    if small is not None
+                    else sign + (script_text if re.fullmatch(r"\w+", script_text) else f"({script_text})")
+                )
         return FormulaBox((text,))
 
     def _fraction_box(
@@ -351,7 +355,7 @@ def _sign_with_spaces(sign: str) -> FormulaBox:
 
 
 def _plain_text(parts: LatexParts) -> str:
-    """Return the text of an argument as it is written."""
+    """Return the text of an argument, with its spaces."""
     out = ""
     for part in parts:
         match part:

@@ -39,7 +39,7 @@ _MOST_LINES = 1200
 
 
 def method_style(method: str, styles: Styles) -> Style:
-    """Return the color of a method: reading, creating, changing or deleting."""
+    """Return the style of an HTTP method. Methods that read, create, change and delete have different colors."""
     style = {
         "POST": styles.success,
         "PUT": styles.warning,
@@ -50,7 +50,7 @@ def method_style(method: str, styles: Styles) -> Style:
 
 
 def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an OpenAPI block: its summary in one line, and its details when expanded."""
+    """Render an OpenAPI block: its method, path and summary, and its details if it is expanded."""
     if not has_start(block):
         return context.flow_children(block, width)
     styles, attrs = context.styles, block.attrs
@@ -76,11 +76,13 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
         )
     opens = query is not None and (is_whole or operation is not None or not is_known)
     details = _loaded_details(context, query, operation, width - 2) if query is not None and opens and is_open else []
-    spot = Clickable("fold", block.key) if opens else None
+    clickable = Clickable("fold", block.key) if opens else None
     sign = (styles.glyphs.opened if is_open else styles.glyphs.closed) if opens else " "
-    method, address, summary = _summary_parts(block, operation, styles, spot)
+    method, address, summary = _summary_parts(block, operation, styles, clickable)
     right = f"from {title if attrs.get('spec') else file_name(title)}" if title and variant != "file" else ""
-    out = _render_bar(context, [Piece(f"{sign} ", styles.accent, spot, True), *method], address, summary, right, width)
+    out = _render_bar(
+        context, [Piece(f"{sign} ", styles.accent, clickable, True), *method], address, summary, right, width
+    )
     if details and not attrs.get("spec"):
         details = [*_wrapped_text(f"from {title}", styles.muted, width - 2), *details]
     if problem:
@@ -111,7 +113,7 @@ def find_operation(query: OperationQuery) -> Operation | None:
 def render_operation_details(
     context: LayoutContext, query: OperationQuery, operation: Operation | None, width: int
 ) -> list[Line]:
-    """Render the details of an expanded block, cut at a limit."""
+    """Render the details of an expanded block, at most `_MOST_LINES` lines."""
     if query.variant == "schemas":
         lines = _render_schemas(context, query.specification, query.schemas, width)
     elif query.variant == "file":
@@ -127,30 +129,30 @@ def render_operation_details(
 
 
 def _known_operation(deferred: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """Return the operation of a query, and whether the result is known. The operation is None if it is not loaded or
-    does not exist."""
+    """Return the operation of a query, and False if it is not loaded yet. The operation is None if it is not loaded or does
+    not exist."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
     cache = deferred.operations if deferred is not None else None
     if cache is None:
         return find_operation(query), True
-    found = cache.get(query)
-    return found.operation if found is not None else None, found is not None
+    result = cache.get(query)
+    return result.operation if result is not None else None, result is not None
 
 
 def _loaded_details(
     context: LayoutContext, query: OperationQuery, operation: Operation | None, width: int
 ) -> list[Line]:
-    """Return the details of a block if they are loaded, else an ellipsis."""
+    """Return the details of a block, or an ellipsis until they are loaded."""
     cache = context.deferred.details if context.deferred is not None else None
     if cache is None:
         return render_operation_details(context, query, operation, width)
-    found = cache.get(OperationLayout(query, width, context.styles))
-    return found or [Line([Piece(context.styles.glyphs.more, context.styles.muted, None, True)])]
+    details = cache.get(OperationLayout(query, width, context.styles))
+    return details or [Line([Piece(context.styles.glyphs.more, context.styles.muted, None, True)])]
 
 
 def curl_command(deferred: DeferredContent, block: Block) -> str:
-    """Return the curl command of an OpenAPI block. Empty if it is not loaded."""
+    """Return the curl command of an OpenAPI block. Empty if the block has none, or if it is not loaded yet."""
     if block.kind != "openapi":
         return ""
     specification, _ = _loaded_specification(deferred, block)
@@ -161,24 +163,23 @@ def curl_command(deferred: DeferredContent, block: Block) -> str:
 
 
 def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
-    """Return the specification that a block refers to, and an empty text. Without the specification, return None and
-    the reason."""
+    """Return the specification that a block refers to and an empty text, or None and the reason."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
-    title = spec or source
-    if not title:
+    name = spec or source
+    if not name:
         return None, "This block does not name an OpenAPI specification."
     if deferred is None or deferred.specifications is None:
         return None, ""
     is_address = not spec or "/" in spec
-    asked = deferred.targets.resolve(title) if is_address and deferred.targets is not None else title
-    specification = deferred.specifications.get(asked)
+    query = deferred.targets.resolve(name) if is_address and deferred.targets is not None else name
+    specification = deferred.specifications.get(query)
     if specification is None:
-        return None, f"Loading the specification {title}…"
+        return None, f"Loading the specification {name}…"
     return (None, specification.error) if specification.error else (specification, "")
 
 
 def _summary_parts(
-    block: Block, operation: Operation | None, styles: Styles, spot: Clickable | None
+    block: Block, operation: Operation | None, styles: Styles, clickable: Clickable | None
 ) -> tuple[list[Piece], Piece, str]:
     """Return the method or type, the path or name, and the summary of a block."""
     attrs = block.attrs
@@ -186,15 +187,19 @@ def _summary_parts(
     if variant in ("schemas", "file"):
         title = ", ".join(str(name) for name in attrs.get("schemas") or ())
         title = title if variant == "schemas" else str(attrs.get("spec") or attrs.get("src") or "")
-        sort = "SCHEMAS" if variant == "schemas" else "API"
-        return [Piece(f"{sort} ", styles.accent + Style(bold=True), spot, True)], Piece(title, styles.strong, spot), ""
+        label = "SCHEMAS" if variant == "schemas" else "API"
+        return (
+            [Piece(f"{label} ", styles.accent + Style(bold=True), clickable, True)],
+            Piece(title, styles.strong, clickable),
+            "",
+        )
     method = str(attrs.get("method") or ("webhook" if variant == "webhook" else "get")).upper()
     path = str(attrs.get("path") or attrs.get("name") or "")
-    struck = Style(strike=True) if operation is not None and operation.deprecated else PLAIN
+    strike = Style(strike=True) if operation is not None and operation.deprecated else PLAIN
     summary = operation.summary if operation is not None else ""
     return (
-        [Piece(method, method_style(method, styles), spot), Piece("  ")],
-        Piece(path, styles.strong + struck, spot),
+        [Piece(method, method_style(method, styles), clickable), Piece("  ")],
+        Piece(path, styles.strong + strike, clickable),
         summary,
     )
 
@@ -202,8 +207,8 @@ def _summary_parts(
 def _render_bar(
     context: LayoutContext, left: list[Piece], address: Piece, summary: str, right: str, width: int
 ) -> list[Line]:
-    """Render the line of a block on a background, with its source at the right if it fits. The path is never shortened:
-    a long path and the summary wrap."""
+    """Render the method, the path and the summary on a background. Text that does not fit wraps. `right` is left out if it
+    does not fit the first line."""
     styles, room = context.styles, width - 1
     right_pieces = [Piece(right, styles.muted, None, True)] if right else []
     summary_pieces = [Piece("  ", PLAIN, None, True), Piece(summary, styles.text, None, True)] if summary else []
@@ -219,7 +224,7 @@ def _render_bar(
 
 
 def wrap_address(left: list[Piece], address: Piece, width: int) -> list[list[Piece]]:
-    """Return a method and its path, wrapped after slashes."""
+    """Return a method and its path, wrapped after slashes. Lines after the first are indented."""
     hang = width_of(left)
     rows = [left]
     if hang > width // 2:
@@ -301,7 +306,7 @@ def _group_heading(text: str, styles: Styles, above: list[Line], beside: str = "
 
 
 def _render_response(context: LayoutContext, response: Response, width: int, shown: set[SchemaField]) -> list[Line]:
-    """Render a response. A schema that was already shown is only named."""
+    """Render a response. A schema in `shown` is only named. Other schemas are added to `shown`."""
     styles = context.styles
     good = response.status.startswith(("1", "2", "3"))
     head = [Piece(response.status, (styles.success if good else styles.error) + Style(bold=True))]
@@ -344,28 +349,37 @@ def _render_schema(context: LayoutContext, schema: SchemaField, width: int) -> l
     )
 
 
-def _render_field(context: LayoutContext, each: SchemaField, width: int) -> list[Line]:
+def _render_field(context: LayoutContext, schema_field: SchemaField, width: int) -> list[Line]:
     styles, width = context.styles, max(width, 12)
     head = (
-        [Piece(each.name, styles.strong + (Style(strike=True) if each.deprecated else PLAIN)), Piece(" ")]
-        if each.name
+        [
+            Piece(schema_field.name, styles.strong + (Style(strike=True) if schema_field.deprecated else PLAIN)),
+            Piece(" "),
+        ]
+        if schema_field.name
         else []
     )
-    head.append(Piece(each.type, styles.muted))
-    if each.required:
+    head.append(Piece(schema_field.type, styles.muted))
+    if schema_field.required:
         head.append(Piece(" required", styles.warning, None, True))
-    if each.deprecated:
+    if schema_field.deprecated:
         head.append(Piece(" deprecated", styles.warning, None, True))
-    if each.note:
-        head += [Piece(f" {styles.glyphs.between} ", styles.muted, None, True), Piece(each.note, styles.muted)]
-    inner: list[Line] = []
-    if each.description:
-        inner += _render_markdown(context, each.description, width - 4)
-    if each.cut_off_reason:
-        inner += _wrapped_text(f"{styles.glyphs.more} {each.cut_off_reason}", styles.muted, width - 4)
-    within = [line for child in each.children for line in _render_field(context, child, width - 2)]
+    if schema_field.note:
+        head += [Piece(f" {styles.glyphs.between} ", styles.muted, None, True), Piece(schema_field.note, styles.muted)]
+    description_lines: list[Line] = []
+    if schema_field.description:
+        description_lines += _render_markdown(context, schema_field.description, width - 4)
+    if schema_field.cut_off_reason:
+        description_lines += _wrapped_text(
+            f"{styles.glyphs.more} {schema_field.cut_off_reason}", styles.muted, width - 4
+        )
+    child_lines = [line for child in schema_field.children for line in _render_field(context, child, width - 2)]
     out = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("    ")])
-    return [*out, *indent(inner, [Piece("    ")], [Piece("    ")]), *indent(within, [Piece("  ")], [Piece("  ")])]
+    return [
+        *out,
+        *indent(description_lines, [Piece("    ")], [Piece("    ")]),
+        *indent(child_lines, [Piece("  ")], [Piece("  ")]),
+    ]
 
 
 def _render_markdown(context: LayoutContext, markdown: str, width: int, *, gap: bool = False) -> list[Line]:
@@ -382,7 +396,7 @@ def _wrapped_text(text: str, style: Style, width: int) -> list[Line]:
 
 
 def render_operation_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an operation: its URL, parameters and responses."""
+    """Render an operation that is written out on the page, in a box: its URL, parameters and responses."""
     styles, attrs = context.styles, block.attrs
     method = str(attrs.get("method") or "get").upper()
     address = f"{attrs.get('host') or ''}{attrs.get('path') or ''}"
@@ -398,18 +412,18 @@ def render_operation_block(context: LayoutContext, block: Block, width: int) -> 
 
 
 def render_operation_part(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a section, parameter or response outside an operation."""
+    """Render a section, parameter or response that is not inside an operation."""
     return render_operation_parts(context, Block("api-method", children=(block,)), width)
 
 
-def render_operation_parts(context: LayoutContext, block: Block, width: int, named: str = "") -> list[Line]:
-    """Render sections, parameters and responses. The name of each group is shown above its parts, except for the group
-    `named`, whose name is already shown."""
-    styles, cut = context.styles, slice_bounds(block)
+def render_operation_parts(context: LayoutContext, block: Block, width: int, shown_group: str = "") -> list[Line]:
+    """Render sections, parameters and responses, with a heading above each group. The group `shown_group` gets no heading,
+    because the caller shows its name."""
+    styles, bounds = context.styles, slice_bounds(block)
     out: list[Line] = []
-    goes_on = cut is not None and not cut.is_first
-    above = (cut.previous or block.children[0]) if goes_on and cut is not None else None
-    group = _group_name(above) if above is not None else named
+    is_continued = bounds is not None and not bounds.is_first
+    above = (bounds.previous or block.children[0]) if is_continued and bounds is not None else None
+    group = _group_name(above) if above is not None else shown_group
     for child in block.children:
         label = _group_name(child)
         match child.kind:
@@ -425,7 +439,7 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, nam
         if not body:
             continue
         if has_start(child) and (label != group or not label):
-            out += [Line([])] if out or goes_on else []
+            out += [Line([])] if out or is_continued else []
             name = [Piece(label.upper(), styles.muted + Style(bold=True), None, True)]
             out += [Line(line) for line in wrap(name, width)] if label else []
         group = label

@@ -1,5 +1,5 @@
-"""Lines of a long page, which are laid out when they are needed; their painting as Textual strips, with marks, labels and bars
-over them; and search in a page with the cells of its matches.
+"""Painting of lines as Textual strips, search in a page, and `VirtualLines`: the lines of a long page, which are rendered
+when they are needed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
-    """Return a line as a strip of `width` cells, after a margin, on the style `base`."""
+    """Return a line as a strip of `width` cells that begins with `margin` blank cells. `base` is the style below the text."""
     if not line.pieces:
         return Strip.blank(width, base)
     used = margin + line.width
@@ -37,7 +37,7 @@ def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
 
 
 def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[int, Line], Strip]) -> set[int]:
-    """Return the units with a line that cannot be painted."""
+    """Return the indexes of the units that have a line for which `paint` raises an exception."""
 
     def is_painted(unit_index: int, line: Line) -> bool:
         return paint(unit_index, line) is not None
@@ -46,8 +46,8 @@ def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[in
 
 
 def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
-    """Return a strip with `text` drawn over it, from cell `position` on. A negative position counts as 0, and the text
-    is cut at the end of the strip."""
+    """Return a strip with `text` over its cells from `position` on. A negative position counts as 0. The text is cut at the
+    end of the strip."""
     width = strip.cell_length
     position = max(0, position)
     room = width - position
@@ -61,23 +61,25 @@ def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
 
 
 def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
-    """Return a strip with other styles in some ranges of cells."""
+    """Return a strip with a style added to each range of cells: its first cell, the cell after its last, and the style."""
     width = strip.cell_length
-    within = [(max(0, start), min(end, width), style) for start, end, style in spans if max(0, start) < min(end, width)]
-    if not within:
+    clipped_spans = [
+        (max(0, start), min(end, width), style) for start, end, style in spans if max(0, start) < min(end, width)
+    ]
+    if not clipped_spans:
         return strip
-    edges = sorted({0, width, *(start for start, _, _ in within), *(end for _, end, _ in within)})
-    laid = [Style()] * len(edges)
-    for start, end, style in within:
+    edges = sorted({0, width, *(start for start, _, _ in clipped_spans), *(end for _, end, _ in clipped_spans)})
+    added_styles = [Style()] * len(edges)
+    for start, end, style in clipped_spans:
         for at in range(bisect_left(edges, start), bisect_left(edges, end)):
-            laid[at] += style
-    parts = zip(Segment.divide(strip, edges[1:]), laid, strict=False)
+            added_styles[at] += style
+    parts = zip(Segment.divide(strip, edges[1:]), added_styles, strict=False)
     return Strip([Segment(text, (own or Style()) + style) for part, style in parts for text, own, _ in part], width)
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
-    """Return the text between two positions without decorations. Each position is a line number and a column of the
-    pane. None is the start or the end of the lines."""
+    """Return the text of lines from `start` to `end`, without decorations. A position is a line number and a column of the
+    pane. None means the first or the last position."""
     out: list[str] = []
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0
@@ -94,49 +96,49 @@ def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | No
 
 
 def bottom_line(
-    styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, typing: bool = False
+    styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
-    """Return the strip of a row with `text` at the left and `parts` at the right. With `typing`, a text cursor
-    follows the text.
+    """Return a row with `text` at the left and `parts` at the right. With `is_typing`, a text cursor follows the text.
 
-    In a narrow pane, parts are dropped from right to left, but the last part is dropped after all others.
+    In a narrow pane, the last part is kept longest, and the other parts are dropped from right to left.
     """
     between = f" {styles.glyphs.between} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "
     room = max(0, width - cells(sign) - 1)
-    needed = min(cells(text) + (3 if typing else 2), room // 2) if text or typing else 0
+    needed = min(cells(text) + (3 if is_typing else 2), room // 2) if text or is_typing else 0
     visible = list(parts)
     while visible and cells(between.join(visible)) + needed > room:
         del visible[-2 if len(visible) > 1 else -1]
     tail = between.join(visible)
     left = max(0, room - cells(tail) - 3) if tail else max(0, room - 1)
     pieces = [Piece(sign, styles.accent), *crop([Piece(text, styles.text)], cells(text) - left, cells(text))]
-    if typing:
+    if is_typing:
         pieces.append(Piece(" ", Style(reverse=True)))
     blank = width - width_of(pieces) - cells(tail) - 1 if needed else 0
     pieces.append(Piece(" " * max(0, blank) + tail, styles.muted))
     return Strip(segments(pieces, style)).extend_cell_length(width, style)
 
 
-_NAMES = ("title", "description", "path", "name", "date", "summary", "url", "alt")
+_SEARCHED_ATTRIBUTES = ("title", "description", "path", "name", "date", "summary", "url", "alt")
 _MOST_MATCHES = 10_000
-_SECTION_LETTERS, _SECTION_ENTRIES = 10_000, 200
+_SECTION_LETTERS, _SECTION_BLOCKS = 10_000, 200
 """Approximate size of a section of the text, in letters and in blocks."""
 
 
 class Match(NamedTuple):
-    """A match: its unit, its number within the unit, and the block that contains the match."""
+    """A match in the text of a block."""
 
     unit_index: int
     nth: int
+    """Number of the match in its unit, counted from 0."""
     block: Block
     path: tuple[Block, ...]
-    """Blocks around the match, from the top-level block down to its own block."""
+    """Blocks around the match, from the top-level block to `block`."""
 
 
 class MatchSpan(NamedTuple):
-    """Range of cells on a line that belongs to a match."""
+    """Range of cells on a line that shows a match or, if it continues on the next line, a part of it."""
 
     line: int
     start: int
@@ -165,7 +167,7 @@ class _Section(NamedTuple):
 
 
 class BlockTextFinder:
-    """Searchable text of a page, which is read in sections as the search advances."""
+    """Search in the text of a page. The text is read in sections as a search advances, and kept for the next search."""
 
     def __init__(
         self,
@@ -173,24 +175,23 @@ class BlockTextFinder:
         text_of: Callable[[tuple[Run, ...]], str] = plain_text,
         letters: int = _SECTION_LETTERS,
     ) -> None:
-        """`blocks`: each top-level block or slice with the index of its unit. `text_of` returns the visible text of
-        runs. The blocks are read in sections of about `letters` letters, and a search may pause after each: pass a
-        small number if iterating over `blocks` is slow."""
+        """`blocks` yields each top-level block or slice with the index of its unit. `text_of` returns the visible text of
+        runs. A section has about `letters` letters: pass a small number if iterating over `blocks` is slow."""
         self._blocks, self._text_of, self._letters = iter(blocks), text_of, letters
         self._sections: list[_Section] = []
 
     def find(self, needle: str) -> Iterator[Match | None]:
-        """Yield the matches of `needle` in reading order, and None where the search may pause."""
+        """Yield the matches of `needle` in reading order, and None after each section, where the search may pause."""
         counts: dict[int, int] = {}
-        found = 0
-        for stretch in self._iterate_sections() if fold(needle).strip() else ():
-            for match in pattern(needle).finditer(stretch.text):
-                entry = stretch.entries[bisect_right(stretch.starts, match.start()) - 1]
+        match_count = 0
+        for section in self._iterate_sections() if fold(needle).strip() else ():
+            for match in pattern(needle).finditer(section.text):
+                entry = section.entries[bisect_right(section.starts, match.start()) - 1]
                 nth = counts.get(entry.unit_index, 0)
                 counts[entry.unit_index] = nth + 1
                 yield Match(entry.unit_index, nth, entry.block, entry.path)
-                found += 1
-                if found >= _MOST_MATCHES:
+                match_count += 1
+                if match_count >= _MOST_MATCHES:
                     return
             yield None
 
@@ -209,11 +210,11 @@ class BlockTextFinder:
         starts: list[int] = []
         entries: list[_BlockText] = []
         length = read = 0
-        while max(length, read) < self._letters and len(entries) < _SECTION_ENTRIES:
+        while max(length, read) < self._letters and len(entries) < _SECTION_BLOCKS:
             unit, block = next(self._blocks, (-1, None))
             if block is None:
                 break
-            read += 1  # Blocks without text take time too.
+            read += 1  # Blocks without text are counted, because they take time too.
             for entry, text in self._block_texts(unit, block, ()):
                 text = fold(text)
                 entries.append(entry)
@@ -232,7 +233,7 @@ class BlockTextFinder:
         path = (*ancestors, block)
         own = [self._text_of(block.runs), block.text]
         if has_start(block):
-            own += [value for name in _NAMES if isinstance(value := block.attrs.get(name), str)]
+            own += [value for name in _SEARCHED_ATTRIBUTES if isinstance(value := block.attrs.get(name), str)]
             if block.kind in ("table", "cards"):
                 own += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
         entry = _BlockText(unit_index, block, path)
@@ -244,47 +245,47 @@ class BlockTextFinder:
 
 
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
-    """Return the cells of `needle` on rendered lines."""
+    """Return the ranges of cells in which rendered lines show `needle`."""
     if not fold(needle).strip():
         return []
-    parts: list[str] = []
-    places: list[tuple[int, int, int, str]] = []
+    texts: list[str] = []
+    pieces: list[tuple[int, int, int, str]] = []
     length = 0
     for number, line in enumerate(lines):
-        at = 0
+        cell = 0
         for text, _, _, is_decoration in line.pieces:
             if not is_decoration:
-                places.append((length, number, at, text))
-                parts.append(text)
+                pieces.append((length, number, cell, text))
+                texts.append(text)
                 length += len(text)
-            at += cells(text)
-        parts.append("\n")
+            cell += cells(text)
+        texts.append("\n")
         length += 1
-    starts = [place[0] for place in places]
+    starts = [place[0] for place in pieces]
     out: list[MatchSpan] = []
-    folded = FoldedText("".join(parts))
+    folded = FoldedText("".join(texts))
     for nth, match in enumerate(pattern(needle).finditer(folded.text)):
         first, last = folded.original_range(match.start(), match.end())
         index = max(0, bisect_right(starts, first) - 1)
-        while index < len(places) and places[index][0] < last:
-            start, number, at, text = places[index]
+        while index < len(pieces) and pieces[index][0] < last:
+            start, number, cell, text = pieces[index]
             low, high = max(0, first - start), min(len(text), last - start)
             if high > low:
-                out.append(MatchSpan(number, at + cells(text[:low]), at + cells(text[:high]), nth))
+                out.append(MatchSpan(number, cell + cells(text[:low]), cell + cells(text[:high]), nth))
             index += 1
     return out
 
 
 U = TypeVar("U")
-_TOGETHER = 256
+_GROUP_SIZE = 256
 KEPT, KEPT_LINES = 600, 2500
-"""Maximum numbers of units and of lines that are kept. The unit rendered last is always kept, and so are all
-heights."""
+"""Maximum number of units whose lines are kept, and maximum number of kept lines. The lines of the unit rendered last
+are always kept."""
 
 
 class VirtualLines(Generic[U]):
-    """Lines of units, one below the other. Rendering a unit corrects its height and moves the units below it, but never
-    those above it."""
+    """Lines of units, one below the other. A unit has an estimated height until it is rendered. Then the units below it
+    move, but never those above it."""
 
     def __init__(
         self,
@@ -295,16 +296,16 @@ class VirtualLines(Generic[U]):
         *,
         keeps_all: bool = False,
     ) -> None:
-        """`laid`: units that the background thread laid out. `keeps_all`: all lines are kept."""
+        """`laid` has the units that the background thread laid out. With `keeps_all`, no lines are dropped."""
         self.units: list[U] = []
         self._estimate_height, self._render, self._keeps_all = estimate_height, render, keeps_all
         self._heights: list[int] = []
         self._sums: list[int] = []
-        """Total height of each group of units, so that a change affects only one sum."""
+        """Total height of each group of `_GROUP_SIZE` units. A new height changes only one sum."""
         self._exact = bytearray()
         self._lines: OrderedDict[int, list[Line]] = OrderedDict()
         self._count = 0
-        """Number of lines that are kept."""
+        """Number of lines in `_lines`."""
         self.forgotten: set[int] = set()
         """Indexes of the units that changed since the background thread began to lay them out."""
         self.extend(units, laid)
@@ -314,10 +315,10 @@ class VirtualLines(Generic[U]):
 
     def extend(self, units: Sequence[U], laid: LaidUnits | None = None) -> None:
         """Append units, and use the heights and lines that the background thread laid out."""
-        known = laid.heights if laid is not None else {}
+        laid_heights = laid.heights if laid is not None else {}
         for index, unit in enumerate(units, len(self.units)):
-            height = known[index] if index in known else self._estimate_height(unit)
-            if index % _TOGETHER == 0:
+            height = laid_heights[index] if index in laid_heights else self._estimate_height(unit)
+            if index % _GROUP_SIZE == 0:
                 self._sums.append(0)
             self._sums[-1] += height
             self._heights.append(height)
@@ -333,7 +334,7 @@ class VirtualLines(Generic[U]):
             if self._exact[index] or index in self.forgotten:
                 continue
             self._exact[index] = 1
-            self._sums[index // _TOGETHER] += height - self._heights[index]
+            self._sums[index // _GROUP_SIZE] += height - self._heights[index]
             self._heights[index] = height
             if (lines := laid.lines.get(index)) is not None:
                 self._lines[index] = lines
@@ -361,37 +362,37 @@ class VirtualLines(Generic[U]):
         return [index for index, is_exact in enumerate(self._exact) if not is_exact]
 
     def top(self, index: int) -> int:
-        """Return the first line of a unit."""
-        part = index // _TOGETHER
-        return sum(self._sums[:part]) + sum(self._heights[part * _TOGETHER : index])
+        """Return the number of the first line of a unit."""
+        group = index // _GROUP_SIZE
+        return sum(self._sums[:group]) + sum(self._heights[group * _GROUP_SIZE : index])
 
     def at(self, line: int) -> tuple[int, int]:
-        """Return the unit of a line, and the index of the line in the unit."""
-        line, part, top = max(0, line), 0, 0
-        while part + 1 < len(self._sums) and top + self._sums[part] <= line:
-            top += self._sums[part]
-            part += 1
-        index, last = part * _TOGETHER, max(0, len(self.units) - 1)
+        """Return the index of the unit of a line, and the index of the line in the unit."""
+        line, group, top = max(0, line), 0, 0
+        while group + 1 < len(self._sums) and top + self._sums[group] <= line:
+            top += self._sums[group]
+            group += 1
+        index, last = group * _GROUP_SIZE, max(0, len(self.units) - 1)
         while index < last and top + self._heights[index] <= line:
             top += self._heights[index]
             index += 1
         return index, max(0, line - top)
 
     def lines(self, index: int) -> list[Line]:
-        """Return the lines of a unit, rendered now if necessary."""
-        found = self._lines.get(index)
-        if found is not None:
+        """Return the lines of a unit. It is rendered now unless its lines are kept."""
+        kept_lines = self._lines.get(index)
+        if kept_lines is not None:
             self._lines.move_to_end(index)
-            return found
+            return kept_lines
         return self.put(index, self._render(self.units[index]))
 
     def put(self, index: int, lines: list[Line]) -> list[Line]:
-        """Replace the lines of a unit, and return them."""
+        """Set the lines of a unit, and return them. May drop lines of units that were not used recently."""
         self._count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
         while not self._keeps_all and (len(self._lines) > KEPT or (self._count > KEPT_LINES and len(self._lines) > 1)):
             self._count -= len(self._lines.popitem(last=False)[1])
-        self._sums[index // _TOGETHER] += len(lines) - self._heights[index]
+        self._sums[index // _GROUP_SIZE] += len(lines) - self._heights[index]
         self._heights[index] = len(lines)
         self._exact[index] = 1
         return lines
@@ -415,20 +416,18 @@ class VirtualLines(Generic[U]):
 
 
 KEPT_WHOLE = 256 * 1024
-"""Maximum number of characters of a page whose lines are all kept. Of longer pages only the heights and the most recent
-lines are kept."""
+"""Maximum number of characters of a page whose lines are all kept. Of a longer page, only recent lines are kept."""
 
 
 class UnitLayout(NamedTuple):
-    """Functions and values that determine the lines of units. Folds are not part of it."""
+    """Functions and values that determine the lines of units, except folds."""
 
     key: tuple[Any, ...]
     """Value that is equal for layouts with the same lines."""
     estimate_height: Callable[[Any], int]
     """Function that returns the approximate number of lines of a unit."""
     renderer_with: Callable[[DeferredContent | None], Callable[[Any], list[Line]]]
-    """Function that returns a render function for units, with the given deferred content. Each thread needs a render
-    function of its own."""
+    """Function that takes deferred content and returns a function that renders a unit. Each thread needs its own."""
     margin: int
     line_width: int
     deferred: DeferredContent | None = None
@@ -449,7 +448,8 @@ class LaidUnits(NamedTuple):
 
 
 def lay_out_units(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]) -> Generator[None, None, LaidUnits]:
-    """Lay out the units with the indexes `which` in the background thread. Yields after each unit."""
+    """Lay out the units with the indexes `which` in the background thread. Yields after each unit, so that the thread can
+    stop."""
     laid = LaidUnits(layout, {}, {}, {})
     deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
     render = layout.renderer_with(deferred)

@@ -1,5 +1,5 @@
-"""Styles and glyphs for rendering pages, derived from the theme of the app, and characters for icons, by the names that web pages
-use. Only characters that terminal fonts have are used.
+"""Styles from the theme of the app, characters for borders and signs, and characters for icons by their names on web pages.
+Only characters that terminal fonts have are used.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ class _StyleFields(NamedTuple):
 
 
 class Styles(_StyleFields):
-    """Styles by meaning. Styles named after a background set only the background, and others only the foreground, so
-    that any two can be combined."""
+    """Styles by meaning. `surface`, `panel`, `cursor` and the `add_` and `remove_` styles set only the background. Most other
+    styles set only the foreground, so a style can be put on any background."""
 
     @property
     def ascii(self) -> bool:
@@ -155,7 +155,7 @@ class Styles(_StyleFields):
 
     @classmethod
     def from_theme(cls, variables: Mapping[str, str], *, ascii: bool = False, mono: bool = False) -> Styles:
-        """Return the styles for the variables of a theme."""
+        """Return the styles for the variables of a theme. `mono`: without colors."""
         if mono:
             return cls.plain(ascii=ascii)
 
@@ -237,7 +237,7 @@ class Styles(_StyleFields):
         return self._headings[min(max(level, 1), 6) - 1]
 
     def hint(self, style: str) -> tuple[Style, str, str]:
-        """Return the color, the sign and the name of a kind of hint."""
+        """Return the color, the sign and the name of a kind of hint. An unknown kind is shown as info."""
         glyphs = self.glyphs
         return {
             "success": (self.success, glyphs.yes, "Success"),
@@ -246,7 +246,7 @@ class Styles(_StyleFields):
         }.get(style, (self.accent, glyphs.info, "Info"))
 
     def style_for_color(self, colour: str) -> Style:
-        """Return the style of the theme color nearest to a color that an author named."""
+        """Return the theme style for a color that an author named, such as `red`."""
         name = colour.strip().lower().removeprefix("$")
         return {
             "green": self.success,
@@ -415,7 +415,7 @@ _SHAPE_WORDS = frozenset(
         "fab",
     )
 )
-"""Words of icon names that describe a frame or a style."""
+"""Words in icon names that only name a frame or a style. They are ignored."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST = 50
 

@@ -1,7 +1,7 @@
-"""Rendering of tables, of single rows as records, and of copied tables as text.
+"""Rendering of tables, and of single rows as records. Also the text of tables for the clipboard.
 
-A table that is too wide scrolls sideways. Each row is a block for the cursor. In long tables and in tables with tall
-rows, every other row has a background, or rows have lines between them.
+A table that is too wide scrolls sideways. The cursor moves from row to row. If a table is long or has rows of several
+lines, every other row has a background. Without colors, lines separate rows of several lines.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ if TYPE_CHECKING:
     from octavo.tui.render.deferred import LinkTargets
 
 COLUMN_GAP = 3
-_NARROW = 10
-_SHORT, _NARROWEST = 20, 6
-"""Widths in cells. A column of at most `_SHORT` cells may shrink to its longest word, but not below `_NARROWEST`
+_NARROW_COLUMN = 10
+_SHORT_COLUMN, _NARROWEST_COLUMN = 20, 6
+"""Widths in cells. A column of at most `_SHORT_COLUMN` cells may shrink to its longest word, but not below `_NARROWEST_COLUMN`
 cells."""
 _WIDEST_COLUMN = 100
 """Maximum width of a column of prose, in cells. Longer lines are hard to read."""
 _LONG_WORD = 16
-"""A part of a word up to this width, in cells, stays whole. Longer parts are broken if the table would otherwise
+"""Maximum width in cells of a part of a word that is never broken. A longer part is broken if the table would otherwise
 scroll."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
 
@@ -68,12 +68,12 @@ class _Limits(NamedTuple):
     whole: int
     """A column up to this width does not shrink."""
     longest: int
-    """Another column shrinks to its longest word, or to this width if that is smaller."""
+    """A wider column shrinks to its longest word, or to this width if the word is longer."""
     prose: int
-    """The table must fit with each column shrunk to this width, or to the width from `whole` and `longest` if that is
-    larger."""
+    """The limits are used if the table fits with columns of at most this width. Columns that `whole` and `longest` keep
+    wider are not shrunk to it."""
     counted: Literal[1, 2]
-    """Index in the result of `_longest_words`: 1 counts addresses as words, 2 leaves them out."""
+    """Index in the result of `_longest_words`. 1: URLs count as words. 2: URLs are ignored."""
 
 
 _COLUMN_LIMITS = (
@@ -92,8 +92,8 @@ _COLUMN_LIMITS = (
     _Limits(12, 18, 16, 1),
     _Limits(8, 14, 16, 1),
 )
-"""Limits that are tried in turn until the table fits. Limits with `_ANY_LENGTH` that leave addresses out are only tried
-if a word is longer than `_LONG_LABEL`."""
+"""Limits that are tried in turn until the table fits. Limits with `_ANY_LENGTH` that ignore URLs are tried
+only if a word is longer than `_LONG_LABEL`."""
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
 """Pattern for the places where a line may break: blanks, and characters of scripts without spaces. Not compiled here,
 because that takes a millisecond: the first table compiles it."""
@@ -112,7 +112,7 @@ class TableGrid:
     rows: list[Block] = field(default_factory=list)
     """Blocks of the rows in `body`."""
     omitted_rows: int = 0
-    """Number of rows left out of a table that is too large."""
+    """Number of rows that are left out because the table is too large."""
 
     @property
     def width(self) -> int:
@@ -135,8 +135,9 @@ def fit_columns(
 ) -> TableGrid:
     """Return a grid with column widths that fit `available_width` cells, if possible.
 
-    Columns that are wider than their hint shrink first. A hint of 0 means no hint. The remaining width is divided in
-    proportion to the amount of text. Words are not broken if there is room.
+    `hints` has the width that the author gave each column, or 0. Columns that are wider than their hint shrink first. The
+    remaining width is divided in proportion to the amount of text. Words are broken only if the table does not fit
+    otherwise.
     """
     every = head + body
     texts = [[cell_text(row[at]) for row in every] for at in range(len(aligns))]
@@ -147,7 +148,7 @@ def fit_columns(
     if _excess(natural, available_width) <= 0:
         return TableGrid(head, body, aligns, natural)
     longest_of = list(map(_longest_words, texts, natural))
-    least = [each[0] for each in longest_of]
+    least = [longest[0] for longest in longest_of]
     hinted = [
         max(low, min(wide, hint)) if hint else wide
         for low, wide, hint in zip_longest(least, natural, hints[: len(least)], fillvalue=0)
@@ -159,8 +160,8 @@ def fit_columns(
         if limits.counted == 2 and limits.longest == _ANY_LENGTH and not has_long_words:
             continue
         kept = [
-            wide if wide <= limits.whole else min(max(each[0], each[limits.counted]), limits.longest)
-            for wide, each in zip(widths, longest_of, strict=True)
+            wide if wide <= limits.whole else min(max(longest[0], longest[limits.counted]), limits.longest)
+            for wide, longest in zip(widths, longest_of, strict=True)
         ]
         if (
             _excess(
@@ -174,7 +175,7 @@ def fit_columns(
     widths = _share_widths(widths, kept, text_sizes, available_width)
     if _excess(widths, available_width) > 0:
         # Breaking long words is better than scrolling the table, if the table fits then.
-        words = [word if word <= _NARROW + 2 else _NARROW for _, word, _ in longest_of]
+        words = [word if word <= _NARROW_COLUMN + 2 else _NARROW_COLUMN for _, word, _ in longest_of]
         tight = _share_widths(
             widths, [min(width, word) for width, word in zip(widths, words, strict=True)], text_sizes, available_width
         )
@@ -190,24 +191,24 @@ def fit_columns(
 def _widths_around_words(
     rows: list[list[list[Piece]]], widths: list[int], broken: dict[int, int], available_width: int
 ) -> list[int]:
-    """Return column widths that break fewer words than `widths`. They are as small as possible, but no cell takes more
-    lines than with `widths`.
+    """Return column widths that break fewer words than `widths`. They are as small as possible without giving any cell
+    more lines.
 
     `broken` maps each column whose longest word is broken to the width of that word. A word stays whole if the other
     columns can spare the cells for it. Otherwise it is broken into parts of equal length.
     """
     lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
     least = [max(width_of(line) for cell in column for line in cell) for column in lines]
-    free = -_excess(least, available_width)
+    spare = -_excess(least, available_width)
     for at, word in sorted(broken.items(), key=lambda each: each[1] - least[each[0]]):
-        if word - least[at] <= free:
-            free -= word - least[at]
+        if word - least[at] <= spare:
+            spare -= word - least[at]
             least[at] = word
         else:
-            even = -(-word // -(-word // widths[at]))
-            if sum(len(wrap_items(row[at], even)) for row in rows) <= sum(map(len, lines[at])):
-                free += least[at] - even
-                least[at] = even
+            even_width = -(-word // -(-word // widths[at]))
+            if sum(len(wrap_items(row[at], even_width)) for row in rows) <= sum(map(len, lines[at])):
+                spare += least[at] - even_width
+                least[at] = even_width
     return least
 
 
@@ -224,29 +225,31 @@ def _natural_width(text: str) -> int:
 
 
 def _readable_width(texts: Sequence[str], natural: int) -> int:
-    """Return the width that a column gets if all columns fit: at most `_WIDEST_COLUMN`, or the width of its longest
-    word if that is wider."""
+    """Return the width of a column that does not have to shrink: its natural width, but at most `_WIDEST_COLUMN` or the width
+    of its longest word."""
     return natural if natural <= _WIDEST_COLUMN else max(_WIDEST_COLUMN, _longest_words(texts, natural)[1])
 
 
 def _longest_words(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
-    """Return three widths in cells: of the longest unbreakable part of a word, of the longest word, and of the longest
-    word that is not an address."""
-    if natural <= _NARROW:
+    """Return three widths in cells: of the longest part of a word that is not broken, of the longest word, and of the longest
+    word that is not a URL."""
+    if natural <= _NARROW_COLUMN:
         return natural, natural, natural
-    part = _NARROW if natural > _SHORT else _NARROWEST
-    word = label = longest_known = _NARROWEST
+    part = _NARROW_COLUMN if natural > _SHORT_COLUMN else _NARROWEST_COLUMN
+    word = label = longest_known = _NARROWEST_COLUMN
     for text in texts:
         if len(text) > longest_known:
-            for each in text.split() if text.isascii() else re.split(_BETWEEN_WORDS, text):
-                if len(each) <= longest_known:
+            for candidate in text.split() if text.isascii() else re.split(_BETWEEN_WORDS, text):
+                if len(candidate) <= longest_known:
                     continue
-                if len(each) > label and "://" not in each:
-                    label = max(label, cells(each))
-                if len(each) > min(word, part):
-                    word = max(word, cells(each))
-                    *signed, last = _WITHIN_WORDS.split(each)
-                    part = max(part, min(cells(last), _LONG_WORD), *[min(cells(e) + 1, _LONG_WORD) for e in signed])
+                if len(candidate) > label and "://" not in candidate:
+                    label = max(label, cells(candidate))
+                if len(candidate) > min(word, part):
+                    word = max(word, cells(candidate))
+                    *signed, last = _WITHIN_WORDS.split(candidate)
+                    part = max(
+                        part, min(cells(last), _LONG_WORD), *[min(cells(piece) + 1, _LONG_WORD) for piece in signed]
+                    )
                 longest_known = min(label, word, part)
     return min(natural, part), min(natural, word), min(natural, label)
 
@@ -254,12 +257,12 @@ def _longest_words(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
 def _share_widths(
     natural: Sequence[int], least: Sequence[int], text_sizes: Sequence[int], available_width: int
 ) -> list[int]:
-    """Return a width for each column, from its `least` to its `natural` width, that fits and is in proportion to the
-    amount of text. Return `least` if even these widths do not fit."""
+    """Return widths between `least` and `natural` that fit, in proportion to the amount of text in each column. Return
+    `least` if even these widths do not fit."""
     if _excess(natural, available_width) <= 0 or _excess(least, available_width) >= 0:
         return list(natural if _excess(natural, available_width) <= 0 else least)
 
-    def at(level: float) -> list[int]:
+    def widths_at(level: float) -> list[int]:
         return [
             max(low, min(wide, int(text * level))) for low, wide, text in zip(least, natural, text_sizes, strict=True)
         ]
@@ -267,8 +270,8 @@ def _share_widths(
     low, high = 0.0, 1.0  # With 1.0, each column has its natural width.
     for _ in range(_HALVINGS):
         level = (low + high) / 2
-        low, high = (low, level) if _excess(at(level), available_width) > 0 else (level, high)
-    widths = at(low)
+        low, high = (low, level) if _excess(widths_at(level), available_width) > 0 else (level, high)
+    widths = widths_at(low)
     for index in sorted(range(len(widths)), key=lambda index: (-text_sizes[index], -index))[
         : -_excess(widths, available_width)
     ]:
@@ -283,7 +286,7 @@ def row_wraps(row: list[list[Piece]], widths: list[int]) -> bool:
 
 
 def row_lines(row: list[list[Piece]], table_grid: TableGrid) -> list[list[Piece]]:
-    """Return the lines of one row."""
+    """Return the lines of one row, without spaces at their ends."""
     parts: list[list[list[Piece]]] = [
         wrap_items(cell, width) if cell else [[]] for cell, width in zip(row, table_grid.widths, strict=True)
     ]
@@ -313,11 +316,11 @@ _PIXELS_PER_CELL = 8
 
 
 def visible_columns(block: Block) -> list[tuple[int, TableColumn]]:
-    """Return the visible columns with their index in a row."""
-    given, rows = list(block.attrs.get("columns") or ()), block.children
-    wide = map(len, cells_by_column(rows)) if has_merged_cells(rows) else (len(row.children) for row in rows)
-    given += [TableColumn()] * (max(wide, default=0) - len(given))
-    return [(index, column) for index, column in enumerate(given[:MOST_COLUMNS]) if not column.hidden]
+    """Return each visible column with its index in the rows. Rows may have more cells than the table has columns."""
+    columns, rows = list(block.attrs.get("columns") or ()), block.children
+    row_lengths = map(len, cells_by_column(rows)) if has_merged_cells(rows) else (len(row.children) for row in rows)
+    columns += [TableColumn()] * (max(row_lengths, default=0) - len(columns))
+    return [(index, column) for index, column in enumerate(columns[:MOST_COLUMNS]) if not column.hidden]
 
 
 def cell_pieces(
@@ -327,7 +330,7 @@ def cell_pieces(
     base: Style | None = None,
     targets: LinkTargets | None = None,
 ) -> list[Piece]:
-    """Return the styled text of a cell, by the type of its column."""
+    """Return the styled text of a cell, for example stars in a column of ratings. Empty for None, a merged cell."""
     if cell is None:
         return []
     glyphs, value = styles.glyphs, cell.attrs.get("value")
@@ -349,12 +352,12 @@ def cell_pieces(
         )
     if column.type in ("files", "image") and pieces:
         kind, sign = ("file", glyphs.down_load) if column.type == "files" else ("image", glyphs.picture)
-        spots = {
+        clickables = {
             id(piece.clickable): Clickable(kind, piece.clickable.target)
             for piece in pieces
             if piece.clickable is not None
         }
-        pieces = [piece._replace(clickable=spots.get(id(piece.clickable))) for piece in pieces]
+        pieces = [piece._replace(clickable=clickables.get(id(piece.clickable))) for piece in pieces]
         return (
             [Piece(f"{sign} ", styles.muted, pieces[0].clickable, True), *pieces]
             if pieces[0].text[:1] != sign
@@ -372,28 +375,28 @@ def select_labels(cell: Block, column: TableColumn) -> list[str]:
 def grid_for(
     block: Block, columns: Sequence[tuple[int, TableColumn]], styles: Styles, targets: LinkTargets | None = None
 ) -> Callable[[int], TableGrid]:
-    """Return a function that lays out a table in a number of cells. The grid is wider than this number only if the
-    columns cannot be narrower."""
+    """Return a function that takes a width in cells and returns the grid of a table. The grid is wider than that only if its
+    columns cannot shrink further."""
     rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
-    cut_at = slice_bounds(block)
-    is_first = cut_at is None or cut_at.is_first
+    bounds = slice_bounds(block)
+    is_first = bounds is None or bounds.is_first
     by_column = cells_by_column(rows)
     head: list[list[list[Piece]]] = []
     if not block.attrs.get("header_hidden") and any(plain_text(column.title).strip() for _, column in columns):
         head.append([render_runs(column.title, styles, styles.strong, targets) for _, column in columns])
     body: list[list[list[Piece]]] = []
-    shown: list[Block] = []
-    for row, line in zip(rows, by_column, strict=True):
+    body_rows: list[Block] = []
+    for row, cells_of_row in zip(rows, by_column, strict=True):
         bold = styles.strong if row.attrs.get("head") else None
         row_cells = [
-            cell_pieces(line[index] if index < len(line) else None, column, styles, bold, targets)
+            cell_pieces(cells_of_row[index] if index < len(cells_of_row) else None, column, styles, bold, targets)
             for index, column in columns
         ]
         if bold and not body and is_first:
             head.append(row_cells)
         else:
             body.append(row_cells)
-            shown.append(row)
+            body_rows.append(row)
     aligns = [
         column.align or ("right" if column.type == "number" or _reads_from_right(body, at) else None)
         for at, (_, column) in enumerate(columns)
@@ -402,7 +405,7 @@ def grid_for(
 
     def grid(available_width: int) -> TableGrid:
         table_grid = fit_columns(head, body, aligns, available_width, hints)
-        table_grid.rows, table_grid.omitted_rows = shown, len(block.children) - len(rows)
+        table_grid.rows, table_grid.omitted_rows = body_rows, len(block.children) - len(rows)
         return table_grid
 
     return grid
@@ -415,14 +418,14 @@ def _reads_from_right(rows: Sequence[Sequence[list[Piece]]], position: int) -> b
 
 
 def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a table."""
+    """Render a table or a slice of one. All slices of a table have the same column widths."""
     styles, glyphs = context.styles, context.styles.glyphs
-    cut_at, whole = slice_bounds(block), whole_block(block)
+    bounds, whole = slice_bounds(block), whole_block(block)
     columns = context.shared_by_slices("columns", whole, visible_columns)
     if not columns:
         return []
     room = context.max_width(width)
-    if cut_at is None:
+    if bounds is None:
         table_grid, has_tall_rows = _fit_table(context, block, columns, width, room)
     else:
         table_grid = grid_for(block, columns, styles, context.link_targets)(room - 2)
@@ -430,13 +433,13 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
             "shape", whole, lambda block: _fit_table(context, sample_rows(block), columns, width, room), width
         )
         table_grid.widths = shape.widths
-        table_grid.head = table_grid.head if cut_at.is_first else []
-    full = max(width, min(table_grid.width + 2, room))
-    over = max(0, table_grid.width - (full - 2))
-    pan = context.folds.pan_offset(block.key, over)
-    across = min(table_grid.width, full - 2)
+        table_grid.head = table_grid.head if bounds.is_first else []
+    table_width = max(width, min(table_grid.width + 2, room))
+    overflow = max(0, table_grid.width - (table_width - 2))
+    pan = context.folds.pan_offset(block.key, overflow)
+    across = min(table_grid.width, table_width - 2)
     blank = Piece(" ", PLAIN, None, True)
-    hair = [blank, Piece(glyphs.across * across, styles.line, None, True)]
+    row_rule = [blank, Piece(glyphs.across * across, styles.line, None, True)]
     striped = (
         (has_tall_rows or len(whole.children) > _MANY_ROWS) and bool(styles.surface) and not context.has_background
     )
@@ -444,34 +447,35 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
     def visible_lines(row: list[list[Piece]]) -> list[list[Piece]]:
         lines = row_lines(row, table_grid)
         return [
-            [blank, *(pan_pieces(line, pan, full - 1, glyphs.more, at_words=True) if over else line)] for line in lines
+            [blank, *(pan_pieces(line, pan, table_width - 1, glyphs.more, at_words=True) if overflow else line)]
+            for line in lines
         ]
 
     out = [Line(line, block) for row in table_grid.head for line in visible_lines(row)]
-    if table_grid.head and (cut_at is None or cut_at.is_first):
-        out.append(Line(hair, block))
-    first = cut_at.start if cut_at is not None else 0
+    if table_grid.head and (bounds is None or bounds.is_first):
+        out.append(Line(row_rule, block))
+    first = bounds.start if bounds is not None else 0
     for index, (row, row_block) in enumerate(zip(table_grid.body, table_grid.rows, strict=True), first):
         lines = visible_lines(row)
         if striped and index % 2:
             lines = [pad(with_background(styles.surface, line), across + 2, styles.surface) for line in lines]
         elif has_tall_rows and not striped and index:
-            out.append(Line(hair, out[-1].block if out else whole_block(row_block)))
+            out.append(Line(row_rule, out[-1].block if out else whole_block(row_block)))
         out += [Line(line, whole_block(row_block)) for line in lines]
     if table_grid.omitted_rows:
-        said = f"{glyphs.more} {table_grid.omitted_rows} more {'row' if table_grid.omitted_rows == 1 else 'rows'} not shown (see the page source)"
-        out.append(Line([blank, Piece(said, styles.muted, None, True)], block))
-    if over and (cut_at is None or cut_at.is_last):
-        off = hidden_columns_text(*table_grid.hidden_columns(pan, full - 2), glyphs)
-        out.append(Line(truncate([Piece(off.rjust(full - 1), styles.muted, None, True)], full), block))
+        omitted_text = f"{glyphs.more} {table_grid.omitted_rows} more {'row' if table_grid.omitted_rows == 1 else 'rows'} not shown (see the page source)"
+        out.append(Line([blank, Piece(omitted_text, styles.muted, None, True)], block))
+    if overflow and (bounds is None or bounds.is_last):
+        note = hidden_columns_text(*table_grid.hidden_columns(pan, table_width - 2), glyphs)
+        out.append(Line(truncate([Piece(note.rjust(table_width - 1), styles.muted, None, True)], table_width), block))
     return out
 
 
 def _fit_table(
     context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, available_width: int
 ) -> tuple[TableGrid, bool]:
-    """Return the table with its column widths, and True if any row takes several lines. All `available_width` cells are
-    used only if the table does not fit `width` or has rows of several lines."""
+    """Return the grid of a table, and whether any row takes several lines. The grid is wider than `width` only if the table
+    otherwise does not fit or has rows of several lines."""
     grid = grid_for(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if available_width > width and (
@@ -482,8 +486,8 @@ def _fit_table(
 
 
 def sample_rows(block: Block) -> Block:
-    """Return a long table with only the rows that decide its column widths. The result is cached, because reading 10
-    000 rows takes as long as drawing a frame."""
+    """Return a long table with only the rows that decide its column widths. The result is cached, because reading 10,000
+    rows takes as long as painting a frame."""
     return _recent_samples.get(block) or _recent_samples.put(block, _sample_rows(unmerge_cells(block)))
 
 
@@ -508,19 +512,20 @@ def _text_length(cell: Block) -> int:
     return len(runs[0].text) if len(runs) == 1 else sum([len(run.text) for run in runs])
 
 
-_LABEL = 24
-"""Maximum width of a field name next to its value, in cells. Without room for both, the name is above the value."""
+_WIDEST_NAME = 24
+"""Maximum width in cells of the names next to the values of a record. In a narrow pane, names are above the values."""
 
 
 def document_of_row(table: Block, row: Block) -> Document:
-    """Return a row as a document that contains one record block, with a cell for each column, including hidden
-    columns."""
-    at = next((index for index, each in enumerate(table.children) if each is row), 0)
-    line = cells_by_column(table.children[: at + 1])[at] if row in table.children else list(row.children)
-    given = list(table.attrs.get("columns") or ())
+    """Return a document that shows a row as a record. Hidden columns are included."""
+    row_index = next((index for index, each in enumerate(table.children) if each is row), 0)
+    row_cells = (
+        cells_by_column(table.children[: row_index + 1])[row_index] if row in table.children else list(row.children)
+    )
+    columns_of_table = list(table.attrs.get("columns") or ())
     fields: list[Block] = []
     columns: list[TableColumn] = []
-    for number, (column, cell) in enumerate(zip_longest(given, line), 1):
+    for number, (column, cell) in enumerate(zip_longest(columns_of_table, row_cells), 1):
         cell = cell or Block("cell", key=f"{row.key} field {number}")
         column = column or TableColumn()
         title = column.title if plain_text(column.title).strip() else (Run(f"Column {number}"),)
@@ -532,26 +537,26 @@ def document_of_row(table: Block, row: Block) -> Document:
 
 
 def render_record(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render the fields of a row: each name next to or above its value."""
+    """Render a record: the name of each field, next to or above its value."""
     styles = context.styles
-    cut, columns = slice_bounds(block), block.attrs["columns"]
-    if cut is not None:
-        columns = columns[cut.start : cut.start + len(block.children)]
+    bounds, columns = slice_bounds(block), block.attrs["columns"]
+    if bounds is not None:
+        columns = columns[bounds.start : bounds.start + len(block.children)]
     names = [" ".join(plain_text(column.title).split()) for column in columns]
-    beside = min(_LABEL, max(map(cells, names), default=0))
-    if width < 2 * beside or width < 40:
-        beside = 0
+    name_width = min(_WIDEST_NAME, max(map(cells, names), default=0))
+    if width < 2 * name_width or width < 40:
+        name_width = 0
     out: list[Line] = []
     for name, column, cell in zip(names, columns, block.children, strict=True):
         value = cell_pieces(cell, column, styles, None, context.link_targets) or [
             Piece("empty", styles.muted, None, True)
         ]
-        if beside:
-            left = wrap([Piece(name, styles.muted)], beside)
-            right = wrap_items(value, width - beside - 2)
+        if name_width:
+            name_lines = wrap([Piece(name, styles.muted)], name_width)
+            value_lines = wrap_items(value, width - name_width - 2)
             nothing: list[Piece] = []
-            for first, second in zip_longest(left, right, fillvalue=nothing):
-                gap = Piece(" " * (beside + 2 - sum(cells(piece.text) for piece in first)), PLAIN, None, True)
+            for first, second in zip_longest(name_lines, value_lines, fillvalue=nothing):
+                gap = Piece(" " * (name_width + 2 - sum(cells(piece.text) for piece in first)), PLAIN, None, True)
                 out.append(Line([*first, gap, *second], cell))
         else:
             out += [Line(part, cell) for part in wrap([Piece(name, styles.muted)], width)]
