@@ -338,6 +338,10 @@ class View(HasCommands, Screen[None]):
     body: Callable[[], Iterable[Widget]]
     """Returns the widgets between the top bar and the status bar. Defined by each view."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._status_bar = StatusBar()
+
     @property
     def fallback_pane(self) -> Widget | None:
         """The main pane, which receives keys that the focused list does not handle. None if no list has the focus, or if
@@ -366,10 +370,6 @@ class View(HasCommands, Screen[None]):
     @property
     def shell(self) -> Shell:
         return shell_of(self)
-
-    @cached_property
-    def _status_bar(self) -> StatusBar:
-        return StatusBar()
 
     @cached_property
     def subscriptions(self) -> Subscriptions:
