@@ -181,6 +181,7 @@ def test_link_finds_a_heading_by_any_form_of_its_anchor(wanted: str, heading: st
         ("more", "paragraph hidden"),
         ("here", "paragraph two"),
         ("there", "paragraph last"),
+        ("signature", "code class"),
         ("example", None),
     ],
 )
@@ -189,11 +190,12 @@ def test_link_finds_a_tab_an_expandable_or_an_html_element(wanted: str, start: s
         '{% tabs %}\n{% tab title="Answer" %}\none\n{% endtab %}\n{% endtabs %}\n\n'
         '{% tabs %}\n{% tab title="Answer" %}\n<a id="here"></a>two\n{% endtab %}\n{% endtabs %}\n\n'
         "<details>\n<summary>More</summary>\n\nhidden\n\n</details>\n\n"
-        '```\n<a id="example"></a>\n```\n\n<a name="there"></a>\n\nlast\n'
+        '```\n<a id="example"></a>\n```\n\n<a name="there"></a>\n\nlast\n\n'
+        '<a id="signature"></a>\n\n```\nclass\n```\n'
     )
     anchors = anchored_blocks(page)
     name = match_anchor(wanted, anchors)
-    found = [each for each in anchors[name].walk() if each.kind == "paragraph"] if name else []
+    found = [each for each in anchors[name].walk() if each.kind in ("paragraph", "code")] if name else []
     assert (f"{found[0].kind} {found[0].plain()}" if found else None) == start
 
 

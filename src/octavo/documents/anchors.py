@@ -103,10 +103,9 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
     for match in matches:
         line += document.source.count("\n", at, match.start())
         at = match.start()
-        position = bisect_left(lines, line)
-        block = by_line[lines[min(position, len(lines) - 1)]] if lines else None
-        if block is not None and block.kind != "code":
-            yield match[1], block
+        here = by_line.get(line)
+        if lines and (here is None or here.kind != "code"):
+            yield match[1], here or by_line[lines[min(bisect_left(lines, line), len(lines) - 1)]]
 
 
 def _comparison_key(anchor: str, *, without_signs: bool) -> str:
