@@ -44,6 +44,16 @@ async def test_find_bar_shows_keys_until_search_ends() -> None:
         assert app.pane.find_bar.needle == ""
 
 
+async def test_down_and_up_go_to_other_matches_while_typing() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(PAGE), title="", key="p")
+        await pilot.press("slash", *"graph 1")
+        for key, number in (("down", 2), ("ctrl+n", 3), ("up", 2), ("up", 1)):
+            await pilot.press(key)
+            assert last_row(app).endswith(f"{number} of 11 · enter done · esc cancel")
+
+
 async def test_key_bar_shows_next_match_first_during_search() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:

@@ -7,7 +7,8 @@ from textual.content import Content
 from textual.events import MouseScrollDown
 
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
+from octavo.tui.widgets.row_list import Column, ColumnLayout, Row, RowHeading, RowList
+from octavo.tui.widgets.short_texts import safe
 from octavo.tui.widgets.text_inputs import FilterInput
 from tests.tui.widgets.scratch import (
     HOSTILE,
@@ -217,6 +218,12 @@ async def test_columns_share_the_width_and_drop_when_narrow() -> None:
             await pilot.pause()
         assert "YOU MAY" not in lines(app)[0]
         assert "UPDATED" in lines(app)[0]
+
+
+@pytest.mark.parametrize("width", [56, 80])
+def test_columns_with_different_smallest_widths_fit_the_row(width: int) -> None:
+    layout = ColumnLayout((Column("NAME"), Column("EMAIL", min_width=40)))
+    assert layout.row_line(("a" * 200, "b" * 200), width, safe).cell_length <= width
 
 
 async def test_rows_can_be_selected_singly_and_all_together() -> None:
